@@ -3,7 +3,7 @@
  * @module localtext
  */
 
-export type { AddOptions, AddSource, HubFile, HubOffer, ModelDetails } from './page/added-model-types.ts';
+export type { AddOptions, AddSource } from './page/added-model-types.ts';
 export type { AddedModels } from './page/added-models-handle.ts';
 export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';
@@ -28,7 +28,14 @@ export type {
 } from './protocol/worker-control.ts';
 export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/request-log.ts';
 export type { ErrorCode } from './errors/error-codes.ts';
-export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
+export type {
+  HubFile,
+  HubOffer,
+  ImportedFile,
+  ModelDetails,
+  StoredVariant,
+  WeightsOverview,
+} from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './database/database.ts';
 export type { IsolationNeed } from './database/isolation-record.ts';

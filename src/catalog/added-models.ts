@@ -33,9 +33,6 @@ export interface AddedModelRecord {
   variant: WllamaVariant | TransformersVariant;
 }
 
-/** Quantized graphs of the hub have 8 bits. */
-export const embeddingQuantization = (quantized: boolean): string => (quantized ? 'INT8' : 'F32');
-
 /**
  * The catalog with the added models that its ids and aliases leave room for: a catalog that takes an added model's id
  * later keeps its meaning.

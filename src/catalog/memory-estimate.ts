@@ -4,8 +4,6 @@ import { ENGINE_RULES } from './engines/index.ts';
 
 /** A longer context costs memory from the start, and a prompt that fills it takes minutes without a GPU. */
 const MAX_CONTEXT = 8192;
-/** An embedding model computes a text in one step, whose buffers grow with it. */
-const MAX_TEXT_TOKENS = 2048;
 /** Smallest useful context of a chat; below it, the next variant is the better choice. */
 export const MIN_CONTEXT = 1024;
 
@@ -63,73 +61,11 @@ export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }
 
-/** Maximum memory of llama.cpp's WASM builds, including the one with 64-bit addresses. */
+/** Maximum memory of the engines' WASM builds, including those with 64-bit addresses. */
 const MAX_WASM_BYTES = 4 * 2 ** 30;
-/** File positions of the build with 32-bit addresses are signed. */
-const MAX_FILE_BYTES = 2 ** 31 - 1;
 
-export interface EngineLimits {
-  memoryGiB: number | null;
-  /** Weights go to the memory of a GPU that computes with half floats (`shader-f16`). */
-  gpu: boolean;
-  memory64: boolean;
-}
-
-/** Memory of a model on this device. */
-interface Fit {
-  memoryBytes: number;
-  /** Why that does not fit, as a phrase that follows the model's name; undefined: it may. */
-  shortage: string | undefined;
-}
-
-export interface GgufSize {
-  facts: { contextLength: number; kvValues: number; embedding: { dimensions: number } | null };
-  bytes: number;
-  files: readonly { size: number }[];
-  /** The part that sees, counted in `bytes`. */
-  projector?: object | null;
-}
-
-/** A model in GGUF, with the longest context that fits. A GPU holds no weights of an embedding model. */
-export function fitGguf(
-  { facts, bytes, files, projector }: GgufSize,
-  limits: EngineLimits,
-): Fit & { contextLength: number } {
-  const role = projector ? { role: 'projector' as const } : {};
-  const { contextLength: trained, kvValues, embedding } = facts;
-  const sized = {
-    engine: 'wllama' as const,
-    files: [{ bytes, ...role }],
-    kvValues,
-    contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
-    ...(embedding && { dimensions: embedding.dimensions }),
-  };
-  const gpu = limits.gpu && !embedding;
-  const shortageOf = (needed: number): string | undefined =>
-    engineShortage(needed, files, { ...limits, gpu });
-  const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
-  const { memoryBytes } = estimateMemory({ ...sized, contextLength });
-  return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };
-}
-
-/** An embedding model in ONNX. ONNX Runtime's memory is that of WASM, also where a GPU computes. */
-export function fitEmbedding(bytes: number, limits: EngineLimits): Fit {
-  const sized = { engine: 'transformers' as const, contextLength: 0, files: [{ bytes }] };
-  const { memoryBytes } = estimateMemory(sized);
-  return { memoryBytes, shortage: engineShortage(memoryBytes, [], { ...limits, gpu: false }) };
-}
-
-/** Why llama.cpp cannot run such a model here, as a phrase that follows its name; undefined: nothing is known against it. */
-export function engineShortage(
-  memoryBytes: number,
-  files: readonly { size: number }[],
-  { memoryGiB, gpu, memory64 }: EngineLimits,
-): string | undefined {
-  const shortage = memoryShortage(memoryBytes, memoryGiB);
-  if (shortage !== undefined) return shortage;
-  if (!gpu && memoryBytes > MAX_WASM_BYTES)
-    return `needs ${formatBytes(memoryBytes)} of memory, and WebAssembly has at most ${formatBytes(MAX_WASM_BYTES)} where no GPU with shader-f16 holds the weights`;
-  const largest = Math.max(0, ...files.map(({ size }) => size));
-  if (memory64 || largest <= MAX_FILE_BYTES) return undefined;
-  return `has a file of ${formatBytes(largest)}, and this browser, without 64-bit WebAssembly memory, reads at most ${formatBytes(MAX_FILE_BYTES)} of one: split it with llama-gguf-split, and add all parts together`;
-}
+/** Why WebAssembly cannot hold so much, as a phrase that follows the weights' name; undefined: it can. */
+export const wasmShortage = (memoryBytes: number): string | undefined =>
+  memoryBytes <= MAX_WASM_BYTES
+    ? undefined
+    : `needs ${formatBytes(memoryBytes)} of memory, and WebAssembly has at most ${formatBytes(MAX_WASM_BYTES)} where no GPU with shader-f16 holds the weights`;

@@ -58,6 +58,7 @@ export class EngineHost implements Serving {
   readonly #loader: VariantLoader;
   readonly #keepAlive = new KeepAlive();
   readonly #page: PageServices;
+  readonly #engines: Engines;
   /** Names of variants that are being loaded, or have not generated a token yet. */
   readonly #underWay = new Set<string>();
 
@@ -67,6 +68,7 @@ export class EngineHost implements Serving {
     const device = this.#device;
     this.epoch = epoch;
     this.#page = page;
+    this.#engines = engines;
     this.scope = scope;
     this.imageOrigins = options.images?.origins ?? [];
     this.#catalog = withAdded(siteCatalog, added);
@@ -145,6 +147,7 @@ export class EngineHost implements Serving {
     });
     const adder = new ModelAdder({
       catalog: siteCatalog,
+      engines,
       added,
       save: (models) => writeAddedModels(scope, models),
       publish: (catalog) => {
@@ -204,7 +207,7 @@ export class EngineHost implements Serving {
 
   /** A page that is out of memory ends without a farewell: what it was doing is noted before. */
   async #noteLoad(variant: Pick<Variant, 'name' | 'files'>, isUnderWay: boolean): Promise<void> {
-    const id = loadId(variant);
+    const id = loadId(variant, this.#engines);
     if (this.#underWay.has(id) === isUnderWay) return;
     if (isUnderWay) this.#underWay.add(id);
     else this.#underWay.delete(id);

@@ -1,5 +1,6 @@
 import type { VariantBase } from '../catalog/catalog.ts';
 import type { EngineRules } from '../catalog/engines/engine-rules.ts';
+import type { AddedFormat } from './added-format.ts';
 import type { ChatJob } from '../jobs/chat.ts';
 import type { EventOf, JobOf, ModelKind } from '../jobs/kinds.ts';
 import type { Capability } from '../protocol/model-facts.ts';
@@ -79,6 +80,10 @@ export interface EnginePlugin<V extends VariantBase = VariantBase> extends Engin
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;
   /** The variant on a backend, for the host to measure which is faster. Absent, or undefined: it has only one. */
   onBackend?(variant: V, backend: Backend): V | undefined;
+  /** WASM file, as the package names it: another content is another version of the engine. */
+  wasm?: string;
+  /** How the user adds models for it. Absent: there is no way. */
+  added?(): Promise<AddedFormat>;
   /** Functions, by name, that workers can run which the engine starts from this script. */
   helpers?: Readonly<Record<string, () => Promise<object>>>;
   /** Imports the engine's code. */

@@ -1,4 +1,4 @@
-import { releaseProxy, type Remote, wrap } from 'comlink';
+import { type ProxyMarked, releaseProxy, type Remote, wrap } from 'comlink';
 
 import { abortable } from '../util/async.ts';
 import { engineCrashed } from '../errors/engine-errors.ts';
@@ -6,11 +6,17 @@ import { ServiceError } from '../errors/service-error.ts';
 import { onnxLock, whenReleased } from '../protocol/locks.ts';
 import { openWorker } from './open-worker.ts';
 
-/** A worker that runs one model on onnxruntime, and that ends with it. `Host`: what its script offers at first. */
-export class ModelWorker<Host, Model> {
+/** What an engine's worker (`worker.ts`) offers to one that has started it. */
+interface HelperHost {
+  /** Resolves when the worker holds the lock. */
+  helper(name: string, lock: string): Promise<ProxyMarked>;
+}
+
+/** A worker with one of an engine's helpers, and one model, with which it ends. */
+export class ModelWorker<Model extends object> {
   readonly #worker: Worker;
-  readonly #host: Remote<Host>;
-  #model: Model | null = null;
+  readonly #host: Remote<HelperHost>;
+  #model: Remote<Model> | null = null;
   /** Aborts when the worker has ended, however it did: a call to it would never settle. */
   readonly #gone = new AbortController();
 
@@ -18,36 +24,35 @@ export class ModelWorker<Host, Model> {
     // The engine's own script, so that no bundler must find another.
     const name = 'localtext-onnx';
     this.#worker = openWorker(location.href, { type, name }, (error) => this.#end(error));
-    this.#host = wrap<Host>(this.#worker);
+    this.#host = wrap<HelperHost>(this.#worker);
   }
 
   /**
-   * @param offer what the worker is to offer, once it holds the lock
    * @throws ServiceError, or what the runtime failed with
    */
-  static async open<Host, Model>(
-    offer: (host: Remote<Host>, lock: string) => Promise<Model>,
-    load: (model: Model) => Promise<unknown>,
+  static async open<Model extends object>(
+    helper: string,
+    load: (model: Remote<Model>) => Promise<unknown>,
     signal: AbortSignal,
-  ): Promise<ModelWorker<Host, Model>> {
+  ): Promise<ModelWorker<Model>> {
     const [type, other] = scriptTypes();
     try {
-      return await ModelWorker.#open(type, offer, load, signal);
+      return await ModelWorker.#open(type, helper, load, signal);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
-      return ModelWorker.#open(other, offer, load, signal);
+      return ModelWorker.#open(other, helper, load, signal);
     }
   }
 
-  static async #open<Host, Model>(
+  static async #open<Model extends object>(
     type: WorkerType,
-    offer: (host: Remote<Host>, lock: string) => Promise<Model>,
-    load: (model: Model) => Promise<unknown>,
+    helper: string,
+    load: (model: Remote<Model>) => Promise<unknown>,
     signal: AbortSignal,
-  ): Promise<ModelWorker<Host, Model>> {
-    const worker = new ModelWorker<Host, Model>(type);
+  ): Promise<ModelWorker<Model>> {
+    const worker = new ModelWorker<Model>(type);
     try {
-      await abortable(worker.#load(offer, load), signal);
+      await abortable(worker.#load(helper, load), signal);
       return worker;
     } catch (error) {
       worker.end();
@@ -55,13 +60,10 @@ export class ModelWorker<Host, Model> {
     }
   }
 
-  async #load(
-    offer: (host: Remote<Host>, lock: string) => Promise<Model>,
-    load: (model: Model) => Promise<unknown>,
-  ): Promise<void> {
+  async #load(helper: string, load: (model: Remote<Model>) => Promise<unknown>): Promise<void> {
     const lock = onnxLock(crypto.randomUUID());
     const { signal } = this.#gone;
-    this.#model = await abortable(offer(this.#host, lock), signal);
+    this.#model = (await abortable(this.#host.helper(helper, lock), signal)) as unknown as Remote<Model>;
     whenReleased(navigator.locks, lock, signal).then(
       () => this.#end(engineCrashed('the worker of onnxruntime has ended')),
       () => undefined,
@@ -70,7 +72,7 @@ export class ModelWorker<Host, Model> {
   }
 
   /** Rejects when the worker ends before the call does. */
-  call<T>(call: (model: Model) => Promise<T>): Promise<T> {
+  call<T>(call: (model: Remote<Model>) => Promise<T>): Promise<T> {
     if (!this.#model) throw new Error('no model is loaded');
     return abortable(call(this.#model), this.#gone.signal);
   }
@@ -83,7 +85,7 @@ export class ModelWorker<Host, Model> {
   #end(reason: unknown): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(reason);
-    (this.#host as Remote<object>)[releaseProxy]();
+    this.#host[releaseProxy]();
     this.#worker.terminate();
   }
 }

@@ -1,5 +1,6 @@
 import type { AddedModel } from '../catalog/added-models.ts';
-import type { AddOptions, AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
+import type { AddOptions, AddSource } from './added-model-types.ts';
+import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
@@ -29,7 +30,7 @@ export class AddedModels {
 
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource): Promise<ModelDetails> {
-    return (await this.#module()).inspectSource(source, this.#stopped);
+    return (await this.#module()).inspectSource(source, this.#scope, this.#stopped);
   }
 
   /**

@@ -1,14 +1,12 @@
 import type { AddedModel } from '../catalog/added-models.ts';
+import { readAddedModels } from '../database/database.ts';
 import { giveFiles } from '../protocol/added-files.ts';
 import type { ModelSource, WeightsCommand } from '../protocol/weights-command.ts';
-import { readAddedModels } from '../database/database.ts';
+import type { HubFile, HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { AddOptions, AddSource } from './added-model-types.ts';
 import { fetchWeights, postWeights, readLines } from './engine-access.ts';
-import { inspectFiles, isFiles, remoteSource } from './inspect-source.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
-
-export { inspectSource, listOffers } from './inspect-source.ts';
 
 export async function listModels(scope: string): Promise<AddedModel[]> {
   const records = await withStorage(() => readAddedModels(scope));
@@ -22,7 +20,7 @@ export async function addModel(
   stopped: AbortSignal,
 ): Promise<AddedModel> {
   const signal = given ? AbortSignal.any([given, stopped]) : stopped;
-  const { asked, end } = await offer(source, scope);
+  const { asked, end } = offer(source, scope);
   try {
     const response = await fetchWeights(
       { type: 'add', id: id ?? null, source: asked, keepTemplateText },
@@ -44,15 +42,37 @@ export async function command(which: WeightsCommand, signal: AbortSignal): Promi
   await postWeights(which, signal);
 }
 
-/** Source as the engine is asked for it; its files are available to the engine until `end()`. */
-async function offer(source: AddSource, scope: string): Promise<{ asked: ModelSource; end: () => void }> {
-  if (!isFiles(source)) return { asked: remoteSource(source), end: () => undefined };
-  const { files } = await inspectFiles(source);
-  const ticket = crypto.randomUUID();
-  const end = giveFiles(
-    scope,
-    ticket,
-    files.map(({ file }) => file),
-  );
-  return { asked: { type: 'files', names: files.map(({ name }) => name), ticket }, end };
+export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
+  const source = hubSource({ hub: repository });
+  return (await postWeights({ type: 'offers', source }, signal)).offers;
 }
+
+export async function inspectSource(
+  source: AddSource,
+  scope: string,
+  signal: AbortSignal,
+): Promise<ModelDetails> {
+  const { asked, end } = offer(source, scope);
+  try {
+    return (await postWeights({ type: 'inspect', source: asked }, signal)).details;
+  } finally {
+    end();
+  }
+}
+
+/** Source as the engine is asked for it; its files are available to the engine until `end()`. */
+function offer(source: AddSource, scope: string): { asked: ModelSource; end: () => void } {
+  if (source instanceof File || Symbol.iterator in source) {
+    const files = source instanceof File ? [source] : [...source];
+    const ticket = crypto.randomUUID();
+    const end = giveFiles(scope, ticket, files);
+    return { asked: { type: 'files', names: files.map(({ name }) => name), ticket }, end };
+  }
+  const end = (): void => undefined;
+  if ('hub' in source) return { asked: hubSource(source), end };
+  const url = new URL(source.url, document.baseURI).href;
+  return { asked: { type: 'url', url, sha256: source.sha256 }, end };
+}
+
+const hubSource = ({ hub, file, revision }: HubFile) =>
+  ({ type: 'hub', repository: hub, file: file ?? null, revision: revision ?? null }) as const;

@@ -31,7 +31,7 @@ async function toError(response: Response): Promise<LocaltextError> {
   );
 }
 
-export const fromWire = ({ code, message }: WireError): LocaltextError =>
+const fromWire = ({ code, message }: WireError): LocaltextError =>
   new LocaltextError(code ?? 'server_error', message);
 
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */

@@ -10,7 +10,7 @@ const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH)
 const hubSource = z.strictObject({
   type: z.literal('hub'),
   repository: nameSchema,
-  /** File of the repository; null where it has one model, or `onnx/model.onnx`. */
+  /** File of the repository; null where it has one model, or a usual one. */
   file: z.nullable(nameSchema),
   /** Commit or branch; null for `main`. */
   revision: z.nullable(nameSchema),
@@ -29,8 +29,10 @@ const modelSource = z.union([
 
 /** Commands as JSON. Import its value in the service worker alone, which checks them. */
 export const commandSchema = z.union([
-  /** The models of a repository: all of them, or the one that the source names, with what its small files say. */
-  z.strictObject({ type: z.literal('hub'), source: hubSource, all: z.boolean() }),
+  /** The models of a repository. */
+  z.strictObject({ type: z.literal('offers'), source: hubSource }),
+  /** What the headers of a model's files say. */
+  z.strictObject({ type: z.literal('inspect'), source: modelSource }),
   z.strictObject({ type: z.literal('list') }),
   /** `target`: a variant's name, or a model's id for the variant chosen for it. `remove`: the id of an added model. */
   z.strictObject({

@@ -1,39 +1,51 @@
 import type { AddedModel, EmbeddingShape } from '../catalog/added-models.ts';
 
-/** A file whose place and size are known. */
-export interface RemoteFile {
-  name: string;
-  url: string;
-  bytes: number;
-  /** Hash; null: a small file, of which the hub has none, and which is read to be hashed. */
-  sha256: string | null;
+/** A model of a repository of the model hub. */
+export interface HubFile {
+  /** `owner/name`. */
+  hub: string;
+  /**
+   * Path, or a part of one that only one model has, as its quantization. Default: the only model, or `onnx/model.onnx`.
+   */
+  file?: string;
+  /** A commit, tag or branch; default: `main`. */
+  revision?: string;
 }
 
-/** A chat model in GGUF, or an embedding model in ONNX, of a repository of the model hub. */
-export interface HubModel {
+/** A model that a repository offers; it can be given to `inspect()` and `add()`. */
+export interface HubOffer extends Required<HubFile> {
+  /** `chat`: a GGUF, whose header tells whether it is an embedding model. `embedding`: one in ONNX. */
   kind: 'chat' | 'embedding';
-  /** Path; of a split model, without the number of the part. */
-  file: string;
-  /** The commit that it was found at. */
-  revision: string;
+  /** Quantization in the file's name, such as `Q4_K_M`; null: none. */
+  quantization: string | null;
   /** Size of all its files. */
   bytes: number;
-  /** Files of the model: an embedding model's graph first, a chat model's projector last. */
-  files: RemoteFile[];
-  /** Facts of the chosen embedding model. */
-  facts?: EmbeddingFacts;
+  /** Why it does not fit this device, as far as its size tells; null: nothing is known against it. */
+  problem: string | null;
 }
 
-/** Facts about an embedding model from its small files. */
-export interface EmbeddingFacts extends EmbeddingShape {
+/** Facts from a model's files, before they are added. */
+export interface ModelDetails {
+  /** The id that it would get. */
+  suggestedId: string;
   name: string;
-  /** `bert`. */
   architecture: string;
-  /** Whether its graph quantizes by all that it is given. */
-  quantized: boolean;
-  /** Context length of the training, and the one here. */
+  quantization: string;
+  /** Tokens of prompt and reply together: what it was trained on, and what it would have here. */
   trainedContextLength: number;
   contextLength: number;
+  hasChatTemplate: boolean;
+  /** Whether it has a chat template or the tokens of ChatML. Otherwise a chat model is for `/v1/completions` alone. */
+  canChat: boolean;
+  /** Number of tensors; null: unknown until the graph is loaded (ONNX). */
+  tensors: number | null;
+  bytes: number;
+  /** Estimated bytes of memory while loaded. */
+  memoryBytes: number;
+  /** Embedding models only. */
+  embedding?: EmbeddingShape;
+  /** Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it. */
+  problem: string | null;
 }
 
 interface Done {
@@ -45,7 +57,8 @@ export interface WeightsReplies {
   list: { type: 'list'; store: WeightsOverview };
   describe: { type: 'described'; description: ModelDescription };
   import: { type: 'imported'; imported: ImportedFile };
-  hub: { type: 'hub'; models: HubModel[] };
+  offers: { type: 'offers'; offers: HubOffer[] };
+  inspect: { type: 'inspected'; details: ModelDetails };
   add: { type: 'added'; model: AddedModel };
   rename: Done;
   remove: Done;

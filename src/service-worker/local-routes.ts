@@ -139,7 +139,7 @@ async function readWeightsCommand(request: Request): Promise<WeightsCommand> {
   if (parsed.success) return parsed.data;
   throw requestError(
     400,
-    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `hub`, `add`, `rename` and `remove`, with its fields.',
+    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `inspect`, `offers`, `add`, `rename` and `remove`, with its fields.',
   );
 }
 

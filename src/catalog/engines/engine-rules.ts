@@ -25,6 +25,10 @@ export interface EngineRules<V extends VariantBase = VariantBase> {
   fields: Record<OwnField<V>, z.ZodType>;
   /** Kinds that such a model can have, the likeliest first. */
   kinds(variant: Readonly<Record<string, unknown>>): readonly ModelKind[];
+  /** The files that the engine reads of a repository for which the catalog lists none, and what they are together. */
+  hubFiles?: { names: RegExp; noun: string };
+  /** A file that lies elsewhere than the variant's repository. Without a `url`, in the models folder alone. */
+  otherFile?(variant: V): { path: string; url?: string };
   /** Memory on this device. Absent: its variants run elsewhere and have no weights. */
   memory?(variant: SizedVariant): MemoryEstimate;
 }

@@ -18,3 +18,7 @@ export const ENGINE_RULES: { [E in Variant['engine']]: EngineRules<Extract<Varia
   'built-in': builtIn,
   upstream,
 };
+
+/** Undefined: an engine of another package's. */
+export const rulesOf = ({ engine }: { engine: string }): EngineRules | undefined =>
+  (ENGINE_RULES as Readonly<Record<string, EngineRules>>)[engine];

@@ -1,3 +1,4 @@
+import { serverError } from '../../errors/service-error.ts';
 import { z } from '../../util/full-zod.ts';
 import type { VariantBase } from '../variant.ts';
 import { weightPath } from '../weight-path.ts';
@@ -14,6 +15,22 @@ export interface WebLlmVariant extends VariantBase {
   replyPrefix?: string;
 }
 
+export const CHAT_CONFIG = 'mlc-chat-config.json';
+
+/** Folder of the model below the models folder, without a slash at its end. */
+export function folderOf({ hub, files, name }: WebLlmVariant): string {
+  if (hub) return hub.folder;
+  const config = files.find(({ path }) => path.endsWith(`/${CHAT_CONFIG}`));
+  if (config) return config.path.slice(0, -CHAT_CONFIG.length - 1);
+  throw serverError('weights_unavailable', `The catalog lists no ${CHAT_CONFIG} for ${name}.`);
+}
+
+/** A library with its own URL is kept beside the model's files. */
+export function libraryPath(variant: WebLlmVariant): string {
+  if (!URL.canParse(variant.library)) return variant.library;
+  return `${folderOf(variant)}/${new URL(variant.library).pathname.split('/').pop() || 'library.wasm'}`;
+}
+
 export const webLlm: EngineRules<WebLlmVariant> = {
   fields: {
     library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
@@ -21,6 +38,14 @@ export const webLlm: EngineRules<WebLlmVariant> = {
     keepTemplateText: z.boolean().optional(),
   },
   kinds: () => ['chat'],
+  hubFiles: {
+    noun: 'MLC model',
+    names: /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/,
+  },
+  otherFile: (variant) => ({
+    path: libraryPath(variant),
+    ...(URL.canParse(variant.library) && { url: variant.library }),
+  }),
   // Not measured.
   memory: proportional(0, 1.2),
 };

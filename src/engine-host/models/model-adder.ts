@@ -8,25 +8,33 @@ import {
   withAdded,
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
-import { requestError } from '../../errors/service-error.ts';
+import { formatBytes } from '../../catalog/memory-estimate.ts';
+import type { DescribedModel } from '../../engines/added-format.ts';
+import type { Engines } from '../../engines/engine.ts';
+import { requestError, type ServiceError } from '../../errors/service-error.ts';
+import type { RepositorySource } from '../../model-files/sources/hub-source.ts';
 import { Mutex } from '../../util/async.ts';
-import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import { freeBytes } from '../../util/storage-estimate.ts';
+import type { ModelSource, WeightsCommand } from '../../protocol/weights-command.ts';
+import type { HubOffer, ModelDetails } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { Device } from '../../engines/device.ts';
-import { describeAddedModel } from './describe-model.ts';
+import { addedFormats, listModels } from './hub-models.ts';
 import {
   asInvalidFile,
   type FileStorage,
   openSource,
   type SourceAccess,
+  type SourceFile,
   storeFiles,
 } from './model-source.ts';
 
 export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
   /** The site's own. */
   catalog: Catalog;
+  engines: Engines;
   added: AddedModelRecord[];
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Makes a catalog with other added models the one in use. */
@@ -62,6 +70,29 @@ export class ModelAdder {
     return this.#turns.run(() => this.#add(command, signal, onProgress));
   }
 
+  /** The models of a repository of the model hub, the smallest first. @throws ServiceError */
+  async offers(source: RepositorySource, signal: AbortSignal): Promise<HubOffer[]> {
+    const { sources, engines } = this.#options;
+    const models = await listModels(source, sources, await addedFormats(engines), signal);
+    const device = await this.#options.device;
+    return Promise.all(
+      models.map(async ({ format, kind, file, revision, bytes, files }) => {
+        const sizes = files.map(({ bytes: size }) => ({ size }));
+        const problem = format.shortage(sizes, device) ?? (await storageShortage(bytes));
+        const quantization = format.quantization(file);
+        return { hub: source.repository, kind, file, revision, quantization, bytes, problem };
+      }),
+    );
+  }
+
+  /** Reads the headers of a model's files. @throws ServiceError */
+  async inspect(source: ModelSource, signal: AbortSignal): Promise<ModelDetails> {
+    const { model, details, shortage } = await this.#describe(source, signal);
+    const { completionsOnly: _, ...known } = model;
+    const problem = shortage ?? (await storageShortage(model.bytes));
+    return { suggestedId: toModelId(model.name), ...known, ...details, problem };
+  }
+
   /** Whether a model has this id or variant. */
   has(target: string): boolean {
     return this.#added.some((each) => isNamed(each, target));
@@ -91,12 +122,13 @@ export class ModelAdder {
     onProgress: (progress: LoadProgress) => void,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
-    const store = await this.#options.store;
-    const opened = await openSource(source, { ...this.#options, store }, signal);
-    const device = await this.#options.device;
-    const described = await describeAddedModel(opened, device, keepTemplateText).catch(asInvalidFile);
+    const described = await this.#describe(source, signal, keepTemplateText);
     const { files, projector } = described;
     const { name, bytes } = described.model;
+    const fault = await described.fault?.();
+    if (fault !== undefined) throw unsupportedModel(`${name} ${fault}. Use another file of this model.`);
+    if (described.shortage !== undefined)
+      throw unsupportedModel(`${name} ${described.shortage}. Choose a smaller model.`);
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
@@ -120,6 +152,25 @@ export class ModelAdder {
       await this.#publish([...this.#added, { model, variant }]);
       return model;
     });
+  }
+
+  async #describe(
+    source: ModelSource,
+    signal: AbortSignal,
+    keepTemplateText = false,
+  ): Promise<DescribedModel<SourceFile>> {
+    const [store, device, formats] = await Promise.all([
+      this.#options.store,
+      this.#options.device,
+      addedFormats(this.#options.engines),
+    ]);
+    const { files, format, repository } = await openSource(
+      source,
+      { ...this.#options, store },
+      formats,
+      signal,
+    );
+    return format.describe(files, repository, device, keepTemplateText).catch(asInvalidFile);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
@@ -159,6 +210,15 @@ export class ModelAdder {
     for (let number = 2; this.#isTaken(id); number++) id = `${slug}-${number}`;
     return id;
   }
+}
+
+const unsupportedModel = (message: string): ServiceError =>
+  requestError(400, message, 'unsupported_model', 'source');
+
+async function storageShortage(bytes: number): Promise<string | null> {
+  const free = await freeBytes();
+  if (free === null || free >= bytes) return null;
+  return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(free)} more`;
 }
 
 /** @throws ServiceError 400 `model_exists` when it is to have another id */

@@ -1,33 +1,18 @@
-import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
-import {
-  chooseHubModel,
-  type HubModelSource,
-  type WeightSources,
-} from '../../model-files/sources/weight-sources.ts';
 import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { isProjector, type ModelFile } from '../../model-files/gguf/inspect-model.ts';
-import { FormatError, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
+import type { AddedFormat } from '../../engines/added-format.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
+import { FormatError, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
+import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
+import { hashBlob } from '../../model-files/integrity/integrity-record.ts';
+import type { ModelStorage } from '../../model-files/model-storage.ts';
+import { hashed, type RemoteFile } from '../../model-files/sources/hub-source.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
-import { hashed } from '../../model-files/sources/hub-source.ts';
-import { hashBlob } from '../../model-files/integrity/integrity-record.ts';
-import type { WeightStore } from '../../model-files/weight-store.ts';
-import type { ModelStorage } from '../../model-files/model-storage.ts';
-
-/** The model that a source names, with its facts where they are in files beside it. @throws ServiceError */
-export async function findHubModel(
-  source: HubModelSource,
-  sources: Pick<WeightSources, 'hubModels'>,
-  signal: AbortSignal,
-): Promise<HubModel> {
-  const model = chooseHubModel(source, await sources.hubModels(source, signal));
-  if (model.kind === 'chat') return model;
-  const { readEmbeddingFacts } = await import('./embedding-facts.ts');
-  return { ...model, facts: await readEmbeddingFacts(source.repository, model, signal) };
-}
+import { chooseModel, listModels } from './hub-models.ts';
 
 interface CountOptions {
   signal: AbortSignal;
@@ -44,13 +29,14 @@ export interface SourceFile extends ModelFile {
 
 export interface OpenedSource {
   files: SourceFile[];
-  /** Facts of an embedding model. A GGUF file contains its own. */
-  facts?: EmbeddingFacts;
+  format: AddedFormat;
+  /** Repository of the files; null: they have no common place. */
+  repository: string | null;
 }
 
 export interface SourceAccess {
   store: WeightStore;
-  sources: Pick<WeightSources, 'hubModels'>;
+  sources: Pick<WeightSources, 'repository'>;
   /** Files of the page that adds them; null: it has none for that ticket. */
   takeFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
@@ -59,27 +45,35 @@ export interface SourceAccess {
 export async function openSource(
   source: ModelSource,
   { store, sources, takeFiles }: SourceAccess,
+  formats: readonly AddedFormat[],
   signal: AbortSignal,
 ): Promise<OpenedSource> {
+  const opened = (files: SourceFile[]): OpenedSource => {
+    const format = formats.find(({ isNamed }) => !isNamed);
+    if (format) return { files, format, repository: null };
+    throw new TypeError('no engine takes the files of a model');
+  };
   switch (source.type) {
     case 'files': {
       const blobs = await takeFiles(source.ticket, signal);
       signal.throwIfAborted();
       if (blobs?.length === source.names.length)
-        return { files: blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)) };
+        return opened(blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)));
       const message = 'The files did not come from the page that adds them. Choose them again.';
       throw requestError(400, message, 'invalid_model_file', 'source');
     }
     case 'url':
-      return { files: [await urlFile(source, store, signal)] };
+      return opened([await urlFile(source, store, signal)]);
     case 'hub': {
-      const { files, facts, revision } = await findHubModel(source, sources, signal);
-      const folder = facts && addedFolder(source.repository, revision);
-      const opened = files.map((file) => {
-        const optional = isProjector(file.name);
-        return { ...remoteFile(file, store, signal, folder), optional };
-      });
-      return { files: opened, ...(facts && { facts }) };
+      const { repository } = source;
+      const models = await listModels(source, sources, formats, signal);
+      const { files, optional, format, revision } = chooseModel(source, models);
+      const folder = format.isNamed && addedFolder(repository, revision);
+      const remote = files.map((file) => ({
+        ...remoteFile(file, store, signal, folder),
+        optional: file === optional,
+      }));
+      return { files: remote, format, repository };
     }
     default:
       throw requestError(400, 'Unknown source of a model.', 'unsupported_value', 'source');

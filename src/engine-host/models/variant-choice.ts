@@ -49,7 +49,7 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
       else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }
     const ended = await fatal();
-    const others = candidates.filter((each) => !ended.includes(loadId(each)));
+    const others = candidates.filter((each) => !ended.includes(loadId(each, engines)));
     if (others.length > 0) {
       for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
         skipped.push({ variant, engine, chosen: false, reason: ENDED_TAB, endedTab: true });

@@ -5,7 +5,6 @@ import { requestError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import { exportDescription, importFile } from '../../model-files/model-import-export.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
-import { findHubModel } from '../models/model-source.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 
@@ -13,7 +12,7 @@ export interface WeightsService {
   store: Promise<WeightStore>;
   modelStorage: ModelStorage;
   sources: WeightSources;
-  adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'rename'>;
+  adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
   /** The status has changed. */
   onChange(): void;
 }
@@ -42,9 +41,13 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
     type: 'described',
     description: await exportDescription(service, target),
   }),
-  hub: async ({ sources }, { source, all }, signal) => ({
-    type: 'hub',
-    models: all ? await sources.hubModels(source, signal) : [await findHubModel(source, sources, signal)],
+  offers: async ({ adder }, { source }, signal) => ({
+    type: 'offers',
+    offers: await adder.offers(source, signal),
+  }),
+  inspect: async ({ adder }, { source }, signal) => ({
+    type: 'inspected',
+    details: await adder.inspect(source, signal),
   }),
   import: async (service, { name, blob }, signal) => ({
     type: 'imported',
@@ -73,7 +76,7 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
 };
 
 /** Commands that change nothing. */
-const QUESTIONS = new Set<CommandType>(['list', 'describe', 'hub']);
+const QUESTIONS = new Set<CommandType>(['list', 'describe', 'offers', 'inspect']);
 
 /** Does what a page asks of the weight store. @throws ServiceError */
 export async function serveWeights<T extends CommandType>(

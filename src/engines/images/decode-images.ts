@@ -4,7 +4,7 @@ import { invalidField, ServiceError } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
 import { abortable, Mutex, withTimeout } from '../../util/async.ts';
 import { ModelWorker } from '../model-worker.ts';
-import type { Decoded, ImageHost, imageWorker } from './image-worker.ts';
+import type { Decoded, imageWorker } from './image-worker.ts';
 
 const START_TIMEOUT_MS = 20_000;
 /** Time limit of one image. */
@@ -13,7 +13,7 @@ const DECODE_TIMEOUT_MS = 10_000;
 const IDLE_MS = 10_000;
 
 type RemoteDecoder = Remote<typeof imageWorker>;
-type Worker = ModelWorker<ImageHost, RemoteDecoder>;
+type Worker = ModelWorker<typeof imageWorker>;
 
 /** One worker for all models: memory holds one decoded image at a time. */
 let worker: Worker | null = null;
@@ -62,8 +62,8 @@ async function decodeOne<Image>(
 }
 
 const start = (signal: AbortSignal): Promise<Worker> =>
-  ModelWorker.open(
-    (host: Remote<ImageHost>, lock) => host.helper('image', lock),
+  ModelWorker.open<typeof imageWorker>(
+    'image',
     async () => undefined,
     AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]),
   );

@@ -1,4 +1,4 @@
-import { type ProxyMarked, transfer } from 'comlink';
+import { transfer } from 'comlink';
 
 import { ImageError } from '../../images/check-image.ts';
 import { decodeImage, drawImage, type ModelImage, toPixmap } from '../../images/draw-image.ts';
@@ -43,10 +43,4 @@ async function decoded<Image>(
     if (error instanceof ImageError) return { image: null, fault: error.message };
     throw error;
   }
-}
-
-/** What an engine's worker offers to one that has started it: `worker.ts`. */
-export interface ImageHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: 'image', lock: string): Promise<typeof imageWorker & ProxyMarked>;
 }

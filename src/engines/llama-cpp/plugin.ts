@@ -9,6 +9,8 @@ export const llamaCpp: EnginePlugin<WllamaVariant> = {
       ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs']
       : ['completions', 'decisions', 'logprobs'];
   },
+  wasm: 'wllama.wasm',
+  added: async () => (await import('./gguf-format.ts')).ggufFormat,
   helpers: {
     template: async () => (await import('../template/template-worker.ts')).templateWorker,
     image: async () => (await import('../images/image-worker.ts')).imageWorker,

@@ -1,14 +1,14 @@
-import { proxy, type Remote } from 'comlink';
+import { proxy } from 'comlink';
 
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { WatchedGpu } from '../device.ts';
 import type { EngineContext } from '../engine.ts';
 import { ModelWorker } from '../model-worker.ts';
-import type { OnnxHost, onnxWorker } from './onnx-worker.ts';
+import type { onnxWorker } from './onnx-worker.ts';
 import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { ModelFiles } from './weight-files.ts';
 
-type Worker = ModelWorker<OnnxHost, Remote<typeof onnxWorker>>;
+type Worker = ModelWorker<typeof onnxWorker>;
 
 /** A model in a separate worker. */
 export class OnnxSession {
@@ -35,8 +35,8 @@ export class OnnxSession {
     const files = runtimeFiles(variant.device);
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm) };
     const { opened, threads } = await withThreads(wanted, (count) =>
-      ModelWorker.open(
-        (host: Remote<OnnxHost>, lock) => host.helper('onnx', lock),
+      ModelWorker.open<typeof onnxWorker>(
+        'onnx',
         (model) => model.load(variant, { ...runtime, threads: count }, proxy(read)),
         AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),
       ),

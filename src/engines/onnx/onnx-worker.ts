@@ -1,5 +1,5 @@
 import { AutoModel, env, type PreTrainedModel } from '@huggingface/transformers';
-import { type ProxyMarked, transfer } from 'comlink';
+import { transfer } from 'comlink';
 
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { runModel } from './run-model.ts';
@@ -38,9 +38,3 @@ export const onnxWorker = {
     );
   },
 };
-
-/** What an engine's worker offers to one that has started it: `worker.ts`. */
-export interface OnnxHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: 'onnx', lock: string): Promise<typeof onnxWorker & ProxyMarked>;
-}

@@ -5,6 +5,8 @@ export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
   capabilities: () => ['embeddings', 'decisions'],
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  wasm: 'ort-wasm-simd-threaded.wasm',
+  added: async () => (await import('./onnx-format.ts')).onnxFormat,
   helpers: { onnx: async () => (await import('./onnx-worker.ts')).onnxWorker },
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),

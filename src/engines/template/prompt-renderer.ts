@@ -1,15 +1,13 @@
-import type { Remote } from 'comlink';
-
 import { requestError, ServiceError } from '../../errors/service-error.ts';
 import type { ChatJob, ChatMessage } from '../../jobs/chat.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import { ModelWorker } from '../model-worker.ts';
 import { SlotQueue } from '../slot-queue.ts';
-import type { Opened, PromptFormat, TemplateHost, templateWorker } from './template-worker.ts';
+import type { Opened, PromptFormat, templateWorker } from './template-worker.ts';
 import type { ChatOpening } from '../prompt/think-first.ts';
 import { thinkTags } from '../prompt/thought-splitter.ts';
 
-type Worker = ModelWorker<TemplateHost, Remote<typeof templateWorker>>;
+type Worker = ModelWorker<typeof templateWorker>;
 
 /** Time limit for starting the worker and parsing the template. */
 const LOAD_TIMEOUT_MS = 20_000;
@@ -94,8 +92,8 @@ export class PromptRenderer {
     let fault: string | null = null;
     const timeout = AbortSignal.timeout(LOAD_TIMEOUT_MS);
     try {
-      const worker = await ModelWorker.open(
-        (host: Remote<TemplateHost>, lock) => host.helper('template', lock),
+      const worker = await ModelWorker.open<typeof templateWorker>(
+        'template',
         async (template) => {
           fault = await template.load(this.#format);
         },

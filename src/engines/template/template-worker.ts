@@ -1,5 +1,3 @@
-import type { ProxyMarked } from 'comlink';
-
 import { toWireError } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { WireError } from '../../errors/wire-error.ts';
@@ -45,9 +43,3 @@ export const templateWorker = {
     }
   },
 };
-
-/** What an engine's worker offers to one that has started it: `worker.ts`. */
-export interface TemplateHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: 'template', lock: string): Promise<typeof templateWorker & ProxyMarked>;
-}

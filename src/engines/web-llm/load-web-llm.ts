@@ -11,7 +11,7 @@ import { halvedLengths, MIN_CONTEXT } from '../../catalog/memory-estimate.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './internals/gpu-device.ts';
 import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
-import { libraryPath } from '../../model-files/sources/mlc-paths.ts';
+import { libraryPath } from '../../catalog/engines/web-llm.ts';
 import { PipelineWatch, watchedEngine } from './internals/pipeline-watch.ts';
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */

@@ -5,7 +5,7 @@ import type { EngineContext } from '../engine.ts';
 import { corruptFile } from '../../errors/engine-errors.ts';
 import { parseJson } from '../../model-files/formats/check-format.ts';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
-import { CHAT_CONFIG, folderOf, libraryPath } from '../../model-files/sources/mlc-paths.ts';
+import { CHAT_CONFIG, folderOf, libraryPath } from '../../catalog/engines/web-llm.ts';
 
 const TENSORS = 'tensor-cache.json';
 

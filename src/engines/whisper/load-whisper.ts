@@ -1,4 +1,4 @@
-import { proxy, type Remote } from 'comlink';
+import { proxy } from 'comlink';
 
 import type { WhisperVariant } from '../../catalog/catalog.ts';
 import { hasAdapter, hasThreads, processors } from '../device.ts';
@@ -9,7 +9,7 @@ import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts
 import { filesOf } from '../onnx/weight-files.ts';
 import { SoundReader } from './sound-reader.ts';
 import { WhisperEngine } from './whisper-engine.ts';
-import type { WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
 const NEEDED = [
   'config.json',
@@ -35,8 +35,8 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
     const open = (count: number) =>
-      ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
-        (host, lock) => host.helper('whisper', lock),
+      ModelWorker.open<typeof whisperWorker>(
+        'whisper',
         async (model) => {
           abilities = await model.load(
             { name, device, dtype },

@@ -6,7 +6,7 @@ import { abortable, withTimeout } from '../../util/async.ts';
 import { ModelWorker } from '../model-worker.ts';
 import type { ForPage, Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
-import type { Refused, SoundHost, soundWorker } from './sound-worker.ts';
+import type { Refused, soundWorker } from './sound-worker.ts';
 
 const START_TIMEOUT_MS = 20_000;
 /** Time to open a file, or to decode a second of it. A damaged file may not be read to its end, and its decoder may never answer. */
@@ -15,7 +15,7 @@ const READ_TIMEOUT_MS = 10_000;
 const PAGE_TIMEOUT_MS = 60_000;
 
 type RemoteSound = Remote<typeof soundWorker>;
-type Worker = ModelWorker<SoundHost, RemoteSound>;
+type Worker = ModelWorker<typeof soundWorker>;
 
 /** Reads files of sound, one at a time, in a worker that ends with a file that is not read. The model stays loaded. */
 export class SoundReader {
@@ -87,8 +87,8 @@ export class SoundReader {
   }
 
   #start(): Promise<Worker> {
-    const starting = (this.#worker ??= ModelWorker.open(
-      (host: Remote<SoundHost>, lock) => host.helper('sound', lock),
+    const starting = (this.#worker ??= ModelWorker.open<typeof soundWorker>(
+      'sound',
       async () => undefined,
       AbortSignal.any([this.#ended.signal, AbortSignal.timeout(START_TIMEOUT_MS)]),
     ));

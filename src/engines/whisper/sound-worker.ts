@@ -1,4 +1,4 @@
-import { type ProxyMarked, transfer } from 'comlink';
+import { transfer } from 'comlink';
 
 import { toWireError } from '../../errors/engine-errors.ts';
 import type { WireError } from '../../errors/wire-error.ts';
@@ -44,9 +44,3 @@ export const soundWorker = {
     sound = null;
   },
 };
-
-/** What an engine's worker offers to one that has started it: `worker.ts`. */
-export interface SoundHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: 'sound', lock: string): Promise<typeof soundWorker & ProxyMarked>;
-}

@@ -1,4 +1,4 @@
-import { proxy, type Remote, transfer } from 'comlink';
+import { proxy, transfer } from 'comlink';
 
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
@@ -7,7 +7,7 @@ import { Channel } from '../../util/async.ts';
 import type { Engine } from '../engine.ts';
 import type { ModelWorker } from '../model-worker.ts';
 import type { SoundReader } from './sound-reader.ts';
-import type { Finished, Pull, Step, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+import type { Finished, Pull, Step, WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
 /** Time in which the worker must stop after an abort; computing may take any time. */
 const STOP_TIMEOUT_MS = 60_000;
@@ -16,7 +16,7 @@ const STOP_TIMEOUT_MS = 60_000;
 const AUDIO_TOKENS = 50;
 
 /** The parts of the worker that a transcription uses. */
-type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
+type Calls = Pick<ModelWorker<typeof whisperWorker>, 'call' | 'end'>;
 
 type Reader = Pick<SoundReader, 'read' | 'end'>;
 

@@ -1,5 +1,4 @@
 import { env, LogLevel } from '@huggingface/transformers';
-import type { ProxyMarked } from 'comlink';
 
 import { toWireError } from '../../errors/engine-errors.ts';
 import type { WireError } from '../../errors/wire-error.ts';
@@ -80,10 +79,4 @@ export const whisperWorker = {
 
 async function* pulled(pull: Pull): Sound {
   for (let samples = await pull(); samples; samples = await pull()) yield samples;
-}
-
-/** What an engine's worker offers to one that has started it: `worker.ts`. */
-export interface WhisperHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: 'whisper', lock: string): Promise<typeof whisperWorker & ProxyMarked>;
 }

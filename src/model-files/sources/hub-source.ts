@@ -1,11 +1,11 @@
 import { createSHA256 } from 'hash-wasm';
 import { z } from '../../util/full-zod.ts';
 
-import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
+import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
+import { rulesOf } from '../../catalog/engines/index.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { requestError, serverError, type ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeout } from '../download/retry.ts';
-import { libraryPath } from './mlc-paths.ts';
 
 /** What to do about a model whose authors ask for consent: a page has no account of the hub. */
 export const GATED =
@@ -13,9 +13,6 @@ export const GATED =
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
-/** Files of an MLC repository that web-llm reads. */
-const MLC_FILES =
-  /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
 /** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
 const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
@@ -70,7 +67,7 @@ export async function commitOf({ name, repository, revision, endpoint, signal }:
 }
 
 /** All files of a repository. */
-export async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
+async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
   const { name, repository, revision, endpoint, signal } = query;
   const first = `${endpoint}/api/models/${repository}/tree/${revision}`;
   const tree: z.output<typeof treeSchema> = [];
@@ -86,6 +83,60 @@ export async function readTree(query: HubQuery): Promise<z.output<typeof treeSch
   return tree.filter(({ type }) => type === 'file');
 }
 
+const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
+/** A branch, a tag or a commit. */
+const REVISION = /^[\w.-]{1,100}$/;
+
+export interface RepositorySource {
+  /** `owner/name`. */
+  repository: string;
+  /** Null: `main`. */
+  revision: string | null;
+}
+
+/** A file whose place and size are known. */
+export interface RemoteFile {
+  name: string;
+  url: string;
+  bytes: number;
+  /** Hash; null: a small file, of which the hub has none, and which is read to be hashed. */
+  sha256: string | null;
+}
+
+export interface Repository {
+  /** The commit that its revision has now. */
+  revision: string;
+  files: RemoteFile[];
+}
+
+/** @throws ServiceError */
+export async function readRepository(
+  { repository, revision: wanted }: RepositorySource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<Repository> {
+  if (!REPOSITORY.test(repository) || repository.includes('..'))
+    throw requestError(
+      400,
+      `${JSON.stringify(repository)} is no repository. Use owner/name.`,
+      'invalid_value',
+      'source',
+    );
+  if (wanted !== null && !REVISION.test(wanted))
+    throw requestError(400, `${JSON.stringify(wanted)} is no revision.`, 'invalid_value', 'source');
+  const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
+  const revision = await commitOf(query);
+  const tree = await readTree({ ...query, revision });
+  const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
+  const files = present.map(({ path, size, lfs }): RemoteFile => ({
+    name: path,
+    url: `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`,
+    bytes: lfs?.size ?? size,
+    sha256: lfs?.oid ?? null,
+  }));
+  return { revision, files };
+}
+
 /** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
 export async function listHubFiles(
   variant: Variant,
@@ -94,14 +145,18 @@ export async function listHubFiles(
   signal: AbortSignal,
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
+  const { hubFiles, otherFile } = rulesOf(variant) ?? {};
   const query = { name: variant.name, repository, revision: hub.revision, endpoint, signal };
   const revision = await commitOf(query);
-  const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
+  const wanted = (path: string): boolean => hub.files?.includes(path) ?? hubFiles?.names.test(path) ?? false;
   const tree = await readTree({ ...query, revision });
   const entries = tree.filter(({ path }) => wanted(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
-    throw unavailable(variant.name, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
+    throw unavailable(
+      variant.name,
+      `${repository} has no ${missing ?? hubFiles?.noun ?? 'model'} at ${revision}`,
+    );
   }
   const changed = entries.find(({ path, lfs }) => (hub.sha256?.[path] ?? lfs?.oid) !== lfs?.oid);
   if (changed)
@@ -116,14 +171,9 @@ export async function listHubFiles(
       ? { ...place, bytes: lfs.size, sha256: lfs.oid }
       : { ...place, ...(await hashed(url, signal)) };
   });
-  if (variant.engine === 'web-llm' && URL.canParse(variant.library)) files.push(libraryFile(variant, signal));
-  return Promise.all(files);
-}
-
-/** The compiled library of an MLC model, which lies elsewhere than its weights. */
-async function libraryFile(variant: WebLlmVariant, signal: AbortSignal): Promise<WeightFile> {
-  const url = variant.library;
-  return { path: libraryPath(variant), url, ...(await hashed(url, signal)) };
+  const { path = '', url } = otherFile?.(variant) ?? {};
+  const other = url === undefined ? [] : [hashed(url, signal).then((known) => ({ path, url, ...known }))];
+  return Promise.all([...files, ...other]);
 }
 
 /** Computes the size and hash of a small file, which is fetched. */

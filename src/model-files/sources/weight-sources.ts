@@ -1,133 +1,17 @@
 import { type HubSource, type Variant, type WeightFile, weightBytes } from '../../catalog/catalog.ts';
-import { z } from '../../util/full-zod.ts';
-
-import { formatBytes } from '../../catalog/memory-estimate.ts';
-import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
-import type { ModelSource } from '../../protocol/weights-command.ts';
-import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
-import { isProjector } from '../gguf/inspect-model.ts';
-import { commitOf, DEFAULT_HUB, listHubFiles, readTree } from './hub-source.ts';
+import { rulesOf } from '../../catalog/engines/index.ts';
 import { MANIFEST, type Manifest, manifestSchema, weightFile } from '../../catalog/weight-path.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
-import { libraryPath } from './mlc-paths.ts';
+import { z } from '../../util/full-zod.ts';
 import type { WeightStore } from '../weight-store.ts';
-
-const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
-/** A branch, a tag or a commit. */
-const REVISION = /^[\w.-]{1,100}$/;
-const SHOWN = 20;
-
-/** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
-const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
-const USUAL_GRAPH = 'onnx/model.onnx';
-const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
-/** Files of an embedding model beside its graph and tensors. In this order: the first tells its folder. */
-const SMALL_FILES = [...REQUIRED, 'modules.json', '1_Pooling/config.json'];
-/** Suffix of the tensors' files, after the graph's own name. */
-const TENSORS = /^_data(_\d+)?$/;
-
-export type HubModelSource = Extract<ModelSource, { type: 'hub' }>;
-
-/** The models of a repository in GGUF and ONNX, the smallest first, at the commit that its revision has now. @throws ServiceError */
-export async function listModels(
-  { repository, revision: wanted }: Pick<HubModelSource, 'repository' | 'revision'>,
-  endpoint: string,
-  signal: AbortSignal,
-): Promise<HubModel[]> {
-  if (!REPOSITORY.test(repository) || repository.includes('..'))
-    throw requestError(
-      400,
-      `${JSON.stringify(repository)} is no repository. Use owner/name.`,
-      'invalid_value',
-      'source',
-    );
-  if (wanted !== null && !REVISION.test(wanted))
-    throw requestError(400, `${JSON.stringify(wanted)} is no revision.`, 'invalid_value', 'source');
-  const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
-  const revision = await commitOf(query);
-  const tree = await readTree({ ...query, revision });
-  const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
-  const files = present.map(({ path, size, lfs }): RemoteFile => ({
-    name: path,
-    url: `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`,
-    bytes: lfs?.size ?? size,
-    sha256: lfs?.oid ?? null,
-  }));
-  const models = [...ggufModels(files), ...onnxModels(files)];
-  if (models.length === 0) throw requestError(400, whyNone(repository, files), 'unsupported_model', 'source');
-  return models
-    .map((model) => ({ ...model, revision, bytes: weightBytes(model) }))
-    .toSorted((a, b) => a.bytes - b.bytes);
-}
-
-type Found = Pick<HubModel, 'kind' | 'file' | 'files'>;
-
-/** Lists the GGUF models, with the smallest projector of the repository where it has one. */
-function ggufModels(files: readonly RemoteFile[]): Found[] {
-  const models = new Map<string, RemoteFile[]>();
-  const projectors: RemoteFile[] = [];
-  for (const file of files) {
-    const { name, sha256 } = file;
-    if (sha256 === null || !/\.gguf$/i.test(name)) continue;
-    if (isProjector(name)) {
-      projectors.push(file);
-      continue;
-    }
-    const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
-    models.set(model, [...(models.get(model) ?? []), file]);
-  }
-  const projector = projectors.toSorted((a, b) => a.bytes - b.bytes).slice(0, 1);
-  return [...models].map(([file, parts]) => ({ kind: 'chat', file, files: [...parts, ...projector] }));
-}
-
-function onnxModels(files: readonly RemoteFile[]): Found[] {
-  if (missingFiles(files).length > 0) return [];
-  const small = SMALL_FILES.flatMap((wanted) => files.find(({ name }) => name === wanted) ?? []);
-  return files
-    .filter(({ name }) => GRAPH.test(name))
-    .map((graph) => {
-      const tensors = files.filter(
-        ({ name }) => name.startsWith(graph.name) && TENSORS.test(name.slice(graph.name.length)),
-      );
-      return { kind: 'embedding', file: graph.name, files: [graph, ...tensors, ...small] };
-    });
-}
-
-const missingFiles = (files: readonly RemoteFile[]): string[] =>
-  REQUIRED.filter((needed) => !files.some(({ name }) => name === needed));
-
-function whyNone(repository: string, files: readonly RemoteFile[]): string {
-  const graph = files.find(({ name }) => GRAPH.test(name));
-  return graph
-    ? `${repository} has ${graph.name}, but no ${missingFiles(files).join(', ')}: localtext cannot run it as a text embedding model. Use another repository.`
-    : `${repository} has no GGUF file, and no embedding model in ${USUAL_GRAPH}. Use a repository that has one.`;
-}
-
-/**
- * The one model that `file` names: a path, or a part of one that only one model has, as its quantization; null: the only
- * model, or that of `onnx/model.onnx`. @throws ServiceError
- */
-export function chooseHubModel({ repository, file }: HubModelSource, models: readonly HubModel[]): HubModel {
-  const matching = models.filter((model) => matches(file, model));
-  const usual = models.every(({ kind }) => kind === 'embedding') ? USUAL_GRAPH : null;
-  const exact = matching.filter((model) => isExactly(file ?? usual, model));
-  const [found, ...others] = exact.length > 0 ? exact : matching;
-  if (found && others.length === 0) return found;
-  const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
-  const list = names.slice(0, SHOWN).join(', ');
-  throw requestError(
-    400,
-    `${repository} has ${found ? `${names.length} models that ${file ?? 'could be meant'} may name` : `no model ${file ?? ''}`}: ${list}. Name one of them as \`file\`.`,
-    'invalid_value',
-    'source',
-  );
-}
-
-const isExactly = (file: string | null, model: HubModel): boolean =>
-  model.file === file || model.files.some(({ name }) => name === file);
-
-const matches = (file: string | null, model: HubModel): boolean =>
-  file === null || model.file.toLowerCase().includes(file.toLowerCase()) || isExactly(file, model);
+import {
+  DEFAULT_HUB,
+  listHubFiles,
+  readRepository,
+  type Repository,
+  type RepositorySource,
+} from './hub-source.ts';
 
 /** A hub that has not answered by then counts as unreachable. */
 const PROBE_TIMEOUT_MS = 1500;
@@ -178,9 +62,9 @@ export class WeightSources {
     await this.#note(variant, files);
   }
 
-  /** The models of a repository of the model hub. @throws ServiceError */
-  async hubModels(source: HubModelSource, signal: AbortSignal): Promise<HubModel[]> {
-    if (this.#hub !== null) return listModels(source, this.#hub, signal);
+  /** The files of a repository of the model hub. @throws ServiceError */
+  async repository(source: RepositorySource, signal: AbortSignal): Promise<Repository> {
+    if (this.#hub !== null) return readRepository(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
     throw serverError('weights_unavailable', message);
   }
@@ -247,7 +131,8 @@ export class WeightSources {
     const inFolder = Object.keys(manifest.files).filter((path) => path.startsWith(`${hub.folder}/`));
     if (inFolder.length === 0) return null;
     const paths = new Set(hub.files?.map((name) => `${hub.folder}/${name}`) ?? inFolder);
-    if (variant.engine === 'web-llm') paths.add(libraryPath(variant));
+    const other = rulesOf(variant)?.otherFile?.(variant);
+    if (other) paths.add(other.path);
     const files: WeightFile[] = [];
     for (const path of paths) {
       const file = manifest.files[path];
@@ -306,7 +191,7 @@ export class WeightSources {
 function belongsTo(variant: Variant, path: string): boolean {
   const { hub } = variant;
   if (!hub) return false;
-  if (variant.engine === 'web-llm' && path === libraryPath(variant)) return true;
+  if (path === rulesOf(variant)?.otherFile?.(variant).path) return true;
   return hub.files
     ? hub.files.some((name) => path === `${hub.folder}/${name}`)
     : path.startsWith(`${hub.folder}/`);

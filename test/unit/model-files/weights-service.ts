@@ -26,6 +26,13 @@ export function weightsService(
     ...rest,
   });
   const notHere = () => Promise.reject(new Error('not in this test'));
-  const adder = { add: notHere, delete: notHere, has: () => false, rename: notHere };
+  const adder = {
+    add: notHere,
+    delete: notHere,
+    has: () => false,
+    inspect: notHere,
+    offers: notHere,
+    rename: notHere,
+  };
   return { adder, store, weights, backend, sources, modelStorage, onChange: () => undefined };
 }

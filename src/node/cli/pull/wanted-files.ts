@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
+import { rulesOf } from '../../../catalog/engines/index.ts';
 import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/weight-path.ts';
 import { replaceFile } from '../../files.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
-import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
 import { PullError } from '../arguments.ts';
 
@@ -104,12 +104,12 @@ async function hubFilesOf(
   const endpoint = hub.replace(/\/+$/, '');
   const pinned = isCommit(source.revision);
   const recorded = pinned ? undefined : manifest?.commits?.[source.repository];
-  // A commit that the catalog names may change with an update of localtext; a library is never pinned.
-  const library = variant.engine === 'web-llm' ? libraryPath(variant) : null;
+  // A commit that the catalog names may change with an update of localtext; a file from elsewhere is never pinned.
+  const other = rulesOf(variant)?.otherFile?.(variant).path;
   try {
     const revision = recorded ?? (await commitOf({ ...source, name: variant.name, endpoint, signal }));
     const files = await listHubFiles(variant, { ...source, revision }, endpoint, signal);
-    for (const file of files) if (!pinned || file.path === library) checkRecorded(file, manifest);
+    for (const file of files) if (!pinned || file.path === other) checkRecorded(file, manifest);
     return { files, commits: pinned ? {} : { [source.repository]: revision } };
   } catch (error) {
     signal.throwIfAborted();

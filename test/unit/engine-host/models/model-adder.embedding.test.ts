@@ -5,7 +5,8 @@ import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
 import { detectDevice } from '../../../../src/engines/device.ts';
 import { folderOf, graphOf } from '../../../../src/engines/onnx/transformers-files.ts';
-import { findHubModel } from '../../../../src/engine-host/models/model-source.ts';
+import { addedFormats, chooseModel, listModels } from '../../../../src/engine-host/models/hub-models.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder } from '../../../../src/engine-host/models/model-adder.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
@@ -54,12 +55,13 @@ function publish(files: Record<string, unknown>): string {
 }
 const source = (file: string | null = null) =>
   ({ type: 'hub', repository: 'owner/small-embedder', file, revision: null }) as const;
-const find = (file: string | null = null) => findHubModel(source(file), sources, never);
+const list = async () => listModels(source(), sources, await addedFormats(ENGINES), never);
 
-function add(file: string | null = null, id: string | null = null) {
+function open(): ModelAdder {
   service.modelStorage.setCatalog(withAdded(catalog, saved));
-  const adder = new ModelAdder({
+  return new ModelAdder({
     catalog,
+    engines: ENGINES,
     added: [...saved],
     save: async (models) => void (saved = models),
     publish: (all) => service.modelStorage.setCatalog(all),
@@ -70,6 +72,11 @@ function add(file: string | null = null, id: string | null = null) {
     takeFiles: async () => null,
     now: () => 5000,
   });
+}
+const inspect = () => open().inspect(source(), never);
+
+function add(file: string | null = null, id: string | null = null) {
+  const adder = open();
   return { adder, added: adder.add({ type: 'add', id, source: source(file) }, never, () => undefined) };
 }
 
@@ -84,7 +91,7 @@ test('a repository offers its graphs for the CPU and its GGUF files, at its comm
     'a.gguf': writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }),
     'README.md': '#',
   });
-  const models = await sources.hubModels(source(), never);
+  const models = await list();
   expect(models.map(({ kind, file }) => `${kind} ${file}`).toSorted()).toEqual([
     'chat a.gguf',
     'embedding onnx/model.onnx',
@@ -99,7 +106,7 @@ test('a repository offers its graphs for the CPU and its GGUF files, at its comm
     ['tokenizer.json', false],
     ['tokenizer_config.json', false],
   ]);
-  await expect(find()).rejects.toThrow(/3 models .* Name one/);
+  expect(() => chooseModel(source(), models)).toThrow(/3 models .* Name one/);
 });
 
 test('it is added as an embedding model, pinned by hashes, renamed and removed', async () => {
@@ -149,7 +156,7 @@ test('two graphs of a repository are two models; one in 8 bits takes a text at a
 
 test('a graph in 8 bits is recognized by its operators, too', async () => {
   publish({ ...base, 'onnx/model.onnx': 'Cast DynamicQuantizeLinear MatMulInteger' });
-  expect((await find()).facts).toMatchObject({ quantized: true });
+  expect(await inspect()).toMatchObject({ quantization: 'INT8' });
 });
 
 test('an add that breaks off continues where it ended', async () => {
@@ -174,7 +181,7 @@ const modules = (...types: string[]) => ({
 });
 
 test.each<[string, Record<string, unknown>, object]>([
-  ['no pooling', {}, { pooling: 'mean', dimensions: 384, contextLength: 256, quantized: false }],
+  ['no pooling', {}, { pooling: 'mean', dimensions: 384, contextLength: 256, quantization: 'F32' }],
   [
     'the mean',
     pooling({ pooling_mode_mean_tokens: true, pooling_mode_cls_token: false }),
@@ -208,7 +215,8 @@ test.each<[string, Record<string, unknown>, object]>([
   ],
 ])('facts with %s', async (_, files, facts) => {
   publish({ ...base, ...files });
-  expect((await find()).facts).toMatchObject(facts);
+  const { embedding, ...model } = await inspect();
+  expect({ ...model, ...embedding }).toMatchObject(facts);
 });
 
 const INVALID = 'invalid_model_file';
@@ -305,5 +313,5 @@ test.each<[string, Record<string, unknown>, string, RegExp]>([
 
 test('a gated repository is named as such', async () => {
   hub.publish('owner/small-embedder', { 'config.json': Buffer.from('{}') }, { gated: true });
-  await expect(find()).rejects.toThrow(/authors ask for consent/);
+  await expect(inspect()).rejects.toThrow(/authors ask for consent/);
 });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../../src/engines/device.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder } from '../../../../src/engine-host/models/model-adder.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
@@ -38,6 +39,7 @@ const publish = (repository: string, files: Record<string, Buffer>): string => h
 function add(source: ModelSource, allowed = true) {
   const adder = new ModelAdder({
     catalog,
+    engines: ENGINES,
     added: [],
     save: async (models) => void (saved = models),
     publish: (all) => service.modelStorage.setCatalog(all),

@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engines/device.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/engine-host/models/model-adder.ts';
 import { serveWeights } from '../../../../src/engine-host/requests/serve-weights.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
@@ -48,6 +49,7 @@ function open(options: Partial<ModelAdderOptions> = {}): ModelAdder {
   service.modelStorage.setCatalog(withAdded(catalog, saved));
   return new ModelAdder({
     catalog,
+    engines: ENGINES,
     added: [...saved],
     save: async (models) => void (saved = models),
     publish: (all) => service.modelStorage.setCatalog(all),

@@ -72,7 +72,8 @@ async function chooseFor(
     sources,
     engines,
     prefer,
-    fatal: async () => own.variants.filter(({ name }) => fatal.includes(name)).map(loadId),
+    fatal: async () =>
+      own.variants.filter(({ name }) => fatal.includes(name)).map((each) => loadId(each, ENGINES)),
   });
   const { candidates, reasons } = await plan(own, new Map(Object.entries(faults)));
   return { variant: candidates[0] ?? null, reasons };
@@ -102,9 +103,9 @@ test('a variant with which a tab has ended makes way for the next, unless there 
 
 test('other weights of a variant are another load', () => {
   const file = { path: 'weights', bytes: 1 };
-  const first = loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] });
-  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] })).toBe(first);
-  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'b'.repeat(64) }] })).not.toBe(first);
+  const first = loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] }, ENGINES);
+  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] }, ENGINES)).toBe(first);
+  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'b'.repeat(64) }] }, ENGINES)).not.toBe(first);
 });
 
 test('the first that the device can run is taken, and says so', async () => {

@@ -1,11 +1,21 @@
 import { z } from '../../util/full-zod.ts';
-
 import type { TransformersVariant } from '../../catalog/catalog.ts';
+import { estimateMemory, memoryShortage, wasmShortage } from '../../catalog/memory-estimate.ts';
 import { requestError } from '../../errors/service-error.ts';
-import { readStart } from '../../model-files/sources/read-start.ts';
-import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
 import { parseJson } from '../../model-files/formats/check-format.ts';
-import { configSchema } from '../../engines/onnx/transformers-files.ts';
+import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
+import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
+import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
+import { configSchema } from './transformers-files.ts';
+
+/** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
+const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
+const USUAL_GRAPH = 'onnx/model.onnx';
+const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
+/** Files beside the graph and its tensors. In this order: the first tells their folder. */
+const SMALL_FILES = [...REQUIRED, 'modules.json', '1_Pooling/config.json'];
+/** Suffix of the tensors' files, after the graph's own name. */
+const TENSORS = /^_data(_\d+)?$/;
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 /** Bytes of the graph's start that are read: its operators come before its tensors. */
@@ -46,18 +56,82 @@ const POOLINGS = new Map<string, TransformersVariant['pooling']>([
   ['lasttoken', 'last_token'],
 ]);
 
+/** Quantized graphs of the hub have 8 bits. */
+const quantizationOf = (quantized: boolean): string => (quantized ? 'INT8' : 'F32');
+
+/** Embedding models in ONNX that the user adds. */
+export const onnxFormat: AddedFormat = {
+  noun: `embedding model in ${USUAL_GRAPH}`,
+  isNamed: true,
+  find: findModels,
+  lack(files) {
+    const graph = files.find(({ name }) => GRAPH.test(name));
+    return (
+      graph &&
+      `has ${graph.name}, but no ${missingFiles(files).join(', ')}: localtext cannot run it as a text embedding model`
+    );
+  },
+  quantization: (file) => (file === USUAL_GRAPH ? null : quantizationOf(true)),
+  shortage: (files, device) => fitModel(files, device).shortage,
+  async describe(files, repository, device) {
+    const facts = await readEmbeddingFacts(repository ?? 'the model', files);
+    const { quantized, trainedContextLength, dimensions, pooling, ...named } = facts;
+    const embedding = { dimensions, pooling };
+    const { shortage, ...sizes } = fitModel(files, device);
+    return {
+      files: [...files],
+      model: { ...named, quantization: quantizationOf(quantized), ...sizes, embedding },
+      variant: {
+        engine: 'transformers',
+        license: 'unknown',
+        contextLength: facts.contextLength,
+        ...embedding,
+        ...(quantized && { device: 'wasm' as const, maxBatchSize: 1 }),
+      },
+      details: { trainedContextLength, hasChatTemplate: false, canChat: false, tensors: null },
+      shortage,
+    };
+  },
+};
+
+function findModels(files: readonly RemoteFile[]): FoundModel[] {
+  if (missingFiles(files).length > 0) return [];
+  const small = SMALL_FILES.flatMap((wanted) => files.find(({ name }) => name === wanted) ?? []);
+  return files
+    .filter(({ name }) => GRAPH.test(name))
+    .map((graph) => {
+      const tensors = files.filter(
+        ({ name }) => name.startsWith(graph.name) && TENSORS.test(name.slice(graph.name.length)),
+      );
+      return {
+        kind: 'embedding',
+        file: graph.name,
+        files: [graph, ...tensors, ...small],
+        isUsual: graph.name === USUAL_GRAPH,
+      };
+    });
+}
+
+const missingFiles = (files: readonly RemoteFile[]): string[] =>
+  REQUIRED.filter((needed) => !files.some(({ name }) => name === needed));
+
+/** ONNX Runtime's memory is that of WASM, also where a GPU computes. */
+function fitModel(
+  files: readonly { size: number }[],
+  { memoryGiB }: SizedDevice,
+): { bytes: number; memoryBytes: number; shortage: string | undefined } {
+  const bytes = files.reduce((sum, { size: own }) => sum + own, 0);
+  const { memoryBytes } = estimateMemory({ engine: 'transformers', contextLength: 0, files: [{ bytes }] });
+  const shortage = memoryShortage(memoryBytes, memoryGiB) ?? wasmShortage(memoryBytes);
+  return { bytes, memoryBytes, shortage };
+}
+
 /** Reads the small files of an embedding model, and the start of its graph. @throws ServiceError */
-export async function readEmbeddingFacts(
-  repository: string,
-  model: HubModel,
-  signal: AbortSignal,
-): Promise<EmbeddingFacts> {
+async function readEmbeddingFacts(repository: string, files: readonly ModelFile[]) {
   const json = async <T>(name: string, schema: z.ZodType<T>): Promise<T | null> => {
-    const file = model.files.find((each) => each.name === name);
+    const file = files.find((each) => each.name === name);
     const refuseFile = (how: string): Error => invalid(`${name} of ${repository}`, how);
-    return file
-      ? parseJson(await readJson(file, signal), schema, 'is not what a model has', refuseFile)
-      : null;
+    return file ? parseJson(await readText(file), schema, 'is not what a model has', refuseFile) : null;
   };
   const refuse = (why: string) =>
     requestError(400, `${repository} ${why}. Choose another model.`, 'unsupported_model', 'source');
@@ -82,7 +156,7 @@ export async function readEmbeddingFacts(
     architecture,
     dimensions,
     pooling,
-    quantized: await isQuantized(model, signal),
+    quantized: await isQuantized(files),
     trainedContextLength,
     contextLength: Math.min(trainedContextLength, MAX_CONTEXT),
   };
@@ -114,16 +188,14 @@ function poolingModes(config: Record<string, unknown>): string[] {
 }
 
 /** Whether a graph is quantized: by its name, or by an operator that quantizes its input. */
-async function isQuantized({ file, files: [graph] }: HubModel, signal: AbortSignal): Promise<boolean> {
-  if (!graph || !file.endsWith('/model.onnx')) return true;
-  const { bytes } = await readStart(graph.url, GRAPH_BYTES, signal);
-  return new TextDecoder('latin1').decode(bytes).includes('DynamicQuantize');
+async function isQuantized([graph]: readonly ModelFile[]): Promise<boolean> {
+  if (graph?.name !== USUAL_GRAPH) return true;
+  return new TextDecoder('latin1').decode(await graph.read(GRAPH_BYTES)).includes('DynamicQuantize');
 }
 
-async function readJson(file: RemoteFile, signal: AbortSignal): Promise<string> {
-  if (file.bytes > MAX_JSON_BYTES) throw invalid(file.name, `has more than ${MAX_JSON_BYTES} bytes`);
-  const { bytes } = await readStart(file.url, MAX_JSON_BYTES, signal);
-  return new TextDecoder().decode(bytes);
+async function readText(file: ModelFile): Promise<string> {
+  if (file.size > MAX_JSON_BYTES) throw invalid(file.name, `has more than ${MAX_JSON_BYTES} bytes`);
+  return new TextDecoder().decode(await file.read(MAX_JSON_BYTES));
 }
 
 const invalid = (file: string, how: string) =>

@@ -1,0 +1,71 @@
+import { weightBytes } from '../../catalog/catalog.ts';
+import { formatBytes } from '../../catalog/memory-estimate.ts';
+import type { AddedFormat, FoundModel } from '../../engines/added-format.ts';
+import type { Engines } from '../../engines/engine.ts';
+import { requestError } from '../../errors/service-error.ts';
+import type { RepositorySource } from '../../model-files/sources/hub-source.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+import type { ModelSource } from '../../protocol/weights-command.ts';
+
+const SHOWN = 20;
+
+/** A model of a repository of the model hub. */
+export interface HubModel extends FoundModel {
+  format: AddedFormat;
+  /** The commit that it was found at. */
+  revision: string;
+  /** Size of all its files. */
+  bytes: number;
+}
+
+/** The formats in which the engines take models that the user adds. */
+export const addedFormats = (engines: Engines): Promise<AddedFormat[]> =>
+  Promise.all(Object.values(engines).flatMap(({ added }) => added?.() ?? []));
+
+/** The models of a repository in these formats, the smallest first. @throws ServiceError */
+export async function listModels(
+  source: RepositorySource,
+  sources: Pick<WeightSources, 'repository'>,
+  formats: readonly AddedFormat[],
+  signal: AbortSignal,
+): Promise<HubModel[]> {
+  const { revision, files } = await sources.repository(source, signal);
+  const models = formats.flatMap((format) =>
+    format.find(files).map((model) => ({ ...model, format, revision, bytes: weightBytes(model) })),
+  );
+  if (models.length > 0) return models.toSorted((a, b) => a.bytes - b.bytes);
+  const lack = formats.flatMap((format) => format.lack?.(files) ?? [])[0];
+  const why = lack
+    ? `${lack}. Use another repository.`
+    : `has no ${formats.map(({ noun }) => noun).join(', and no ')}. Use a repository that has one.`;
+  throw requestError(400, `${source.repository} ${why}`, 'unsupported_model', 'source');
+}
+
+/**
+ * The one model that `file` names: a path, or a part of one that only one model has, as its quantization; null: the only
+ * model, or the usual one of its format. @throws ServiceError
+ */
+export function chooseModel(
+  { repository, file }: Pick<Extract<ModelSource, { type: 'hub' }>, 'repository' | 'file'>,
+  models: readonly HubModel[],
+): HubModel {
+  const hasOneFormat = models.every(({ format }) => format === models[0]?.format);
+  const isExactly = (model: HubModel): boolean =>
+    file === null
+      ? hasOneFormat && model.isUsual === true
+      : model.file === file || model.files.some(({ name }) => name === file);
+  const matching = models.filter(
+    (model) => file === null || model.file.toLowerCase().includes(file.toLowerCase()) || isExactly(model),
+  );
+  const exact = matching.filter(isExactly);
+  const [found, ...others] = exact.length > 0 ? exact : matching;
+  if (found && others.length === 0) return found;
+  const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
+  const list = names.slice(0, SHOWN).join(', ');
+  throw requestError(
+    400,
+    `${repository} has ${found ? `${names.length} models that ${file ?? 'could be meant'} may name` : `no model ${file ?? ''}`}: ${list}. Name one of them as \`file\`.`,
+    'invalid_value',
+    'source',
+  );
+}

@@ -1,0 +1,129 @@
+import {
+  chooseContext,
+  estimateMemory,
+  formatBytes,
+  memoryShortage,
+  wasmShortage,
+} from '../../catalog/memory-estimate.ts';
+import { inspectModel, type InspectedModel, isProjector } from '../../model-files/gguf/inspect-model.ts';
+import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
+import { runsMainWasm } from '../../util/main-wasm.ts';
+import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
+
+/** llama.cpp's own defaults: small models write nonsense without them. */
+const SAMPLING = { topK: 40, minP: 0.05 };
+/** The type of a model's file, as most names of files have it. */
+const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
+/** An embedding model computes a text in one step, whose buffers grow with it. */
+const MAX_TEXT_TOKENS = 2048;
+/** File positions of the build with 32-bit addresses are signed. */
+const MAX_FILE_BYTES = 2 ** 31 - 1;
+
+/** Models in GGUF that the user adds. */
+export const ggufFormat: AddedFormat = {
+  noun: 'GGUF file',
+  find: findModels,
+  quantization: (file) => QUANTIZATION.exec(file)?.[1]?.toUpperCase() ?? null,
+  shortage: (files, device) =>
+    shortage(
+      files.reduce((sum, { size }) => sum + size, 0),
+      files,
+      device,
+    ),
+  async describe(given, _, device, keepTemplateText) {
+    const inspected = await inspectModel(given);
+    const { facts, name, bytes, files, projector } = inspected;
+    const { architecture, quantization, kvValues, embedding, chatTemplate, canChat } = facts;
+    const fit = fitModel(inspected, device);
+    const { contextLength, memoryBytes } = fit;
+    const completionsOnly = !canChat && !embedding && { completionsOnly: true };
+    const known = { name, architecture, quantization, contextLength, bytes, memoryBytes };
+    return {
+      files,
+      projector,
+      model: { ...known, ...completionsOnly, ...(embedding && { embedding }) },
+      variant: {
+        engine: 'wllama',
+        license: facts.license?.slice(0, 100) ?? 'unknown',
+        contextLength,
+        ...(kvValues > 0 && { kvValues }),
+        ...(embedding ?? { sampling: SAMPLING }),
+        ...completionsOnly,
+        ...(keepTemplateText && { keepTemplateText }),
+      },
+      details: {
+        trainedContextLength: facts.contextLength,
+        hasChatTemplate: chatTemplate !== null,
+        canChat,
+        tensors: facts.tensors,
+      },
+      shortage: fit.shortage,
+      async fault() {
+        if (chatTemplate === null || embedding) return undefined;
+        const { templateFault } = await import('../template/prompt-renderer.ts');
+        return templateFault(chatTemplate);
+      },
+    };
+  },
+};
+
+/** Lists the GGUF models, with the smallest projector of the repository where it has one. */
+function findModels(files: readonly RemoteFile[]): FoundModel[] {
+  const models = new Map<string, RemoteFile[]>();
+  const projectors: RemoteFile[] = [];
+  for (const file of files) {
+    const { name, sha256 } = file;
+    if (sha256 === null || !/\.gguf$/i.test(name)) continue;
+    if (isProjector(name)) {
+      projectors.push(file);
+      continue;
+    }
+    const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
+    models.set(model, [...(models.get(model) ?? []), file]);
+  }
+  const [optional] = projectors.toSorted((a, b) => a.bytes - b.bytes);
+  return [...models].map(([file, parts]) => ({
+    kind: 'chat',
+    file,
+    files: optional ? [...parts, optional] : parts,
+    optional,
+  }));
+}
+
+/** The longest context that fits, and the memory with it. A GPU holds no weights of an embedding model. */
+function fitModel(
+  { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
+  { memoryGiB, gpu }: SizedDevice,
+): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
+  const { contextLength: trained, kvValues, embedding } = facts;
+  const sized = {
+    engine: 'wllama',
+    files: [{ bytes, ...(projector && { role: 'projector' as const }) }],
+    kvValues,
+    contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
+    ...(embedding && { dimensions: embedding.dimensions }),
+  };
+  const shortageOf = (needed: number): string | undefined =>
+    shortage(needed, files, { memoryGiB, gpu: embedding ? null : gpu });
+  const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
+  const { memoryBytes } = estimateMemory({ ...sized, contextLength });
+  return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };
+}
+
+/** Why llama.cpp cannot run such a model here, as a phrase that follows its name; undefined: nothing is known against it. */
+function shortage(
+  memoryBytes: number,
+  files: readonly { size: number }[],
+  { memoryGiB, gpu }: SizedDevice,
+): string | undefined {
+  const holdsWeights = gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16');
+  const largest = Math.max(0, ...files.map(({ size }) => size));
+  return (
+    memoryShortage(memoryBytes, memoryGiB) ??
+    (holdsWeights ? undefined : wasmShortage(memoryBytes)) ??
+    (largest <= MAX_FILE_BYTES || runsMainWasm() ? undefined : tooLarge(largest))
+  );
+}
+
+const tooLarge = (bytes: number): string =>
+  `has a file of ${formatBytes(bytes)}, and this browser, without 64-bit WebAssembly memory, reads at most ${formatBytes(MAX_FILE_BYTES)} of one: split it with llama-gguf-split, and add all parts together`;
