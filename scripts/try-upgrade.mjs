@@ -8,7 +8,12 @@ import { join, resolve } from 'node:path';
 /** Tests by package: what they check is in the headers of the `internals/` folders. */
 const SENTINELS = {
   '@wllama/wllama': {
-    unit: ['test/unit/engines/llama-cpp', 'test/unit/node/wllama-worker.test.ts', 'test/unit/node/kernels'],
+    unit: [
+      'test/unit/engines/llama-cpp',
+      'test/unit/model-files/gguf/architectures.test.ts',
+      'test/unit/node/wllama-worker.test.ts',
+      'test/unit/node/kernels',
+    ],
     browser: ['test/browser/llama-calls.test.ts'],
     with: ['@wllama/wllama-compat'],
   },

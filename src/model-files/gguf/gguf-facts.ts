@@ -1,3 +1,4 @@
+import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architectures.ts';
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
 import { align, type Gguf, type GgufValue, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
@@ -138,12 +139,14 @@ function embedding(architecture: string, of: (key: string, max: number) => numbe
   return { dimensions, pooling };
 }
 
+const RERANKER = 'a reranking model, which scores pairs of texts';
+
 function requireKnown(architecture: string, { metadata, tensors }: Gguf): void {
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
   const ranks =
     metadata.get(`${architecture}.pooling_type`)?.value === RANK_POOLING ||
     tensors.some(({ name }) => CLASSIFIER.test(name));
-  const other = OTHER_ARCHITECTURES.get(architecture) ?? (ranks ? RERANKER : undefined);
+  const other = REFUSED_ARCHITECTURES.get(architecture) ?? (ranks ? RERANKER : undefined);
   if (other !== undefined)
     throw new FormatError(`is no chat or embedding model, but ${other} (architecture ${architecture})`);
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
@@ -194,37 +197,3 @@ function mostBytes({ tensors }: Gguf): string {
   const [type] = [...bytes].toSorted(([, a], [, b]) => b - a)[0] ?? [];
   return TENSOR_TYPES.get(type ?? -1)?.name ?? 'unknown';
 }
-
-/**
- * Architectures that generate text, by their names in a GGUF, as far as the llama.cpp of the pinned @wllama/wllama has
- * them. A test looks for each name in its WASM file.
- */
-export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
-  `afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bitnet bloom chameleon chatglm codeshell
-  cogvlm cohere2 cohere2moe command-r dbrx deci deepseek deepseek2 deepseek32 dots1 ernie4_5 ernie4_5-moe exaone
-  exaone-moe exaone4 falcon falcon-h1 gemma gemma2 gemma3 gemma3n gemma4 glm-dsa glm4 glm4moe gpt-oss gpt2 gptj
-  gptneox granite granitehybrid granitemoe grok grovemoe hrm_text hunyuan-dense hunyuan-moe hunyuan_vl internlm2
-  jais jais2 jamba kimi-k3 kimi-linear laguna lfm2 lfm2moe llama llama4 maincoder mamba mamba2 mellum mimo2
-  minicpm minicpm3 minimax-m2 minimax-m3 mistral3 mistral4 mpt nanbeige nemotron nemotron_h nemotron_h_moe olmo
-  olmo2 olmoe openelm orion paddleocr pangu-embedded phi2 phi3 phimoe plamo plamo2 plamo3 plm qwen qwen2
-  qwen2moe qwen2vl qwen3 qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe refact rnd1 rwkv6 rwkv6qwen2
-  rwkv7 sarvam-moe seed_oss smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse`.split(
-    /\s+/,
-  ),
-);
-
-/** Architectures that read a text as a whole, and have no KV cache: embedding models, as far as the package has them. */
-export const ENCODERS: ReadonlySet<string> = new Set(
-  `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert gemma-embedding llama-embed`.split(
-    ' ',
-  ),
-);
-
-const RERANKER = 'a reranking model, which scores pairs of texts';
-
-/** Descriptions of other architectures, whose files are often taken for chat models. */
-export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
-  ['clip', 'the image or audio part of a model, which is added together with it'],
-  ['t5', 'a translation model'],
-  ['t5encoder', 'the encoder of a translation model'],
-]);

@@ -1,13 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-import {
-  CHAT_ARCHITECTURES,
-  ENCODERS,
-  ggufFacts,
-  type GgufFacts,
-  OTHER_ARCHITECTURES,
-} from '../../../../src/model-files/gguf/gguf-facts.ts';
+import { ggufFacts, type GgufFacts } from '../../../../src/model-files/gguf/gguf-facts.ts';
 import { FormatError, readHeader, startOfBlob } from '../../../../src/model-files/gguf/byte-cursor.ts';
 import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
@@ -200,10 +193,4 @@ test('a header of more than 128 MiB is not read on', async () => {
   };
   await expect(readHeader(file, readGguf)).rejects.toThrow(/header of more than/);
   expect(Math.max(...read)).toBeLessThanOrEqual(2 ** 27);
-});
-
-test('the pinned llama.cpp has every architecture that is allowed or named', () => {
-  const wasm = readFileSync('node_modules/@wllama/wllama/esm/wasm/wllama.wasm');
-  const names = [...CHAT_ARCHITECTURES, ...ENCODERS, ...OTHER_ARCHITECTURES.keys()];
-  expect(names.filter((name) => !wasm.includes(`${name}\0`))).toEqual([]);
 });
