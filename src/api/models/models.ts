@@ -35,8 +35,14 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
 /** Sampling under the names of the request's own fields and of llama.cpp's. */
 function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDetails) {
   const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
-  const { topK, minP, repeatPenalty } = sampling;
-  const byApiName = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };
+  const byApiName = {
+    temperature,
+    top_p: topP,
+    top_k: sampling.topK,
+    min_p: sampling.minP,
+    repeat_penalty: sampling.repeatPenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+  };
   return { ...description, sampling: byApiName };
 }
 

@@ -12,8 +12,7 @@ export function completionRequest(
   return {
     stream: true,
     prompt,
-    // What a schema or a tool repeats, it must.
-    ...samplers(sampling, constraint ? { ...own, frequencyPenalty: 0 } : own, maxTokens),
+    ...samplers(sampling, penalizes(sampling, constraint) ? own : { ...own, frequencyPenalty: 0 }, maxTokens),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
@@ -22,6 +21,13 @@ export function completionRequest(
     timings_per_token: true,
   };
 }
+
+/**
+ * Whether the variant's own frequency penalty applies. A schema or a tool must repeat what it does, and a greedy reply is the
+ * most probable one.
+ */
+const penalizes = ({ temperature }: Sampling, constraint?: Constraint): boolean =>
+  constraint === undefined && temperature > 0;
 
 /**
  * Most tokens back that the penalties count. OpenAI counts the reply alone, llama.cpp the prompt's end, too: a window no

@@ -25,13 +25,17 @@ test('a variant’s settings reach llama.cpp, before the temperature', () => {
   expect(request['samplers']).toEqual(['penalties', 'top_k', 'min_p', 'temperature', 'top_p']);
 });
 
-test('the variant’s frequency penalty is for free text, and gives way to the request’s own', () => {
+test('the variant’s frequency penalty is for sampled free text, and gives way to the request’s own', () => {
   const own = { frequencyPenalty: 0.5 };
   expect(completionRequest(completion, sampling, own)).toMatchObject({ frequency_penalty: 0.5 });
   const asked = completionRequest(completion, { ...sampling, frequencyPenalty: 0 }, own);
   expect(asked).toMatchObject({ frequency_penalty: 0 });
   const constrained = { ...completion, constraint: { kind: 'grammar' as const, gbnf: 'root ::= "a"' } };
   expect(completionRequest(constrained, sampling, own)).toMatchObject({ frequency_penalty: 0 });
+  const greedy = { ...sampling, temperature: 0 };
+  expect(completionRequest(completion, greedy, own)).toMatchObject({ frequency_penalty: 0 });
+  const penalized = completionRequest(completion, { ...greedy, frequencyPenalty: 0.3 }, own);
+  expect(penalized).toMatchObject({ frequency_penalty: 0.3 });
 });
 
 test('the tokens of a text are those of a bias on it, in its order', () => {
