@@ -5,6 +5,8 @@ export interface EmbeddingJob extends AnyJob {
   input: { texts: string[] } | { tokens: number[][] };
   /** Length of the vectors, for models trained for truncation. Absent: the model's own. */
   dimensions?: number;
+  /** What the texts are to a model with task prefixes: `query` or `document`. */
+  inputType?: string;
 }
 
 export interface EmbeddingResult {

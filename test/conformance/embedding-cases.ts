@@ -47,7 +47,9 @@ export const embeddingCases: ConformanceCase[] = [
     { input: 'An owl.', user: 'u', encoding_format: null, dimensions: null },
     embeddings(1),
   ),
-  of('fields that are not known', { input: 'An owl.', input_type: 'query' }, embeddings(1)),
+  of('fields that are not known', { input: 'An owl.', truncate: 'END' }, embeddings(1)),
+  of('a task, for a model without prefixes', { input: 'An owl.', input_type: 'query' }, embeddings(1)),
+  of('a task that is no text', { input: 'a', input_type: 1 }, badRequest('input_type')),
   of('half a surrogate pair', { input: 'broken \ud83d here' }, embeddings(1)),
   of('token ids', { input: [101, 2019, 13547, 102] }, embeddings(1)),
   of(

@@ -26,7 +26,10 @@ export const embeddingsEnforced = {
   encoding_format: z.nullish(z.enum(['float', 'base64'])),
 };
 
-export const embeddingsPassedOn = { dimensions: z.nullish(z.int().check(z.gte(1))) };
+export const embeddingsPassedOn = {
+  dimensions: z.nullish(z.int().check(z.gte(1))),
+  input_type: z.nullish(z.string()),
+};
 
 export const embeddingsAccepted = { user: z.nullish(z.string()) };
 

@@ -16,7 +16,7 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
     kind: 'embedding' as const,
     model: model.id,
     input: toJobInput(request.input),
-    ...omitNulls({ dimensions: request.dimensions }),
+    ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
   };
   let isComputing = false;
   let timings = {};

@@ -48,3 +48,20 @@ export const httpUrl = z.url({
 });
 export const pooling = z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token');
 export const vectorLength = z.int().positive().max(65_536);
+
+/** What an embedding model was trained for. */
+export interface EmbeddingTraining {
+  /** Texts that the model was trained to find before a query and before a document. A request's `input_type` chooses. */
+  prefixes?: { query: string; document: string };
+  /**
+   * Shortest vector that a request may ask for with `dimensions`: of a model that was trained for shorter vectors
+   * (Matryoshka). Default: none may be shortened.
+   */
+  minDimensions?: number;
+}
+
+const prefix = z.string().max(1000);
+export const embeddingTraining = {
+  prefixes: z.strictObject({ query: prefix, document: prefix }).optional(),
+  minDimensions: vectorLength.optional(),
+};

@@ -1,6 +1,13 @@
 import { z } from '../../util/full-zod.ts';
 import { hasProjector, type VariantBase, weightBytes } from '../variant.ts';
-import { type EngineRules, pooling, type SizedVariant, vectorLength } from './engine-rules.ts';
+import {
+  type EmbeddingTraining,
+  embeddingTraining,
+  type EngineRules,
+  pooling,
+  type SizedVariant,
+  vectorLength,
+} from './engine-rules.ts';
 
 /** Sampling settings that OpenAI's API does not have, applied to every request. */
 export interface VariantSampling {
@@ -10,12 +17,12 @@ export interface VariantSampling {
   minP?: number;
   /** Divides the scores of recent tokens; 1 (the default) changes nothing. */
   repeatPenalty?: number;
-  /** OpenAI's `frequency_penalty` (-2 to 2) of requests for free text that name none. Default 0. */
+  /** OpenAI's `frequency_penalty` (-2 to 2) of requests that name none, for free text at a temperature above 0. Default 0. */
   frequencyPenalty?: number;
 }
 
 /** Chat, or embeddings, from a GGUF by llama.cpp compiled to WASM. */
-export interface WllamaVariant extends VariantBase {
+export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   engine: 'wllama';
   sampling?: VariantSampling;
   /**
@@ -31,11 +38,6 @@ export interface WllamaVariant extends VariantBase {
   dimensions?: number;
   /** Embedding models only. Default: as the file says. */
   pooling?: 'mean' | 'cls' | 'last_token';
-  /**
-   * Shortest vector that a request may ask for with `dimensions`: of a model that was trained for shorter vectors
-   * (Matryoshka). Default: none may be shortened.
-   */
-  minDimensions?: number;
 }
 
 /** Code, buffers and vocabulary, whatever the model. Measured: docs/decisions/memory-budget.md. */
@@ -76,7 +78,7 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
       .optional(),
     dimensions: vectorLength.optional(),
     pooling: pooling.optional(),
-    minDimensions: vectorLength.optional(),
+    ...embeddingTraining,
   },
   kinds: ({ dimensions }) => [dimensions === undefined ? 'chat' : 'embedding'],
   memory(variant) {

@@ -1,9 +1,17 @@
 import { z } from '../../util/full-zod.ts';
 import type { VariantBase } from '../variant.ts';
-import { backend, type EngineRules, pooling, proportional, vectorLength } from './engine-rules.ts';
+import {
+  backend,
+  type EmbeddingTraining,
+  embeddingTraining,
+  type EngineRules,
+  pooling,
+  proportional,
+  vectorLength,
+} from './engine-rules.ts';
 
 /** Embeddings by transformers.js on onnxruntime-web. */
-export interface TransformersVariant extends VariantBase {
+export interface TransformersVariant extends VariantBase, EmbeddingTraining {
   engine: 'transformers';
   /** Backend. Default: WASM, or the GPU once it has been measured to be faster, and right. */
   device?: 'wasm' | 'webgpu';
@@ -21,6 +29,7 @@ export const transformers: EngineRules<TransformersVariant> = {
   fields: {
     dimensions: vectorLength,
     pooling,
+    ...embeddingTraining,
     maxBatchSize: z.int().positive('must be at least 1 text').optional(),
     device: backend.optional(),
   },

@@ -1,5 +1,6 @@
 import type { Wllama } from '@wllama/wllama';
 
+import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
@@ -9,6 +10,8 @@ import {
   notAVector,
   refuseOversizedInput,
   resolveDimensions,
+  shortened,
+  withPrefix,
 } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
@@ -27,12 +30,10 @@ interface Turn extends TakesTurns {
   begin?: () => void;
 }
 
-interface EmbedderOptions {
+interface EmbedderOptions extends EmbeddingTraining {
   fingerprint: string;
   /** Length of a vector. */
   dimensions: number;
-  /** Shortest length that the model was trained to be cut to; undefined: it was not. */
-  minDimensions: number | undefined;
   contextLength: number;
 }
 
@@ -58,7 +59,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   }
 
   async *run(
-    { input, dimensions }: EmbeddingJob,
+    job: EmbeddingJob,
     signal: AbortSignal,
     onPrefill?: () => void,
   ): AsyncGenerator<EmbeddingEvent, void, undefined> {
@@ -66,7 +67,8 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     const began = performance.now();
     onPrefill?.();
     const { contextLength, ...own } = this.#options;
-    const length = resolveDimensions(dimensions, own.dimensions, own.minDimensions);
+    const length = resolveDimensions(job.dimensions, own.dimensions, own.minDimensions);
+    const input = withPrefix(job, own.prefixes);
     if ('tokens' in input)
       throw unsupported('input', 'must be text for this model: it cannot take token ids');
     for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);
@@ -76,7 +78,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     for (const [index, text] of input.texts.entries()) {
       const { vector, tokens } = await this.#inTurn(turn, () => this.#embed(text, index, signal));
       turn.left--;
-      vectors.push(vector.length === length ? vector : normalized(vector.slice(0, length)));
+      vectors.push(shortened(vector, length));
       promptTokens += tokens;
     }
     const timings = { queueMs: 0, computeMs: performance.now() - began };
@@ -143,9 +145,4 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     this.#dead = true;
     return engineCrashed(error);
   }
-}
-
-function normalized(vector: Vector): Vector {
-  const norm = Math.hypot(...vector);
-  return norm === 0 ? vector : vector.map((value) => value / norm);
 }

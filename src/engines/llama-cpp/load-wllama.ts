@@ -65,10 +65,11 @@ async function loadOnce(
   const kernels = kernelsOf(wllama);
   const engine = kernels ? `wllama-k${kernels}` : 'wllama';
   const fingerprint = `${variant.name}-${engine}-${backend}`;
-  const { dimensions, minDimensions, contextLength } = variant;
+  const { dimensions, minDimensions, prefixes, contextLength } = variant;
   if (dimensions !== undefined) {
     const { LlamaEmbedder } = await import('./llama-embedder.ts');
-    const options = { fingerprint, dimensions, minDimensions, contextLength };
+    const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
+    const options = { fingerprint, dimensions, contextLength, ...training };
     return new LlamaEmbedder(wllama, serverCalls(wllama, log, false), options);
   }
   const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];

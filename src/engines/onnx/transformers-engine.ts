@@ -1,4 +1,5 @@
 import type { TransformersVariant } from '../../catalog/catalog.ts';
+import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
@@ -10,6 +11,8 @@ import {
   notAVector,
   refuseOversizedInput,
   resolveDimensions,
+  shortened,
+  withPrefix,
 } from '../embedding-rules.ts';
 import { type TakesTurns, Turns } from '../turns.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
@@ -77,7 +80,10 @@ const TOKENIZE_MS = 20;
 
 type Vector = Float32Array<ArrayBuffer>;
 
-type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'device' | 'dimensions' | 'maxBatchSize'>;
+type EmbeddingFacts = Pick<
+  TransformersVariant,
+  'contextLength' | 'device' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
+>;
 
 interface Item {
   ids: number[];
@@ -129,10 +135,12 @@ export class TransformersEngine implements Engine<'embedding'> {
     signal.throwIfAborted();
     const began = performance.now();
     onPrefill?.();
-    resolveDimensions(job.dimensions, this.#variant.dimensions);
-    const sequences = await this.#sequences(job, signal);
+    const { dimensions, minDimensions, prefixes } = this.#variant;
+    const asked = resolveDimensions(job.dimensions, dimensions, minDimensions);
+    const sequences = await this.#sequences(withPrefix(job, prefixes), signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    const vectors = await this.#enqueue(sequences, signal);
+    const whole = await this.#enqueue(sequences, signal);
+    const vectors = whole.map((vector) => shortened(vector, asked));
     const timings = { queueMs: 0, computeMs: performance.now() - began };
     yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
   }
@@ -228,7 +236,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#waiting.splice(0, this.#waiting.length, ...rest);
   }
 
-  async #sequences({ input }: EmbeddingJob, signal: AbortSignal): Promise<number[][]> {
+  async #sequences(input: EmbeddingJob['input'], signal: AbortSignal): Promise<number[][]> {
     const { contextLength } = this.#variant;
     const sequences: number[][] = [];
     let since = performance.now();

@@ -18,11 +18,12 @@ const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
   async function* (server, job, signal) {
-    const { input: given, dimensions } = job;
+    const { input: given, dimensions, inputType } = job;
     const began = performance.now();
     const input = 'texts' in given ? given.texts : given.tokens;
     // Not every server has base64.
-    const body = { model: server.variant.model, input, encoding_format: 'float', dimensions };
+    const asked = { input, dimensions, input_type: inputType };
+    const body = { model: server.variant.model, encoding_format: 'float', ...asked };
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { variant } = server;
     const longest = Math.max(variant.dimensions ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));

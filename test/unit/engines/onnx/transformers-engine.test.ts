@@ -136,6 +136,34 @@ test('an abort rejects at once and drops what was waiting; the next request is a
   expect(embedder.batches.length).toBeLessThanOrEqual(batches + 1);
 });
 
+test('a declared prefix stands before each text of its task, and before no other', async () => {
+  const prefixes = { query: 'find this ', document: 'kept ' };
+  const engine = new TransformersEngine(
+    new FakeEmbedder(),
+    { contextLength: 40, dimensions: 2, prefixes },
+    'fake',
+  );
+  const vectorOf = async (more: Partial<EmbeddingJob>) => {
+    const { vectors, promptTokens } = await lastOf(engine.run({ ...job('a b'), ...more }, never));
+    return [[...(vectors[0] ?? [])], promptTokens];
+  };
+  expect(await vectorOf({})).toEqual([[2, 97], 2]);
+  expect(await vectorOf({ inputType: 'query' })).toEqual([[4, 102], 4]);
+  expect(await vectorOf({ inputType: 'document' })).toEqual([[3, 107], 3]);
+  await expect(vectorOf({ inputType: 'passage' })).rejects.toMatchObject({ wire: { param: 'input_type' } });
+  const tokens = { input: { tokens: [[1]] }, inputType: 'query' };
+  await expect(vectorOf(tokens)).rejects.toMatchObject({ wire: { param: 'input' } });
+  const plain = await lastOf(make(new FakeEmbedder()).run({ ...job('a b'), inputType: 'query' }, never));
+  expect(plain.promptTokens).toBe(2);
+});
+
+test('vectors are shortened as far as the model was trained for it, to length 1', async () => {
+  const facts = { contextLength: 40, dimensions: 2, minDimensions: 1 };
+  const engine = new TransformersEngine(new FakeEmbedder(), facts, 'fake');
+  const { vectors } = await lastOf(engine.run({ ...job('a b c'), dimensions: 1 }, never));
+  expect(vectors.map((vector) => [...vector])).toEqual([[1]]);
+});
+
 test('names the input that is too long or holds no token, and the dimensions it has', async () => {
   const engine = make(new FakeEmbedder());
   const long = Array.from({ length: 41 }, () => 'x').join(' ');
