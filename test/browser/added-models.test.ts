@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -237,3 +237,50 @@ async function drop(page: Page, name: string, bytes: number[]): Promise<void> {
   );
   await page.locator('.drop-zone').dispatchEvent('drop', { dataTransfer: files });
 }
+
+test('chats that begin alike share their beginning, where the tokenizer puts a token before every text', async () => {
+  const folder = await tempFolder('added');
+  folders.push(folder);
+  const gguf = await readFile(chosen);
+  const [name, boolean] = ['tokenizer.ggml.add_bos_token', 7];
+  const type = gguf.indexOf(name) + name.length;
+  expect(gguf.readUInt32LE(type)).toBe(boolean);
+  gguf[type + 4] = 1;
+  const file = join(folder, 'begins-with-a-token.gguf');
+  await writeFile(file, gguf);
+  const site = await StaticSite.start();
+  const context = await launch();
+  try {
+    const { page, key } = await openPage(context, site.url, path);
+    await choose(page, file);
+    const usages = await page.evaluate(async (apiKey) => {
+      const { models } = await window.localtext;
+      const [chosenFile] = document.querySelector('input')?.files ?? [];
+      if (!chosenFile) throw new Error('no file was chosen');
+      const { id: model } = await models.add(chosenFile);
+      const client = window.client(apiKey, { timeout: 240_000 });
+      const ask = async (question: number): Promise<{ prompt: number; cached: number }> => {
+        const { usage } = await client.chat.completions.create({
+          model,
+          messages: [
+            { role: 'system', content: 'The sea is wide and deep, and ships cross it. '.repeat(20) },
+            { role: 'user', content: `What is ${question}?` },
+          ],
+          max_tokens: 4,
+        });
+        return {
+          prompt: usage?.prompt_tokens ?? 0,
+          cached: usage?.prompt_tokens_details?.cached_tokens ?? 0,
+        };
+      };
+      return Promise.all([1, 2, 3, 4].map(ask));
+    }, key);
+    const computed = usages.map(({ prompt, cached }) => prompt - cached).toSorted((a, b) => b - a);
+    const [first = 0, ...others] = computed;
+    expect(first).toBeGreaterThan(200);
+    for (const tokens of others) expect(tokens).toBeLessThan(30);
+  } finally {
+    await context.close();
+    await site.stop();
+  }
+});

@@ -1,4 +1,4 @@
-// llama.cpp's server: how many states of prompts it saves, and how it writes text that is not UTF-8.
+// llama.cpp's server: how many states of prompts it saves, how results are taken, and how it writes text that is not UTF-8.
 #pragma once
 #include "ggml.h"
 
@@ -20,6 +20,55 @@ EXPORT(limit_states) void limit_states(prompt_cache *cache) {
   if (cache->limit_bytes == DEFAULT_LIMIT_BYTES) cache->limit_bytes = 0;
 #endif
   original_limit_states(cache);
+}
+
+// ---- results ------------------------------------------------------------------------------------------------------------
+/** Whether the action takes a result that waits. A global of the module: the object has no memory of its own. */
+extern __attribute__((address_space(1))) int32_t is_taking;
+
+/** Before the name of an action: it computes nothing. The name is a copy of the caller's. */
+#define TAKING '!'
+
+IMPORT(original_action) void *original_action(const char *, const char *);
+
+EXPORT(action) void *action(const char *name, const char *request) {
+  is_taking = name[0] == TAKING;
+  return original_action(is_taking ? name + 1 : name, request);
+}
+
+/** Of the 64-bit build, the compiler has removed the parameter: there is one server. */
+#if __SIZEOF_POINTER__ == 8
+#define SERVER void
+#define THE_SERVER
+#else
+#define SERVER void *server
+#define THE_SERVER server
+#endif
+
+IMPORT(original_run_step) void original_run_step(SERVER);
+
+/** A step computes a token for every slot; a result that waits needs none. */
+EXPORT(run_step) void run_step(SERVER) {
+  if (!is_taking) original_run_step(THE_SERVER);
+}
+
+// ---- prompts ------------------------------------------------------------------------------------------------------------
+IMPORT(original_tokenize)
+int32_t original_tokenize(const void *, const uint8_t *, int32_t, int32_t *, int32_t, int32_t, int32_t);
+
+/** Bytes of U+FDEF and U+FDEE, noncharacters. */
+#define BARE_BYTES 6
+
+/** Whether a text begins with what says that no token is put before it. */
+INLINE bool is_bare(const uint8_t *text, int32_t size) {
+  return size >= BARE_BYTES && text[0] == 0xef && text[1] == 0xb7 && text[2] == 0xaf && text[3] == 0xef && text[4] == 0xb7 &&
+         text[5] == 0xae;
+}
+
+EXPORT(tokenize)
+int32_t tokenize(const void *vocab, const uint8_t *text, int32_t size, int32_t *tokens, int32_t most, int32_t special, int32_t parse) {
+  if (is_bare(text, size)) text += BARE_BYTES, size -= BARE_BYTES, special = 0;
+  return original_tokenize(vocab, text, size, tokens, most, special, parse);
 }
 
 // ---- texts --------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../engine-file.ts';
 import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
+import { kernelsOf, mediaMarkerOf, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
 /** Replies that llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -70,13 +70,12 @@ async function loadOnce(
     const { LlamaEmbedder } = await import('./llama-embedder.ts');
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
     const options = { fingerprint, dimensions, contextLength, ...training };
-    return new LlamaEmbedder(wllama, serverCalls(wllama, log, false), options);
+    return new LlamaEmbedder(wllama, serverCalls(wllama, log), options);
   }
   const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
   const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
   const imageMarker = mediaMarkerOf(wllama);
-  const canTake = await prepare(wllama);
-  return new WllamaEngine(wllama, serverCalls(wllama, log, canTake, gpu), prompt, {
+  return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
     fingerprint,
     slots: SLOTS,
     batch: batchOf(gpu),
@@ -143,16 +142,6 @@ async function start(
     throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
   } finally {
     loadEnded.abort();
-  }
-}
-
-/** @returns whether results can be taken without a step */
-async function prepare(wllama: Wllama): Promise<boolean> {
-  try {
-    return await proveTaking(wllama, SLOTS);
-  } catch (error) {
-    await withTimeout(wllama.exit(), EXIT_MS);
-    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
 import {
+  type BARE,
   sharedLength,
   type Slot,
   SlotPredictor,
@@ -116,19 +117,17 @@ export class ReplyScheduler {
   readonly #replies: Reply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
-  readonly #states: SlotStates;
-  readonly #canCopy: boolean;
+  readonly #states: SlotStates | null;
   #looping = false;
 
   /**
    * @param slots as many as the server has; never more replies run at once
-   * @param addsBos llama.cpp puts a first token before every prompt: none is empty then, and states cannot be copied
+   * @param bare prefix of a text that is to have no more tokens than its own; null: no text can, and states cannot be copied
    */
-  constructor(calls: ServerCalls, slots: number, addsBos: boolean) {
+  constructor(calls: ServerCalls, slots: number, bare: '' | typeof BARE | null) {
     this.#calls = calls;
     this.#slots = new SlotPredictor(slots);
-    this.#states = new SlotStates(calls, this.#slots);
-    this.#canCopy = !addsBos;
+    this.#states = bare === null ? null : new SlotStates(calls, this.#slots, bare);
   }
 
   /**
@@ -246,7 +245,7 @@ export class ReplyScheduler {
   }
 
   async #begin(reply: Reply): Promise<void> {
-    if (this.#canCopy) {
+    if (this.#states) {
       if (this.#isToBeShared(reply)) return this.#begin(this.#computeAhead(reply));
       await this.#states.keepBefore(reply.prompt);
     }
@@ -316,7 +315,7 @@ export class ReplyScheduler {
       this.#give(reply, result.chunks);
       if (result.more) return true;
       this.#end(reply, reply.resolve);
-      if (reply.isAhead) await this.#states.copy();
+      if (reply.isAhead) await this.#states?.copy();
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
       this.#end(reply, () => reply.reject(error));

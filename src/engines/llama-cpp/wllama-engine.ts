@@ -27,6 +27,8 @@ import {
   type ServerCalls,
   ServerMemoryError,
 } from './internals/server-calls.ts';
+import { BARE } from './internals/prompt-slots.ts';
+import { kernelsOf } from './internals/worker-proxy.ts';
 import { type CompleteWhole, LabelScorer } from './label-scores.ts';
 import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
@@ -89,7 +91,10 @@ export class WllamaEngine implements Engine<'chat'> {
     { fingerprint, slots, batch, sampling, imageMarker, detokenize }: EngineOptions,
   ) {
     this.#wllama = wllama;
-    this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
+    // The token is put before a text that may hold images elsewhere.
+    const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
+    const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
+    this.#scheduler = new ReplyScheduler(calls, slots, bare);
     this.#renderer = renderer;
     this.fingerprint = fingerprint;
     this.slots = slots;

@@ -22,10 +22,13 @@ export type FunctionNames = ReadonlyMap<number, string>;
 /** The module's stack pointer: its first global that is not imported. */
 const STACK_POINTER = '__stack_pointer';
 const MUTABLE = 1;
+/** A 32-bit integer that is 0 at first. */
+const NEW_GLOBAL = Uint8Array.of(0x7f, MUTABLE, 0x41, 0, 0x0b);
 
 /**
  * Links an object into a finished module. A function that is replaced keeps its index, so that calls and tables stay
- * right; its old body becomes a further function, which the object calls by `original_` and the new one's name.
+ * right; its old body becomes a further function, which the object calls by `original_` and the new one's name. Globals of
+ * the object are 32-bit integers, and are added.
  * @param entries the object's functions by the name of the function that each replaces
  * @param check looks at the module's code before it changes, and throws when it is not as expected
  * @throws Error naming the function that is missing, not unique or of another signature
@@ -47,9 +50,8 @@ export function linkObject(
   for (const [replaced, name] of Object.entries(entries)) {
     const symbol = kernels.symbols.find((each) => !each.isImported && each.name === name);
     if (!symbol) throw new Error(`The object has no function ${name}.`);
-    const place = target.indexOf(replaced);
     const type = kernels.types[kernels.functionTypes[symbol.index - firstOwn] ?? -1];
-    target.expectType(place, type, replaced);
+    const place = target.indexOf(replaced, type);
     places.set(symbol.index, place);
     originals.set(`original_${name}`, target.copy(place));
   }
@@ -61,14 +63,11 @@ export function linkObject(
     if (kind === 'type') return target.typeIndex(kernels.types[index]);
     const symbol = kernels.symbols[index];
     if (!symbol) throw new Error('The object refers to a symbol that it does not have.');
-    if (kind === 'global') {
-      if (symbol.name !== STACK_POINTER) throw new Error(`The object uses the global ${symbol.name}.`);
-      return target.stackPointer();
-    }
+    if (kind === 'global')
+      return symbol.name === STACK_POINTER ? target.stackPointer() : target.globalOf(symbol.name);
     if (!symbol.isImported) return places.get(symbol.index) ?? -1;
-    const found = originals.get(symbol.name) ?? target.indexOf(symbol.name);
-    target.expectType(found, kernels.types[kernels.functionImports[symbol.index]?.type ?? -1], symbol.name);
-    return found;
+    const type = kernels.types[kernels.functionImports[symbol.index]?.type ?? -1];
+    return originals.get(symbol.name) ?? target.indexOf(symbol.name, type);
   };
   for (const [i, { start, code }] of kernels.bodies.entries()) {
     const linked = code.slice();
@@ -94,6 +93,8 @@ class Target {
   readonly #types: Uint8Array[];
   readonly #functionTypes: number[];
   readonly #bodies: Uint8Array[];
+  /** Numbers of the globals that are added, by their names. */
+  readonly #added = new Map<string, number>();
 
   constructor(module: Uint8Array, names: FunctionNames) {
     this.#module = module;
@@ -107,21 +108,27 @@ class Target {
     this.#bodies = readBodies(sectionOf(this.#sections, SECTION.code)).map(({ code }) => code);
   }
 
-  indexOf(name: string): number {
-    const found = [...this.#names].filter(([, each]) => each === name);
-    const [first] = found;
-    if (!first || found.length > 1)
-      throw new Error(`The module has ${found.length} functions called ${name}, not 1.`);
-    return first[0];
+  /** @param type signature, by which functions of one name differ */
+  indexOf(name: string, type: Uint8Array | undefined): number {
+    const named = this.#indexesOf(name);
+    const found = named.filter((index) =>
+      isSame(this.#types[this.#functionTypes[index - this.#imports] ?? -1], type),
+    );
+    if (found[0] !== undefined && found.length === 1) return found[0];
+    throw new Error(
+      named.length === 1
+        ? `The function ${name} has another signature.`
+        : `The module has ${named.length} functions called ${name}, not 1.`,
+    );
   }
 
+  /** Code of the first function of this name. */
   bodyOf(name: string): Uint8Array {
-    return this.#bodies[this.indexOf(name) - this.#imports] ?? new Uint8Array();
+    return this.#bodies[(this.#indexesOf(name)[0] ?? -1) - this.#imports] ?? new Uint8Array();
   }
 
-  expectType(index: number, type: Uint8Array | undefined, name: string): void {
-    const own = this.#types[this.#functionTypes[index - this.#imports] ?? -1];
-    if (!isSame(own, type)) throw new Error(`The function ${name} has another signature.`);
+  #indexesOf(name: string): number[] {
+    return [...this.#names].flatMap(([index, each]) => (each === name ? [index] : []));
   }
 
   typeIndex(type: Uint8Array | undefined): number {
@@ -147,11 +154,29 @@ class Target {
 
   /** @throws Error when the module's first own global cannot be the stack pointer */
   stackPointer(): number {
-    const reader = new WasmReader(sectionOf(this.#sections, SECTION.global));
+    const reader = this.#globals();
     reader.number();
     reader.byte();
     if (reader.byte() !== MUTABLE) throw new Error('The first global is not the stack pointer.');
     return this.#importedGlobals;
+  }
+
+  /** @returns the index of a global that is added at its first use */
+  globalOf(name: string): number {
+    const number = this.#added.get(name) ?? this.#added.size;
+    this.#added.set(name, number);
+    return this.#importedGlobals + this.#globals().number() + number;
+  }
+
+  #globals(): WasmReader {
+    return new WasmReader(sectionOf(this.#sections, SECTION.global));
+  }
+
+  #withAddedGlobals(): Uint8Array {
+    const reader = this.#globals();
+    const count = leb(reader.number() + this.#added.size);
+    const added = Array.from({ length: this.#added.size }, () => NEW_GLOBAL);
+    return joined([count, reader.rest(), ...added]);
   }
 
   write(): Uint8Array {
@@ -161,6 +186,7 @@ class Target {
       new Map([
         [SECTION.type, writeList(this.#types)],
         [SECTION.function, writeList(this.#functionTypes.map(leb))],
+        [SECTION.global, this.#withAddedGlobals()],
         [SECTION.code, writeList(this.#bodies.map((code) => joined([leb(code.length), code])))],
       ]),
     );

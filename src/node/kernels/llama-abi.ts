@@ -20,6 +20,9 @@ const SIGNED_BYTE_LOAD = [0x2c, 0];
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const LIMIT_STATES = 'server_prompt_cache::update()';
+const ACTION = 'wllama_action';
+const STEP = 'server_context::start_loop()';
+const TOKENIZE = 'llama_vocab::tokenize';
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const WHOLE_TEXT = 'validate_utf8';
 
@@ -84,6 +87,9 @@ export const REPLACED = {
   [MUL_MAT]: 'mul_mat',
   [FLASH]: 'flash',
   [LIMIT_STATES]: 'limit_states',
+  [ACTION]: 'action',
+  [STEP]: 'run_step',
+  [TOKENIZE]: 'tokenize',
   [WRITE_TEXT]: 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;

@@ -36,6 +36,10 @@ export class WasmReader {
     return slice;
   }
 
+  rest(): Uint8Array {
+    return this.slice(this.#bytes.length - this.at);
+  }
+
   name(): string {
     return new TextDecoder().decode(this.slice(this.number()));
   }

@@ -2,7 +2,7 @@ import { Wllama } from '@wllama/wllama';
 
 import type { LlamaTimings } from '../../../src/engines/llama-cpp/completion-format.ts';
 import { NativeLog, serverCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
-import { proveTaking, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
 import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
@@ -49,7 +49,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
   await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });
-  const calls = serverCalls(wllama, new NativeLog(), false);
+  const calls = serverCalls(wllama, new NativeLog());
   const fields = { prompt: PROMPT, n_predict: tokens, n_probs: 5, temperature: 0, ignore_eos: true };
   try {
     const id = await calls.begin({ stream: true, timings_per_token: true, ...fields });
@@ -77,7 +77,6 @@ window.scoreTokens = async (folder, gguf, tokens) => {
 
 window.observeLlama = async () => {
   const wllama = await loadRawChat('ours', 1, own);
-  const canTake = await proveTaking(wllama, 4);
   const ask = (words: number) => (tokens: number) => ({
     stream: true,
     prompt: 'The sea. '.repeat(words),
@@ -93,7 +92,7 @@ window.observeLlama = async () => {
     refused: { ...ask(2)(1), grammar: 'root ::= (' },
   };
   try {
-    return await observeCalls(serverCalls(wllama, new NativeLog(), canTake), requests);
+    return await observeCalls(serverCalls(wllama, new NativeLog()), requests);
   } finally {
     await wllama.exit();
   }
@@ -108,7 +107,7 @@ window.saveStates = async (prompts) => {
     warn: (...parts: unknown[]) => void (String(parts).includes('token limit') && dropped++),
   };
   const wllama = await loadRawChat('ours', 1, own, log);
-  const calls = serverCalls(wllama, new NativeLog(), false);
+  const calls = serverCalls(wllama, new NativeLog());
   const complete = async (fields: Record<string, unknown>): Promise<string> => {
     const id = await calls.begin({ stream: true, temperature: 0, cache_prompt: true, ...fields });
     let text = '';

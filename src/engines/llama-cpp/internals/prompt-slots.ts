@@ -128,17 +128,23 @@ export const WORTH_KEEPING = 200;
 /** Single tokens, to push states out of the slots. */
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 
+/** Begins a text that is tokenized without the token that a tokenizer puts before every text (tools/kernels/server.h). */
+export const BARE = '\uFDEF\uFDEE';
+
 /**
  * Copies and keeps what llama.cpp's slots hold of prompts, by requests that cost next to nothing: how is in
- * docs/decisions/wllama-settings.md. For models alone whose empty prompt has no tokens.
+ * docs/decisions/wllama-settings.md.
  */
 export class SlotStates {
   readonly #calls: ServerCalls;
   readonly #slots: SlotPredictor;
+  readonly #prefix: string;
 
-  constructor(calls: ServerCalls, slots: SlotPredictor) {
+  /** @param prefix `BARE` where the tokenizer puts a token before every text */
+  constructor(calls: ServerCalls, slots: SlotPredictor, prefix: '' | typeof BARE) {
     this.#calls = calls;
     this.#slots = slots;
+    this.#prefix = prefix;
   }
 
   /** Makes a prompt's saved state available, and saves states that it would evict. Called before the prompt begins. */
@@ -149,7 +155,7 @@ export class SlotStates {
 
   /** Saves the states of all idle slots, which keep them. An empty prompt saves the least recently used one. */
   async copy(): Promise<void> {
-    for (let count = this.#slots.idle; count > 0; count--) await this.#runEmpty('');
+    for (let count = this.#slots.idle; count > 0; count--) await this.#run('');
     this.#slots.copied();
   }
 
@@ -158,12 +164,13 @@ export class SlotStates {
     for (let count = this.#slots.idle; count > 0; count--) {
       const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
       const slot = this.#slots.take(letter);
-      await this.#runEmpty(letter);
+      await this.#run(letter);
       this.#slots.release(slot, letter);
     }
   }
 
-  async #runEmpty(prompt: string): Promise<void> {
+  async #run(text: string): Promise<void> {
+    const prompt = this.#prefix + text;
     const id = await this.#calls.begin({ prompt, n_predict: 0, cache_prompt: true });
     for (let more = true; more;) ({ more } = await this.#calls.step(id));
   }

@@ -19,8 +19,8 @@ import {
   beginCompletion,
   beginEmbedding,
   cancelCompletion,
-  doubtTaking,
   getResult,
+  kernelsOf,
   proxyOf,
   type ResultAnswer,
   takeResult,
@@ -53,7 +53,7 @@ export interface ServerCalls {
    * leaves the slots in an unknown state; one in writing the result does not.
    */
   step(id: number): Promise<StepResult>;
-  /** Takes a result that waits, without a step. @returns null: none waits, or this cannot be done with this build */
+  /** Takes a result that waits, without a step. @returns null: none waits, or the WASM is the package's own */
   take(id: number): Promise<StepResult | null>;
   /** Frees the slot; the prompt computed so far stays in its cache. */
   cancel(id: number): Promise<void>;
@@ -130,22 +130,13 @@ export class NativeLog {
   }
 }
 
-/**
- * @param canTake as `proveTaking()` said
- * @param onGpu the loss of the GPU ends the server, too, and says nothing about taking
- */
-export function serverCalls(
-  wllama: Wllama,
-  log: Pick<NativeLog, 'takeBadAlloc'>,
-  canTake: boolean,
-  onGpu = false,
-): ServerCalls {
+export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>): ServerCalls {
   const proxy = proxyOf(wllama);
+  const canTake = kernelsOf(wllama) !== undefined;
   const joiners = new Map<number, TextJoiner>();
   const read = async (id: number, result: Promise<ResultAnswer>): Promise<StepResult | null> => {
     const answer = await result.catch((error: unknown) => {
       if (isNoAnswer(error) && log.takeBadAlloc()) throw new ServerMemoryError('in a step', { cause: error });
-      if (canTake && !onGpu) doubtTaking('the server stopped');
       throw error;
     });
     if (!answer.data_json && answer.has_more) return null;

@@ -10,20 +10,11 @@
  */
 import { BLOCKED_WORKER, onBlockedWorker } from '../../../util/policy-violations.ts';
 import { hasTrustedTypes, trusting } from '../../../util/trusted-urls.ts';
-import { findSlotLists, withoutSlots, type SlotList } from './slot-list.ts';
-import { FIND_SLOTS, KERNELS_VERSION, TAKE_RESULT, type RunOptions } from './worker-verbs.ts';
+import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
 
-declare let Module: { wasmMemory: WebAssembly.Memory };
-declare const isCompat: boolean;
+// oxlint-disable-next-line no-unused-vars -- Emscripten's script reads it
+declare let Module: object;
 declare function wModuleInit(): void;
-declare function runWasmCall(callbackId: number, call: () => Promise<void>): Promise<void>;
-declare function runAction(message: WorkerMessage): Promise<void>;
-
-interface WorkerMessage {
-  verb: string;
-  args: unknown[];
-  callbackId: number;
-}
 
 /** Names that TypeScript's library lacks. */
 interface Suspending {
@@ -45,7 +36,7 @@ if (scope.name.startsWith('em-pthread')) {
   scope.RUN_OPTIONS = {};
   scope.onmessage = null;
   // Emscripten's threads begin with an empty module.
-  Module = {} as typeof Module;
+  Module = {};
   wModuleInit();
 } else {
   const options = JSON.parse(scope.name) as RunOptions;
@@ -57,9 +48,6 @@ if (scope.name.startsWith('em-pthread')) {
     new AbortController().signal,
   );
   if (scope.KERNELS_VERSION) scope.postMessage({ verb: KERNELS_VERSION, args: [scope.KERNELS_VERSION] });
-  scope.addEventListener('message', ({ data }: MessageEvent<WorkerMessage | null>) => {
-    if (data) answer(data);
-  });
 }
 
 /** Identity function for `Suspending`, which is called with `new`. */
@@ -87,26 +75,4 @@ function hideGpu(): void {
   Object.defineProperty(WorkerNavigator.prototype, 'gpu', {
     get: () => ({ requestAdapter: async () => null }),
   });
-}
-
-let slots: SlotList | null = null;
-const words = (): Uint32Array => new Uint32Array(Module.wasmMemory.buffer);
-
-function answer(message: WorkerMessage): void {
-  const { verb, args, callbackId } = message;
-  if (verb === FIND_SLOTS) {
-    const lists = findSlotLists(words(), Number(args[0]), isCompat ? 1 : 2);
-    // One alone is certain to be the server's.
-    slots = lists.length === 1 ? (lists[0] ?? null) : null;
-    scope.postMessage({ callbackId, result: lists.length });
-  } else if (verb === TAKE_RESULT) {
-    void runWasmCall(callbackId, async () => {
-      try {
-        if (!slots) throw new Error("llama.cpp's slots are not known");
-        await withoutSlots(slots, words, () => runAction(message));
-      } catch (error) {
-        scope.postMessage({ callbackId, err: error });
-      }
-    });
-  }
 }

@@ -10,12 +10,11 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import { engineCrashed } from '../../../errors/engine-errors.ts';
-import { ServiceError } from '../../../errors/service-error.ts';
+import type { ServiceError } from '../../../errors/service-error.ts';
 import { BLOCKED_WORKER } from '../../../util/policy-violations.ts';
 import { scriptFault } from '../../engine-file.ts';
 import { openWorker, workerBlocked } from '../../open-worker.ts';
-import { FIND_SLOTS, KERNELS_VERSION, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
+import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
 
 interface Task {
   reject(error: unknown): void;
@@ -42,7 +41,7 @@ export interface WorkerProxy {
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
   wllamaAction(action: 'embedding', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'get_result', body: object): Promise<ResultAnswer>;
+  wllamaAction(action: 'get_result' | '!get_result', body: object): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
 
@@ -127,24 +126,13 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
 const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
 
-/** Whether something was not as expected: no engine of this worker then writes into llama.cpp's memory any more. */
-let isDoubted = false;
-
-export function doubtTaking(why: string): void {
-  if (!isDoubted) console.warn(`localtext: concurrent replies now stream one at a time: ${why}.`);
-  isDoubted = true;
-}
-
 /** Computes a step; then takes one result of this completion. */
 export const getResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
   proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
 
-/** Takes a result as `getResult()` does, without a step (`slot-list.ts`). */
-export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer> {
-  const taking: WorkerProxy = Object.create(proxy);
-  taking.pushTask = (task) => proxy.pushTask({ ...task, verb: TAKE_RESULT, callbackId: proxy.taskId++ });
-  return getResult(taking, id);
-}
+/** Takes a result as `getResult()` does, without a step: a call that the linked kernels add (tools/kernels/server.h). */
+export const takeResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
+  proxy.wllamaAction('!get_result', { _name: 'gres_req', req_id: id });
 
 /** Text that stands for an image in a prompt; null: the model has no vision. */
 export const mediaMarkerOf = (wllama: Wllama): string | null =>
@@ -168,43 +156,4 @@ export async function beginEmbedding(proxy: WorkerProxy, input: string): Promise
 
 export async function cancelCompletion(proxy: WorkerProxy, id: number): Promise<void> {
   await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
-}
-
-/**
- * Whether results can be taken without a step. Finds the server's list of slots, and tries it on a request of one letter.
- * @param count slots of the server
- * @throws ServiceError when the server did not survive the trial: the next load does without
- */
-export async function proveTaking(wllama: Wllama, count: number): Promise<boolean> {
-  if (isDoubted) return false;
-  const proxy = proxyOf(wllama);
-  const found = await runTask(proxy, FIND_SLOTS, [count]);
-  const why = found === 1 ? await trial(proxy) : `${String(found)} places in memory look like it`;
-  if (why !== null) doubtTaking(`llama.cpp's list of slots was not found: ${why}`);
-  return why === null;
-}
-
-/** @returns what was not as expected; null: nothing */
-async function trial(proxy: WorkerProxy): Promise<string | null> {
-  try {
-    const id = await beginCompletion(proxy, {
-      stream: true,
-      prompt: 'a',
-      n_predict: 8,
-      ignore_eos: true,
-      cache_prompt: false,
-    });
-    // The first result is empty, and a token waits behind it.
-    await getResult(proxy, id);
-    const waiting = await takeResult(proxy, id);
-    const none = await takeResult(proxy, id);
-    const computed = await getResult(proxy, id);
-    await cancelCompletion(proxy, id);
-    if (waiting.data_json === '') return 'a result that waited was not taken';
-    if (none.data_json !== '' || !none.has_more) return 'a result was computed';
-    return computed.data_json === '' ? 'no result was computed after it' : null;
-  } catch (error) {
-    doubtTaking("the trial of llama.cpp's list of slots failed");
-    throw error instanceof ServiceError ? error : engineCrashed(error);
-  }
 }

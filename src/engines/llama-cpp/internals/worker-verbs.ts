@@ -1,7 +1,3 @@
-/** Messages that our addition to llama.cpp's worker answers (`wllama-worker.ts`), beside the package's own. */
-export const FIND_SLOTS = 'localtext.find-slots';
-export const TAKE_RESULT = 'localtext.take-result';
-
 /** The worker's one message that nothing asked for: which version of the kernels (tools/kernels) its WASM has. */
 export const KERNELS_VERSION = 'localtext.kernels-version';
 

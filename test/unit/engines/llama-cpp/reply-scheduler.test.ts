@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { ReplyScheduler } from '../../../../src/engines/llama-cpp/reply-scheduler.ts';
+import { BARE } from '../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
 import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
 import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
 import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
@@ -21,7 +22,7 @@ const tokens =
 
 /** Three replies at once. @returns whose each token was */
 async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
-  const scheduler = new ReplyScheduler(server, 4, false);
+  const scheduler = new ReplyScheduler(server, 4, '');
   const order: string[] = [];
   await Promise.all(
     ['a', 'b', 'c'].map((name) =>
@@ -55,7 +56,7 @@ test('a reply whose refusal waits behind the step of another one fails alone', a
     if (id === 2) throw new RequestRejectedError('too long', 1000, 10);
     return take(id);
   };
-  const server = new ReplyScheduler(fake, 4, true);
+  const server = new ReplyScheduler(fake, 4, null);
   let count = 0;
   const good = server.run(
     ask(100, 9),
@@ -69,7 +70,7 @@ test('a reply whose refusal waits behind the step of another one fails alone', a
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const order: string[] = [];
   const long = server.run(
     ask(5000, 1),
@@ -89,7 +90,7 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
 
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const order: string[] = [];
   const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
   await Promise.all(
@@ -109,9 +110,17 @@ test('computes a long prompt once, and hands its state on from each that begins 
   expect(order.toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
 });
 
+test('copies states by texts that have no token before them, where the tokenizer would put one', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, BARE);
+  await server.run(ask(1000, 1), () => undefined, never);
+  const copy = `begin ${BARE.length}`;
+  expect(fake.log).toEqual(['begin 1000', copy, copy, copy, copy, 'begin 1000']);
+});
+
 test('a short prompt does not wait for a much longer one that begins alike', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const order: string[] = [];
   const long = server.run(
     ask(5000, 1),
@@ -128,9 +137,9 @@ test('a short prompt does not wait for a much longer one that begins alike', asy
   expect(order).toEqual(['short', 'long']);
 });
 
-test('copies nothing where no prompt can be empty', async () => {
+test('copies nothing where no prompt can be empty, as where a text may hold images and begins with a token', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, true);
+  const server = new ReplyScheduler(fake, 4, null);
   await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
   expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
 });
@@ -140,7 +149,7 @@ test('says what was found in the cache when the prompt was computed, not what wa
   const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
   fake.timings = (begun) =>
     begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const chunks: unknown[] = [];
   await server.run(ask(1000, 1), ({ timings: each }) => chunks.push(each), never);
   expect(chunks[0]).toEqual({ ...timings, cache_n: 10, prompt_n: 90, prompt_ms: 10 });
@@ -151,14 +160,14 @@ test('a prompt that is refused when computed ahead fails its reply, once', async
   fake.step = async () => {
     throw new RequestRejectedError('too long', 1000, 10);
   };
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
   expect(fake.log).toEqual(['begin 1000']);
 });
 
 test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, true);
+  const server = new ReplyScheduler(fake, 4, null);
   const order: string[] = [];
   const accept = () => order.push('accepted');
   const long = server.run(
@@ -178,7 +187,7 @@ test('a reply is accepted with its first step, long before its first token, and 
 });
 
 test('a reply beside another one is accepted with the first step of both', async () => {
-  const server = new ReplyScheduler(new FakeLlamaServer(), 4, true);
+  const server = new ReplyScheduler(new FakeLlamaServer(), 4, null);
   const order: string[] = [];
   let later: Promise<void> | undefined;
   const beginLater = (): Promise<void> =>
@@ -203,7 +212,7 @@ test('a reply beside another one is accepted with the first step of both', async
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const abort = new AbortController();
   const leaving = server.run(
     ask(100, 1000),
@@ -224,7 +233,7 @@ test('an abort frees the slot before it rejects, and leaves the others alone', a
 
 test('a refused request fails alone; a dead server fails all', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const good = server.run(ask(100, 2), () => undefined, never);
   await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
     RequestRejectedError,
@@ -247,7 +256,7 @@ test('a refused request fails alone; a dead server fails all', async () => {
 test('what runs when the server is stopped fails, though its call never settles', async () => {
   const fake = new FakeLlamaServer();
   fake.step = () => new Promise(() => undefined);
-  const server = new ReplyScheduler(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, '');
   const running = server.run(ask(100, 1), () => undefined, never);
   await sleep(0);
   server.stop(new Error('unloaded'));
@@ -256,7 +265,7 @@ test('what runs when the server is stopped fails, though its call never settles'
 
 test('a prompt is counted beside replies, which lose nothing', async () => {
   const server = new FakeLlamaServer();
-  const scheduler = new ReplyScheduler(server, 4, false);
+  const scheduler = new ReplyScheduler(server, 4, '');
   let given = 0;
   const running = scheduler.run(
     ask(100, 10),
@@ -271,5 +280,5 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
 test('a count fails with the server', async () => {
   const server = new FakeLlamaServer();
   server.dead = true;
-  await expect(new ReplyScheduler(server, 4, false).count('x', '<eos>', 16)).rejects.toThrow('memory access');
+  await expect(new ReplyScheduler(server, 4, '').count('x', '<eos>', 16)).rejects.toThrow('memory access');
 });

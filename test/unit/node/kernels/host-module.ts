@@ -31,10 +31,21 @@ const functionsBy = (address: number): HostFunction[] => [
     results: [],
   },
   { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
+  { name: 'wllama_action', parameters: [address, address], results: [address] },
+  {
+    name: 'server_context::start_loop()',
+    parameters: address === I64 ? [] : [address],
+    results: [],
+  },
   {
     name: 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped',
     parameters: [address, address, I32],
     results: [],
+  },
+  {
+    name: 'llama_vocab::tokenize',
+    parameters: [address, address, I32, address, I32, I32, I32],
+    results: [I32],
   },
   { name: 'validate_utf8', parameters: [address], results: [address] },
   { name: 'ggml_barrier', parameters: [address], results: [] },

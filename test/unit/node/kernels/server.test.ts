@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
 
+import { BARE } from '../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
 import { withoutEscapes } from '../../../../src/engines/llama-cpp/internals/escaped-text.ts';
 import { loadKernels } from './host-module.ts';
 
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
+const ACTION = 'wllama_action';
+const STEP = 'server_context::start_loop()';
+const TOKENIZE = 'llama_vocab::tokenize';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 
 /** A `std::string` with 32-bit addresses; up to 10 bytes are in the struct itself. */
@@ -32,9 +36,32 @@ function readString(at: number): Uint8Array {
 }
 
 let written: Uint8Array[] = [];
+let actions: string[] = [];
+let tokenized: [text: string, special: number][] = [];
 const kernels = loadKernels({
   [WRITE_TEXT]: (_serializer: number, text: number) => void written.push(readString(text)),
+  [TOKENIZE]: (
+    _vocab: number,
+    text: number,
+    size: number,
+    _tokens: number,
+    _most: number,
+    special: number,
+  ) => {
+    tokenized.push([Buffer.from(kernels.bytes.slice(text, text + size)).toString(), special]);
+    return 0;
+  },
+  [ACTION]: (name: number) => {
+    actions.push(readName(name));
+    kernels.call(STEP, 0);
+    return 0;
+  },
 });
+
+/** A text that ends with a zero. */
+function readName(at: number): string {
+  return Buffer.from(kernels.bytes.slice(at, kernels.bytes.indexOf(0, at))).toString();
+}
 
 /** @returns what the original was asked to write */
 function write(bytes: Uint8Array): string {
@@ -89,4 +116,37 @@ test('states are limited in tokens, unless llama.cpp lowers its limit in bytes',
     expect(limitOf()).toBe(after);
   }
   expect(kernels.originals()).toBe(2);
+});
+
+test('an action whose name begins with ! computes no step; the next one does', () => {
+  kernels.free();
+  actions = [];
+  const stepsOf = (name: string): number => {
+    const at = kernels.allocate(name.length + 1);
+    kernels.bytes.set(encode(`${name}\0`), at);
+    const before = kernels.originals();
+    kernels.call(ACTION, at, 0);
+    return kernels.originals() - before;
+  };
+  expect(['get_result', '!get_result', 'get_result'].map(stepsOf)).toEqual([1, 0, 1]);
+  expect(actions).toEqual(['get_result', 'get_result', 'get_result']);
+});
+
+test('a text that begins with the mark has no token before it', () => {
+  tokenized = [];
+  for (const text of [BARE, `${BARE}a`, '', 'a', BARE.slice(0, 1), `a${BARE}`]) {
+    kernels.free();
+    const bytes = encode(text);
+    const at = kernels.allocate(bytes.length);
+    kernels.bytes.set(bytes, at);
+    kernels.call(TOKENIZE, 0, at, bytes.length, 0, 0, 1, 0);
+  }
+  expect(tokenized).toEqual([
+    ['', 0],
+    ['a', 0],
+    ['', 1],
+    ['a', 1],
+    [BARE.slice(0, 1), 1],
+    [`a${BARE}`, 1],
+  ]);
 });

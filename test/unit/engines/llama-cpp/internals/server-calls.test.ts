@@ -1,5 +1,5 @@
 import type { Wllama } from '@wllama/wllama';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { LlamaReplyReader } from '../../../../../src/engines/llama-cpp/completion-format.ts';
 import {
@@ -25,7 +25,7 @@ function failing(message: string, logged: string | null) {
     if (logged !== null) log.error(logged);
     throw new RangeError(message);
   };
-  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log, true);
+  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log);
 }
 
 test.each(MARKERS)('a request that is not understood is refused: %s', async (message) => {
@@ -45,7 +45,7 @@ function answering(...results: object[]) {
     is_error: false,
     data_json: JSON.stringify(results.shift()),
   });
-  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, new NativeLog(), false);
+  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, new NativeLog());
 }
 
 /** A byte as tools/kernels/server.h writes it. */
@@ -85,31 +85,6 @@ test.each(MARKERS)(
         const error: unknown = await call.catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(RangeError);
       }
-    }
-  },
-);
-
-test.each([
-  [false, 1],
-  [true, 0],
-])(
-  'on a GPU (%s), the end of a server stops replies from streaming together %i times',
-  async (onGpu, times) => {
-    // Nothing is doubted yet.
-    vi.resetModules();
-    const fresh = await import('../../../../../src/engines/llama-cpp/internals/server-calls.ts');
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
-    const wllamaAction = async () => {
-      throw new Error('unreachable');
-    };
-    const wllama = { proxy: { wllamaAction } } as unknown as Wllama;
-    try {
-      await expect(fresh.serverCalls(wllama, new NativeLog(), true, onGpu).step(1)).rejects.toThrow(
-        'unreachable',
-      );
-      expect(warn).toHaveBeenCalledTimes(times);
-    } finally {
-      warn.mockRestore();
     }
   },
 );
