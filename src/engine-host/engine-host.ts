@@ -59,8 +59,10 @@ export class EngineHost implements Serving {
   readonly #keepAlive = new KeepAlive();
   readonly #page: PageServices;
   readonly #engines: Engines;
-  /** Names of variants that are being loaded, or have not generated a token yet. */
+  /** Loads, and jobs before the first token that the load was to give. */
   readonly #underWay = new Set<string>();
+  /** Variants in memory that have not generated a token yet. */
+  readonly #untried = new Set<Variant>();
 
   constructor(options: HostOptions) {
     const { epoch, scope, engines, added, page, prefer = [], limits = {}, modelsUrl, wasmUrl } = options;
@@ -90,7 +92,11 @@ export class EngineHost implements Serving {
       catalog: this.#catalog,
       engines,
       load: (variant, loading) => this.#load(variant, loading),
-      onFirstToken: (variant) => void this.#noteLoad(variant, false),
+      onJob: (variant, step) => {
+        if (!this.#untried.has(variant)) return;
+        if (step === 'answering') this.#untried.delete(variant);
+        void this.#noteLoad(variant, step === 'begun');
+      },
       onChange: () => {
         this.#channel.changed();
         this.#facts.changed();
@@ -188,7 +194,7 @@ export class EngineHost implements Serving {
   async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
     let ended = false;
     try {
-      return await this.#loader.load(variant, {
+      const engine = await this.#loader.load(variant, {
         ...loading,
         onProgress: (phase, ...bytes) => {
           // What ends a tab during a download is not the model's size.
@@ -196,11 +202,12 @@ export class EngineHost implements Serving {
           loading.onProgress(phase, ...bytes);
         },
       });
-    } catch (error) {
-      ended = true;
-      await this.#noteLoad(variant, false);
-      throw error;
+      if (hasWeights(variant)) this.#untried.add(variant);
+      return engine;
     } finally {
+      ended = true;
+      // A tab that ends while the model is idle says nothing about it.
+      void this.#noteLoad(variant, false);
       void this.#refreshEstimates();
     }
   }

@@ -26,6 +26,9 @@ type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
 
 type OnProgress = (progress: LoadProgress) => void;
 
+/** Reports that a variant begins a job, gives the first part of an answer, or has no job any more. */
+type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
+
 export interface ModelManagerOptions {
   catalog: Catalog;
   engines: Engines;
@@ -37,8 +40,7 @@ export interface ModelManagerOptions {
   budgetBytes?: Promise<number>;
   facts?: VariantFacts;
   onDeviceLost?: (variant: Variant) => void;
-  /** Called with each first part of an answer. */
-  onFirstToken?: (variant: Variant) => void;
+  onJob?: OnJob;
 }
 
 /** Loads models and keeps them in memory. Ids that share weights share one engine and one queue. */
@@ -55,7 +57,7 @@ export class ModelManager {
   readonly #facts: VariantFacts;
   readonly #engines: Engines;
   readonly #onDeviceLost: (variant: Variant) => void;
-  readonly onFirstToken: (variant: Variant) => void;
+  readonly onJob: OnJob;
 
   constructor({
     catalog,
@@ -66,9 +68,9 @@ export class ModelManager {
     budgetBytes = Promise.resolve(Number.POSITIVE_INFINITY),
     facts = {},
     onDeviceLost = () => undefined,
-    onFirstToken = () => undefined,
+    onJob = () => undefined,
   }: ModelManagerOptions) {
-    this.onFirstToken = onFirstToken;
+    this.onJob = onJob;
     this.#onDeviceLost = onDeviceLost;
     this.#facts = facts;
     this.#catalog = catalog;

@@ -103,6 +103,7 @@ async function serveOnce<K extends Kind>(
   const either = AbortSignal.any([signal, turn.signal]);
   const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
   try {
+    modelManager.onJob(loadedModel.variant, 'begun');
     onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
@@ -116,7 +117,7 @@ async function serveOnce<K extends Kind>(
     for await (const event of events) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
-        modelManager.onFirstToken(loadedModel.variant);
+        modelManager.onJob(loadedModel.variant, 'answering');
       }
       if (event.type === 'done') {
         showTimings(event.timings, detail);
@@ -138,6 +139,7 @@ async function serveOnce<K extends Kind>(
     return variants;
   } finally {
     leave();
+    if (loadedModel.queue.running === 0) modelManager.onJob(loadedModel.variant, 'idle');
   }
 }
 

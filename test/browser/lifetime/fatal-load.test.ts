@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { smallChat } from '../../support/small-chat.ts';
 import { crash } from './support/kill.ts';
-import { siteOfTabs } from './support/site-of-tabs.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, []);
@@ -72,4 +72,62 @@ test('a load that ended its tab is not begun again where a smaller variant can r
   const third = await open();
   await third.load([MODEL]);
   expect((await chosen(third))?.fingerprint).toMatch(/^large-/);
+});
+
+/** Records of this page's scope: loads under way, and those that ended a tab. */
+const records = ({ page }: Tab) =>
+  page.evaluate(() => ({
+    begun: JSON.parse(localStorage.getItem('localtext:loading') ?? '[]') as string[],
+    fatal: Object.keys(JSON.parse(localStorage.getItem('localtext:fatal-loads') ?? '{}') as object),
+  }));
+
+test('with two tabs, the record says what was done as the leading one ended', async () => {
+  const { catalog, variant, serve } = await smallChat();
+  const variants = ['large', 'middle', 'small'].map((name) => ({ ...variant, name }));
+  const models = catalog.models.map((model) => (model.id === MODEL ? { ...model, variants } : model));
+  const open = (): Promise<Tab> => lent.open({ catalog: { ...catalog, models } });
+  serve(lent.site);
+  const variantIn = async (tab: Tab) => (await chosen(tab))?.fingerprint?.split('-')[0];
+
+  // During the load: the other tab's request is answered by the next variant.
+  let [leader, heir] = [await open(), await open()];
+  const waiting = await heir.begin(counting({ max_tokens: 2 }));
+  await expect
+    .poll(async () => (await records(heir)).begun, { interval: 2, timeout: 60_000 })
+    .toHaveLength(1);
+  await crash(leader.page);
+  expect((await heir.ended(waiting)).finish).toEqual({ 0: 'length' });
+  expect(await variantIn(heir)).toBe('middle');
+  expect(await records(heir)).toEqual({ begun: [], fatal: [expect.stringMatching(/^large/)] });
+  await leader.page.close();
+
+  // After the first token.
+  [leader, heir] = [heir, await open()];
+  await crash(leader.page);
+  await expect.poll(() => heir.leads()).toBe(true);
+  await heir.load([MODEL]);
+  expect(await variantIn(heir)).toBe('middle');
+  await leader.page.close();
+
+  // Loaded, and idle before its first token.
+  [leader, heir] = [heir, await open()];
+  expect((await records(heir)).begun).toEqual([]);
+  await crash(leader.page);
+  await expect.poll(() => heir.leads()).toBe(true);
+  await heir.load([MODEL]);
+  expect(await variantIn(heir)).toBe('middle');
+  await leader.page.close();
+
+  // Before the first token of the first request.
+  [leader, heir] = [heir, await open()];
+  const content = 'one two three four five '.repeat(300);
+  const first = await heir.begin(counting({ messages: [{ role: 'user', content }], max_tokens: 2 }));
+  await expect
+    .poll(async () => (await records(heir)).begun, { interval: 2 })
+    .toEqual([expect.stringMatching(/^middle/)]);
+  await crash(leader.page);
+  expect((await heir.ended(first)).finish).toEqual({ 0: 'length' });
+  expect(await variantIn(heir)).toBe('small');
+  const { begun, fatal } = await records(heir);
+  expect([begun, fatal.length]).toEqual([[], 2]);
 });
