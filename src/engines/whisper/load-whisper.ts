@@ -7,7 +7,7 @@ import { ModelWorker } from '../model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
 import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
-import { SoundReader } from './sound-reader.ts';
+import { SoundReader } from '../sound/sound-reader.ts';
 import { WhisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
@@ -39,7 +39,8 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
         'whisper',
         async (model) => {
           abilities = await model.load(
-            { name, device, dtype },
+            name,
+            { device, dtype },
             { script: wasm(script), wasm: wasm(binary), threads: count },
             proxy(files.read),
           );
@@ -47,13 +48,8 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
         AbortSignal.any([signal, files.failed]),
       );
     const { opened: worker, threads } = await withThreads(wanted, open);
-    const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
-    return new WhisperEngine(
-      worker,
-      new SoundReader(decodeAudio),
-      abilities,
-      `${name}-transformers-${backend}`,
-    );
+    const fingerprint = `${name}-transformers-${device === 'wasm' ? `wasm-${threads}t` : 'webgpu'}`;
+    return new WhisperEngine(worker, new SoundReader(decodeAudio), abilities, fingerprint);
   } catch (error) {
     signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);

@@ -6,7 +6,7 @@ export const whisper: EnginePlugin<WhisperVariant> = {
   capabilities: () => ['transcription'],
   helpers: {
     whisper: async () => (await import('./whisper-worker.ts')).whisperWorker,
-    sound: async () => (await import('./sound-worker.ts')).soundWorker,
+    sound: async () => (await import('../sound/sound-worker.ts')).soundWorker,
   },
   load: async (variant, context) => (await import('./load-whisper.ts')).loadWhisper(variant, context),
 };

@@ -1,16 +1,23 @@
-import { proxy, transfer } from 'comlink';
-
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
-import { Channel } from '../../util/async.ts';
+import type {
+  TranscriptionEvent,
+  TranscriptionJob,
+  TranscriptionProgress,
+} from '../../jobs/transcription.ts';
 import type { Engine } from '../engine.ts';
 import type { ModelWorker } from '../model-worker.ts';
-import type { SoundReader } from './sound-reader.ts';
-import type { Finished, Pull, Step, WhisperAbilities, whisperWorker } from './whisper-worker.ts';
+import type { SoundReader } from '../sound/sound-reader.ts';
+import { SAMPLE_RATE } from '../sound/resampler.ts';
+import { SampleWindow } from '../sound/sample-window.ts';
+import type { TranscribedWindow, WindowOptions } from './transcribe-window.ts';
+import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
 /** Time in which the worker must stop after an abort; computing may take any time. */
 const STOP_TIMEOUT_MS = 60_000;
+
+/** -60 dB: in silence the model makes words up. */
+const AUDIBLE = 0.001;
 
 /** The encoder's states for a second of sound. OpenAI does not say what it counts as the tokens of sound. */
 const AUDIO_TOKENS = 50;
@@ -37,6 +44,7 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.fingerprint = fingerprint;
   }
 
+  /** Source of the method: OpenAI's whisper, `transcribe`. */
   async *run(
     job: TranscriptionJob,
     signal: AbortSignal,
@@ -45,49 +53,46 @@ export class WhisperEngine implements Engine<'transcription'> {
     const began = performance.now();
     this.#check(job);
     signal.throwIfAborted();
-    const steps = new Channel<Step | { seconds: number }>();
-    const { run, stop } = this.#start(job, steps, signal);
-    signal.addEventListener('abort', stop, { once: true });
-    let sent = job.progress?.segments.length ?? 0;
-    let progress = job.progress ?? null;
-    let accepted = false;
-    let ended = false;
+    const { task, prompt = '', temperature = 0, times } = job;
+    const asked = { task, prompt, temperature, words: times.includes('word') };
+    const start = { segments: [], position: 0, language: job.language ?? null, previous: null };
+    let progress: TranscriptionProgress | typeof start = job.progress ?? start;
+    const sound = this.#reader.read(job.file, signal);
+    const window = new SampleWindow(sound, signal);
     try {
-      for (let step = await steps.take(); step; step = await steps.take()) {
-        signal.throwIfAborted();
-        if (step === 'read') {
-          if (accepted) continue;
-          accepted = true;
-          onPrefill?.();
-          yield { type: 'accepted', fingerprint: this.fingerprint };
-        } else if (typeof step === 'object' && 'segments' in step) {
-          progress = step;
-          const text = step.segments.slice(sent).map((segment) => segment.text);
-          yield { type: 'delta', text: text.join(''), progress: step };
-          sent = step.segments.length;
-        } else if (typeof step === 'object') {
-          const { seconds } = step;
-          const { segments = [], language = job.language ?? 'en' } = progress ?? {};
-          const usage = {
-            promptTokens: Math.ceil(seconds * AUDIO_TOKENS),
-            cachedTokens: 0,
-            completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
-          };
-          const timings = { queueMs: 0, computeMs: performance.now() - began };
-          ended = true;
-          yield { type: 'done', transcript: { language, seconds, segments }, usage, timings };
+      await window.skip(progress.position);
+      let samples = await window.fill();
+      onPrefill?.();
+      yield { type: 'accepted', fingerprint: this.fingerprint };
+      for (; samples.length > 0; samples = await window.fill()) {
+        if (!samples.some((sample) => Math.abs(sample) > AUDIBLE)) {
+          await window.skip(samples.length / SAMPLE_RATE);
+          continue;
         }
+        const { segments, language, previous } = progress;
+        const options = { ...asked, position: window.position, language, previous };
+        const heard = await this.#transcribe(samples, options, signal);
+        const added = heard.segments.map((segment, index) => ({ id: segments.length + index, ...segment }));
+        await window.skip(heard.nextStart);
+        progress = {
+          segments: [...segments, ...added],
+          position: window.position,
+          language: heard.language,
+          previous: heard.previous,
+        };
+        yield { type: 'delta', text: added.map(({ text }) => text).join(''), progress };
       }
-      ended = true;
-    } catch (error) {
-      signal.throwIfAborted();
-      ended = true;
-      throw error;
+      const { segments, language } = progress;
+      const usage = {
+        promptTokens: Math.ceil(window.seconds * AUDIO_TOKENS),
+        cachedTokens: 0,
+        completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
+      };
+      const timings = { queueMs: 0, computeMs: performance.now() - began };
+      const transcript = { language: language ?? 'en', seconds: window.seconds, segments };
+      yield { type: 'done', transcript, usage, timings };
     } finally {
-      signal.removeEventListener('abort', stop);
-      if (!ended) stop();
-      // The engine is free again only then.
-      await run;
+      void sound.return();
     }
   }
 
@@ -96,55 +101,32 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.#worker.end();
   }
 
-  /** @returns `run`, which never rejects, and `stop`, after which it resolves */
-  #start(
-    job: TranscriptionJob,
-    steps: Channel<Step | { seconds: number }>,
+  /** Settles when the worker is free again. */
+  async #transcribe(
+    samples: Float32Array,
+    options: WindowOptions,
     signal: AbortSignal,
-  ): { run: Promise<void>; stop: () => void } {
-    const { file, task, language = null, prompt = '', temperature = 0, times, progress = null } = job;
+  ): Promise<TranscribedWindow> {
+    signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let stopped = false;
-    let unread = false;
-    const onStep = async (step: Step) => {
-      if (!stopped) steps.push(step);
-    };
-    const stop = () => {
-      stopped = true;
-      timer ??= setTimeout(
+    const stop = (): void => {
+      timer = setTimeout(
         () => this.#worker.end(engineCrashed('a transcription did not stop')),
         STOP_TIMEOUT_MS,
       );
       void this.#worker.call((model) => model.stop()).catch(() => undefined);
     };
-    const sound = this.#reader.read(file, signal);
-    const pull: Pull = async () => {
-      try {
-        const { value } = await sound.next();
-        return value ? transfer(value, [value.buffer]) : null;
-      } catch (error) {
-        // The worker fails with it too, and loses its fields.
-        unread = true;
-        steps.fail(error);
-        throw error;
-      }
-    };
-    const options = { language, task, prompt, temperature, words: times.includes('word'), progress };
-    const run = this.#worker
-      .call<Finished>((model) => model.transcribe(proxy(pull), options, proxy(onStep)))
-      .then((finished) => {
-        if (!('error' in finished)) return steps.push(finished);
-        if (unread) return;
-        const { error } = finished;
-        return steps.fail(error.status < 500 ? new ServiceError(error) : engineCrashed(error));
-      })
-      .catch((error: unknown) => steps.fail(error))
-      .finally(() => {
-        clearTimeout(timer);
-        steps.end();
-        void sound.return();
-      });
-    return { run, stop };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await this.#worker.call((model) => model.transcribe(samples, options));
+    } catch (error) {
+      signal.throwIfAborted();
+      // The worker's end has its own reason.
+      throw error instanceof ServiceError ? error : engineCrashed(error);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
   }
 
   /** @throws ServiceError 400 naming the field */

@@ -13,8 +13,6 @@ import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { logSumExp, WindowScores } from './window-scores.ts';
 
-/** Length of the windows that the model takes; it pads shorter ones with silence. */
-export const WINDOW_SECONDS = 30;
 /** Seconds of sound for each frame of the encoder, and between two timestamp tokens. */
 export const FRAME_SECONDS = 0.02;
 /** Half of the decoder's positions: the other half is for the text before the window. */
@@ -173,7 +171,7 @@ export class WhisperModel {
     });
     const timed = output instanceof Tensor ? null : (output as unknown as TimedSequences);
     await timed?.past_key_values.dispose();
-    const sequences = output instanceof Tensor ? output : (output as unknown as TimedSequences).sequences;
+    const sequences = timed?.sequences ?? (output as Tensor);
     const tokens = Array.from(sequences.data as BigInt64Array, Number).slice(prompt.length);
     scores.note(tokens.at(-1));
     if (tokens.at(-1) === this.#config.eos_token_id) tokens.pop();

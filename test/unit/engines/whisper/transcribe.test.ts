@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
-import type { TranscriptionProgress } from '../../../../src/jobs/transcription.ts';
+import type { TranscriptionJob, TranscriptionProgress } from '../../../../src/jobs/transcription.ts';
 import { createDeferred } from '../../../../src/util/async.ts';
 import { cutWindow } from '../../../../src/engines/whisper/cut-window.ts';
-import { SampleWindow } from '../../../../src/engines/whisper/sample-window.ts';
-import { type Listener, transcribe } from '../../../../src/engines/whisper/transcribe.ts';
+import { type Listener, transcribeWindow } from '../../../../src/engines/whisper/transcribe-window.ts';
+import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
 
 /** Tokens below 100 are words; 100 ends the text; from 110 on they are times. */
 const firstTimestamp = 110;
@@ -78,17 +78,29 @@ async function* pieces(seconds: readonly number[]) {
   for (let from = 0; from < all.length; from += 7001) yield all.slice(from, from + 7001);
 }
 
-const source = (seconds: readonly number[]) => new SampleWindow(pieces(seconds), () => undefined);
+type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
+type Calls = ConstructorParameters<typeof WhisperEngine>[0];
 
-const options = (progress: TranscriptionProgress | null = null) => ({
-  language: null,
-  task: 'transcribe' as const,
-  prompt: '',
-  temperature: 0,
-  signal: new AbortController().signal,
-  progress,
-  words: false,
-});
+/** Progress of a transcription whose worker runs this model. */
+async function* transcribe(
+  model: Listener,
+  sound: Sound,
+  asked: Partial<TranscriptionJob> = {},
+  signal = new AbortController().signal,
+): AsyncGenerator<TranscriptionProgress> {
+  const worker = {
+    transcribe: (...[samples, options]: [Float32Array, Parameters<typeof transcribeWindow>[2]]) =>
+      transcribeWindow(model, samples, options, signal),
+    stop: async () => undefined,
+  };
+  const calls = { call: (call: (model: unknown) => unknown) => call(worker), end: () => undefined };
+  const reader = { read: () => sound, end: () => undefined };
+  const abilities = { languages: [], timesWords: true };
+  const engine = new WhisperEngine(calls as unknown as Calls, reader, abilities, 'tiny');
+  const job = { task: 'transcribe', times: [], others: [], ...asked } as unknown as TranscriptionJob;
+  for await (const event of engine.run(job, signal))
+    if (event.type === 'delta' && event.progress) yield event.progress;
+}
 
 const collect = async (steps: AsyncIterable<TranscriptionProgress>) => {
   const all: TranscriptionProgress[] = [];
@@ -102,7 +114,7 @@ const said = (progress: TranscriptionProgress | undefined) =>
 
 test('windows are joined without a lost or repeated word, each at its own time', async () => {
   const log: { from: number; previous: readonly number[] }[] = [];
-  const steps = await collect(transcribe(listener(log), source(words), options()));
+  const steps = await collect(transcribe(listener(log), pieces(words)));
   expect(said(steps.at(-1))).toEqual(words.map((word) => [word, word - 1]));
   expect(log.map(({ from }) => from)).toEqual([1, 30, 59]);
   expect(log[1]?.previous).toContain(29);
@@ -110,15 +122,15 @@ test('windows are joined without a lost or repeated word, each at its own time',
 });
 
 test('another engine goes on after the last finished segment', async () => {
-  const [first] = await collect(transcribe(listener([]), source(words), options()));
+  const [first] = await collect(transcribe(listener([]), pieces(words)));
   const log: { from: number; previous: readonly number[] }[] = [];
-  const rest = await collect(transcribe(listener(log), source(words), options(first ?? null)));
+  const rest = await collect(transcribe(listener(log), pieces(words), first && { progress: first }));
   expect(log[0]?.from).toBe(30);
   expect(said(rest.at(-1))).toEqual(words.map((word) => [word, word - 1]));
 });
 
 test('words have times of the whole file, those of the next window too', async () => {
-  const steps = transcribe(listener([]), source(words), { ...options(), words: true });
+  const steps = transcribe(listener([]), pieces(words), { times: ['word'] });
   const { segments = [] } = (await collect(steps)).at(-1) ?? {};
   const timed = segments.flatMap((segment) => segment.words ?? []);
   expect(timed.map(({ word, start, end }) => [word, start, end])).toEqual(
@@ -127,15 +139,15 @@ test('words have times of the whole file, those of the next window too', async (
 });
 
 test('silence is not heard, and text that is improbable is tried again with more chance', async () => {
-  const quiet = await collect(transcribe(listener([]), source(words.map(() => 0)), options()));
+  const quiet = await collect(transcribe(listener([]), pieces(words.map(() => 0))));
   expect(quiet).toEqual([]);
-  const retried = await collect(transcribe(listener([], 1), source([1, 2, 3]), options()));
+  const retried = await collect(transcribe(listener([], 1), pieces([1, 2, 3])));
   expect(retried[0]?.segments.map(({ temperature }) => temperature)).toEqual([0.4, 0.4, 0.4]);
 });
 
 test('an abort ends it', async () => {
   const abort = new AbortController();
-  const steps = transcribe(listener([]), source(words), { ...options(), signal: abort.signal });
+  const steps = transcribe(listener([]), pieces(words), {}, abort.signal);
   await steps.next();
   abort.abort(new Error('stopped'));
   await expect(steps.next()).rejects.toThrow('stopped');
@@ -152,8 +164,7 @@ test.each([
     await new Promise(() => undefined);
   }
   const abort = new AbortController();
-  const window = new SampleWindow(silent(), () => undefined);
-  const stopped = collect(transcribe(listener([]), window, { ...options(), signal: abort.signal }));
+  const stopped = collect(transcribe(listener([]), silent(), {}, abort.signal));
   await stuck.promise;
   abort.abort(new Error('stopped'));
   await expect(stopped).rejects.toThrow('stopped');

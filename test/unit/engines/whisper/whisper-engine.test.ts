@@ -4,7 +4,6 @@ import { invalidField } from '../../../../src/errors/service-error.ts';
 import type { TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { delay } from '../../../../src/util/async.ts';
 import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
-import type { Pull, Step } from '../../../../src/engines/whisper/whisper-worker.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
@@ -46,10 +45,9 @@ test.each(['languages[]', 'keywords[]', 'chunking_strategy'])('%s is accepted', 
 
 type Calls = ConstructorParameters<typeof WhisperEngine>[0];
 type Model = Parameters<Parameters<Calls['call']>[0]>[0];
-type Transcribe = Model['transcribe'];
 
 /** A worker that runs this. */
-function workerOf(transcribe: Transcribe) {
+function workerOf(transcribe: () => Promise<unknown>) {
   let reject: (reason: unknown) => void = () => undefined;
   const gone = new Promise<never>((_, fail) => (reject = fail));
   gone.catch(() => undefined);
@@ -63,17 +61,12 @@ function workerOf(transcribe: Transcribe) {
 
 const readJob = { ...job, file: new Blob(['fLaC']) };
 
+const loud = readerOf(async function* () {
+  yield Float32Array.of(1);
+});
+
 test('what is wrong with a file is told in its own words, and the model stays', async () => {
-  const { worker, end } = workerOf((async (pull: Pull) => {
-    try {
-      await pull();
-      return { seconds: 0 };
-    } catch {
-      return {
-        error: { status: 500, type: 'server_error', code: 'engine_failed', message: '', param: null },
-      };
-    }
-  }) as unknown as Transcribe);
+  const { worker, end } = workerOf(() => Promise.reject(new Error('called')));
   // oxlint-disable-next-line require-yield
   const damaged = readerOf(async function* () {
     throw invalidField('file', 'is damaged');
@@ -86,16 +79,17 @@ test('what is wrong with a file is told in its own words, and the model stays', 
   expect(end).not.toHaveBeenCalled();
 });
 
+test('a model that fails is an engine that crashed', async () => {
+  const { worker } = workerOf(() => Promise.reject(new Error('a bare number')));
+  const engine = new WhisperEngine(worker, loud, abilities, 'tiny');
+  const events = engine.run(readJob, new AbortController().signal);
+  await events.next();
+  await expect(events.next()).rejects.toMatchObject({ wire: { code: 'engine_crashed' } });
+});
+
 test('a step of the model may take any time; after an abort it has a minute', async () => {
-  const { worker, end } = workerOf((async (
-    _pull: Pull,
-    _options: unknown,
-    report: (step: Step) => Promise<void>,
-  ) => {
-    await report('read');
-    return new Promise(() => undefined);
-  }) as unknown as Transcribe);
-  const engine = new WhisperEngine(worker, silent, abilities, 'tiny');
+  const { worker, end } = workerOf(() => new Promise(() => undefined));
+  const engine = new WhisperEngine(worker, loud, abilities, 'tiny');
   const abort = new AbortController();
   const events = engine.run(readJob, abort.signal);
   expect(await events.next()).toMatchObject({ value: { type: 'accepted' } });

@@ -1,4 +1,4 @@
-/** Whisper's. */
+/** Samples a second that models of speech take. */
 export const SAMPLE_RATE = 16_000;
 /** Zero crossings of the filter on each side. */
 const CROSSINGS = 12;

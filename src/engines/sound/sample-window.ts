@@ -1,24 +1,27 @@
 import { abortable } from '../../util/async.ts';
 import type { Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
-import { WINDOW_SECONDS } from './whisper-model.ts';
 
-const WINDOW_SAMPLES = WINDOW_SECONDS * SAMPLE_RATE;
+const WINDOW_SAMPLES = 30 * SAMPLE_RATE;
 
 /** The next 30 s of a sound. Only the window and one piece of the sound are in memory. */
 export class SampleWindow {
-  /** Samples before the window. */
-  position = 0;
   readonly #sound: Sound;
-  readonly #onRead: () => void;
+  readonly #signal: AbortSignal;
   #samples = new Float32Array(0);
   #ended = false;
+  /** Samples before the window. */
+  #position = 0;
   #read = 0;
 
-  /** @param onRead called when a window is whole */
-  constructor(sound: Sound, onRead: () => void) {
+  constructor(sound: Sound, signal: AbortSignal) {
     this.#sound = sound;
-    this.#onRead = onRead;
+    this.#signal = signal;
+  }
+
+  /** Seconds before the window. */
+  get position(): number {
+    return this.#position / SAMPLE_RATE;
   }
 
   /** Seconds that have been read. */
@@ -27,34 +30,33 @@ export class SampleWindow {
   }
 
   /** The window; shorter only at the end. */
-  async fill(signal: AbortSignal): Promise<Float32Array> {
+  async fill(): Promise<Float32Array> {
     const pieces = [this.#samples];
     let length = this.#samples.length;
     while (length < WINDOW_SAMPLES && !this.#ended) {
-      const piece = await this.#next(signal);
+      const piece = await this.#next();
       if (piece) pieces.push(piece);
       length += piece?.length ?? 0;
     }
     if (pieces.length > 1) this.#samples = joined(pieces, length);
-    this.#onRead();
     return this.#samples.subarray(0, WINDOW_SAMPLES);
   }
 
-  async skip(samples: number, signal: AbortSignal): Promise<void> {
-    let remaining = samples;
+  async skip(seconds: number): Promise<void> {
+    let remaining = Math.round(seconds * SAMPLE_RATE);
     for (;;) {
       const taken = Math.min(remaining, this.#samples.length);
       this.#samples = this.#samples.slice(taken);
-      this.position += taken;
+      this.#position += taken;
       remaining -= taken;
       if (remaining === 0 || this.#ended) return;
-      const piece = await this.#next(signal);
+      const piece = await this.#next();
       if (piece) this.#samples = piece;
     }
   }
 
-  async #next(signal: AbortSignal): Promise<Float32Array<ArrayBuffer> | null> {
-    const { value, done } = await abortable(this.#sound.next(), signal);
+  async #next(): Promise<Float32Array<ArrayBuffer> | null> {
+    const { value, done } = await abortable(this.#sound.next(), this.#signal);
     this.#ended = done === true;
     this.#read += value?.length ?? 0;
     return value ?? null;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { openSound, type Sound } from '../../../../src/engines/whisper/read-audio.ts';
+import { openSound, type Sound } from '../../../../src/engines/sound/read-audio.ts';
 
 // Node has no WebCodecs, as workers of some browsers.
 beforeEach(() => void vi.stubGlobal('navigator', { userAgent: 'Node' }));
