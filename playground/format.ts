@@ -49,5 +49,4 @@ export const count = (value: number): string => integer.format(value);
 export const plural = (value: number, noun: string): string =>
   `${integer.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 
-/** What is shown of anything that was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export { messageOf } from '../src/util/printable.ts';

@@ -73,8 +73,12 @@ const ROUTES: Record<string, Endpoints> = {
   // `compact` is an endpoint of OpenAI's, not an id.
   '/v1/responses/:id{(?!compact$)[^/]+}': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
-  '/v1/audio/transcriptions': { POST: { purpose: 'chat', answer: createTranscription('transcribe') } },
-  '/v1/audio/translations': { POST: { purpose: 'chat', answer: createTranscription('translate') } },
+  '/v1/audio/transcriptions': {
+    POST: { purpose: 'chat', answer: (call) => createTranscription(call, 'transcribe') },
+  },
+  '/v1/audio/translations': {
+    POST: { purpose: 'chat', answer: (call) => createTranscription(call, 'translate') },
+  },
   '/v1/decisions': { POST: { purpose: 'chat', answer: withBody(decisionRules, createDecision) } },
   '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
 };

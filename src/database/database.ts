@@ -162,9 +162,16 @@ export interface SiteSettings {
   upstreamKeys: Record<string, string> | undefined;
 }
 
-/** The value was written by `writeSettings` alone. */
+/** Reads a setting, which `writeSetting()` or `writeSettings()` alone have written. */
+export const readSetting = <T>(scope: string, name: string): Promise<T | undefined> =>
+  withDatabase(scope, (database) => database.get('settings', name)) as Promise<T | undefined>;
+
+export async function writeSetting(scope: string, name: string, value: unknown): Promise<void> {
+  await withDatabase(scope, (database) => database.put('settings', value, name));
+}
+
 const read = <Name extends keyof SiteSettings>(scope: string, name: Name): Promise<SiteSettings[Name]> =>
-  withDatabase(scope, (database) => database.get('settings', name)) as Promise<SiteSettings[Name]>;
+  readSetting(scope, name);
 
 /** The site's own catalog; null: it has set none. */
 export const readCatalog = async (scope: string): Promise<Catalog | null> =>
@@ -198,15 +205,11 @@ export async function writeSettings(scope: string, settings: SiteSettings): Prom
 const FACTS = 'engine-facts';
 
 /** Facts that the engine wrote down; null: no engine has chosen the models' variants yet. */
-export async function readEngineFacts(scope: string): Promise<EngineFacts | null> {
-  const stored = await withDatabase(scope, (database) => database.get('settings', FACTS));
-  // Written by `writeEngineFacts` alone.
-  return (stored as EngineFacts | undefined) ?? null;
-}
+export const readEngineFacts = async (scope: string): Promise<EngineFacts | null> =>
+  (await readSetting<EngineFacts>(scope, FACTS)) ?? null;
 
-export async function writeEngineFacts(scope: string, facts: EngineFacts): Promise<void> {
-  await withDatabase(scope, (database) => database.put('settings', facts, FACTS));
-}
+export const writeEngineFacts = (scope: string, facts: EngineFacts): Promise<void> =>
+  writeSetting(scope, FACTS, facts);
 
 /** Pauses before the database is opened again: one that is being cleared may open once more before it is deleted. */
 const RESTORE_PAUSES_MS = [0, 1000, 5000];
@@ -229,12 +232,8 @@ async function restoreSettings(scope: string, settings: SiteSettings): Promise<v
 const ADDED = 'added-models';
 
 /** The models that the user added, the oldest first. */
-export async function readAddedModels(scope: string): Promise<AddedModelRecord[]> {
-  const stored = await withDatabase(scope, (database) => database.get('settings', ADDED));
-  // Written by `writeAddedModels` alone.
-  return (stored as AddedModelRecord[] | undefined) ?? [];
-}
+export const readAddedModels = async (scope: string): Promise<AddedModelRecord[]> =>
+  (await readSetting<AddedModelRecord[]>(scope, ADDED)) ?? [];
 
-export async function writeAddedModels(scope: string, models: readonly AddedModelRecord[]): Promise<void> {
-  await withDatabase(scope, (database) => database.put('settings', models, ADDED));
-}
+export const writeAddedModels = (scope: string, models: readonly AddedModelRecord[]): Promise<void> =>
+  writeSetting(scope, ADDED, models);

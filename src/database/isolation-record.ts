@@ -1,4 +1,4 @@
-import { withDatabase } from './database.ts';
+import { readSetting, writeSetting } from './database.ts';
 
 /** Feature that a page needs and cross-origin isolation breaks. */
 export interface IsolationNeed {
@@ -25,12 +25,10 @@ const NAME = 'isolation';
 const MAX_AGE_MS = 90 * 24 * 3600 * 1000;
 
 export async function readIsolation(scope: string): Promise<IsolationRecord> {
-  const stored = await withDatabase(scope, (database) => database.get('settings', NAME));
-  // Written by `writeIsolation` alone.
-  const record = (stored as IsolationRecord | undefined) ?? { need: null, seenAt: 0, failing: [] };
+  const stored = await readSetting<IsolationRecord>(scope, NAME);
+  const record = stored ?? { need: null, seenAt: 0, failing: [] };
   return Date.now() - record.seenAt > MAX_AGE_MS ? { ...record, need: null } : record;
 }
 
-export async function writeIsolation(scope: string, record: IsolationRecord): Promise<void> {
-  await withDatabase(scope, (database) => database.put('settings', record, NAME));
-}
+export const writeIsolation = (scope: string, record: IsolationRecord): Promise<void> =>
+  writeSetting(scope, NAME, record);

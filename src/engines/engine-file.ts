@@ -1,7 +1,6 @@
 import { delay } from '../util/async.ts';
 import { buildReplaced } from '../errors/build-replaced.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
-import { isOfEarlierBuild } from './earlier-build.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
@@ -121,4 +120,19 @@ export function failed(url: string, how: string, cause?: unknown): ServiceError 
     `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`,
     cause,
   );
+}
+
+/** Lists localtext's files of the build that the server has. The Vite plugin and `localtext init` write it beside the service worker. */
+const LIST = '../../localtext-sw-files.js';
+
+/** Whether the server, which did not answer with this file of an engine, has a build without it. */
+async function isOfEarlierBuild(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(new URL(LIST, url), { cache: 'no-store' });
+    const list = await response.text();
+    const isList = list.startsWith('self.') && list.includes('localtext/wasm/');
+    return response.ok && isList && !list.includes(new URL(url).pathname.split('/').at(-1) ?? '');
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,6 @@
 import { blockedMessage } from '../util/policy-violations.ts';
 import { LocaltextError } from './localtext-error.ts';
+import { messageOf } from '../util/printable.ts';
 
 /** The oldest versions that have every required API; `AbortSignal.any` is the newest of them. */
 const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';
@@ -51,7 +52,7 @@ export const noServiceWorkers = (): LocaltextError =>
 
 /** Explains the browser's own error to the site. */
 export function registrationFailed(error: unknown, url: string): LocaltextError {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (/MIME type/i.test(text)) {
     return new LocaltextError(
       'service_worker_mime_type',

@@ -12,6 +12,7 @@ import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
 import { ownSignal } from '../api/http/call.ts';
+import type { ModelDetails } from '../api/service-dependencies.ts';
 import { createService, type Service } from '../api/service.ts';
 import { asServiceError } from '../errors/service-error.ts';
 import { readAddedModels, readCatalog } from '../database/database.ts';
@@ -25,7 +26,6 @@ import {
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
 import { readDeviceFacts, withServerFacts } from './model-facts.ts';
-import { describeModel } from './describe-model.ts';
 import { routedEngine } from './routed-engine.ts';
 import { NO_ENGINE, Servers } from './servers.ts';
 import { Failover } from './failover.ts';
@@ -131,6 +131,17 @@ function warnOfServers({ models }: Catalog): void {
   console.warn(
     'localtext: this service worker is built without servers, which the catalog names. Build it with localtext({ servers: true }), or with localtext init --servers.',
   );
+}
+
+/** Describes which variant answers for a model, and why; null if that is not known yet. */
+function describeModel(status: EngineStatus | null, id: string): ModelDetails | null {
+  const model = status?.models.find((each) => each.id === id);
+  const chosen = model?.reasons?.find((reason) => reason.chosen);
+  if (!model || !chosen) return null;
+  const { state, fingerprint, bytes = 0, sampling = {}, reasons = [], thinks } = model;
+  const { variant, engine } = chosen;
+  const known = { variant, engine, bytes, state, fingerprint, sampling, reasons };
+  return { ...known, ...(thinks !== undefined && { thinks }) };
 }
 
 /** Returns a function that tells every tab of a change that the engine worker does not know of. */

@@ -1,7 +1,6 @@
+import { serverError, type ServiceError } from '../errors/service-error.ts';
+import type { ChatEvent, ChatJob, Delta } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
-import type { DecisionEvent } from '../jobs/decision.ts';
-import type { TranscriptionEvent } from '../jobs/transcription.ts';
-import { ChatProgress } from './chat-progress.ts';
 
 /** The received part of an answer, so that the next engine continues it where one dies. */
 export interface JobProgress<K extends Kind> {
@@ -18,50 +17,193 @@ export interface JobProgress<K extends Kind> {
 const PROGRESS: { [K in Kind]: (job: JobOf<K>) => JobProgress<K> } = {
   chat: (job) => new ChatProgress(job),
   embedding: (job) => ({ deltas: 0, nextJob: () => job, note: (event) => event }),
-  transcription: (job) => new TranscriptionParts(job),
-  decision: (job) => new DecisionParts(job),
+  transcription: (job) => new PartProgress(job),
+  decision: ({ request: _request, ...job }) => new PartProgress(job),
 };
 
 export const trackProgress = <K extends Kind>(kind: K, job: JobOf<K>): JobProgress<K> => PROGRESS[kind](job);
 
-/** The next engine continues after the last finished part. */
-class TranscriptionParts implements JobProgress<'transcription'> {
+/** The received parts of an answer, each of which says how the next engine continues after it. */
+class PartProgress<Progress, Job extends { progress?: Progress }> {
   deltas = 0;
-  #job: JobOf<'transcription'>;
+  #job: Job;
 
-  constructor(job: JobOf<'transcription'>) {
+  constructor(job: Job) {
     this.#job = job;
   }
 
-  nextJob(): JobOf<'transcription'> {
+  nextJob(): Job {
     return this.#job;
   }
 
-  note(event: TranscriptionEvent): TranscriptionEvent {
-    if (event.type === 'delta') {
-      this.deltas++;
-      if (event.progress) this.#job = { ...this.#job, progress: event.progress };
-    }
-    return event;
-  }
-}
-
-/** The next engine continues with the first question that has no answer. */
-class DecisionParts implements JobProgress<'decision'> {
-  deltas = 0;
-  #job: JobOf<'decision'>;
-
-  constructor({ request: _request, ...job }: JobOf<'decision'>) {
-    this.#job = job;
-  }
-
-  nextJob(): JobOf<'decision'> {
-    return this.#job;
-  }
-
-  note(event: DecisionEvent): DecisionEvent {
+  note<Event extends { type: string; progress?: Progress }>(event: Event): Event {
+    if (event.type !== 'delta') return event;
     this.deltas++;
-    this.#job = { ...this.#job, progress: event.progress };
+    if (event.progress) this.#job = { ...this.#job, progress: event.progress };
     return event;
   }
 }
+
+/**
+ * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is
+ * continued. A reply with a prescribed form or log probabilities is generated again from its start, and the part that the
+ * client has is checked and left out: the state of a grammar cannot be handed over.
+ */
+class ChatProgress implements JobProgress<'chat'> {
+  readonly #job: ChatJob;
+  #text = '';
+  #thoughts = '';
+  #tokens = 0;
+  #logprobs = 0;
+  #deltas = 0;
+  #promptTokens: number | null = null;
+  /** Tokens that came before the present engine, and are not in its own count. */
+  #earlierTokens = 0;
+  #replay: Replay | null = null;
+
+  constructor(job: ChatJob) {
+    this.#job = repeats(job) ? withSeed(job) : job;
+  }
+
+  /** Deltas that the client has been given. */
+  get deltas(): number {
+    return this.#deltas;
+  }
+
+  /** Whether every token that was asked for has come; only the engine's last event has not. */
+  get #isComplete(): boolean {
+    const { maxTokens, countOnly } = this.#job;
+    return !countOnly && maxTokens !== undefined && this.#tokens >= maxTokens;
+  }
+
+  /** The job for the next engine; null when every token has come. */
+  nextJob(): ChatJob | null {
+    if (this.#isComplete) return null;
+    if (this.#deltas === 0) return this.#job;
+    if (repeats(this.#job)) {
+      this.#replay = new Replay({
+        text: this.#thoughts + this.#text,
+        tokens: this.#tokens,
+        logprobs: this.#logprobs,
+      });
+      return this.#job;
+    }
+    this.#earlierTokens = this.#tokens;
+    const thoughts = { text: this.#thoughts, ended: this.#text !== '' };
+    const job: ChatJob = {
+      ...this.#job,
+      ...(this.#thoughts !== '' && { thoughts }),
+      resume: { text: (this.#job.resume?.text ?? '') + this.#text, tokens: this.#tokens },
+    };
+    if (job.maxTokens !== undefined) job.maxTokens -= this.#tokens;
+    return job;
+  }
+
+  /**
+   * The event as the client should see it; null for what it has seen already.
+   * @throws ServiceError `engine_lost` when the next engine generates something else than the last one had.
+   */
+  note(event: ChatEvent): ChatEvent | null {
+    switch (event.type) {
+      case 'accepted':
+        if (this.#promptTokens !== null) return null;
+        this.#promptTokens = event.accepted.promptTokens;
+        return event;
+      case 'delta': {
+        const delta = this.#replay ? this.#replay.rest(event.delta) : event.delta;
+        if (!delta) return null;
+        this.#count(delta);
+        return { type: 'delta', delta };
+      }
+      case 'done':
+        if (this.#replay && !this.#replay.over) throw engineLost('the next one ended it earlier');
+        return this.#earlierTokens > 0 ? this.#addUp(event) : event;
+    }
+  }
+
+  /** The event that the engine would have sent last. */
+  lastEvent(): ChatEvent {
+    return {
+      type: 'done',
+      finishReason: 'length',
+      usage: { promptTokens: this.#promptTokens ?? 0, cachedTokens: 0, completionTokens: this.#tokens },
+      timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+    };
+  }
+
+  #count({ text, tokens, isReasoning, logprobs }: Delta): void {
+    if (isReasoning) this.#thoughts += text;
+    else this.#text += text;
+    this.#tokens += tokens;
+    this.#logprobs += logprobs?.length ?? 0;
+    this.#deltas++;
+  }
+
+  #addUp(event: Extract<ChatEvent, { type: 'done' }>): ChatEvent {
+    const promptTokens = this.#promptTokens ?? event.usage.promptTokens;
+    const usage = {
+      promptTokens,
+      cachedTokens: Math.min(event.usage.cachedTokens, promptTokens),
+      completionTokens: this.#earlierTokens + event.usage.completionTokens,
+    };
+    return { ...event, usage };
+  }
+}
+
+const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
+  constraint !== undefined || topLogprobs !== undefined;
+
+/** Gives the job a seed, so that it can be repeated: above temperature 0 only the same seed gives the same text. */
+function withSeed(job: ChatJob): ChatJob {
+  const { sampling } = job;
+  if (sampling.temperature === 0 || sampling.seed !== undefined) return job;
+  const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return { ...job, seeded: true, sampling: { ...sampling, seed: seed >>> 1 } };
+}
+
+/** Beginning of a reply that the client has already, and that is being generated a second time. */
+interface Known {
+  text: string;
+  tokens: number;
+  logprobs: number;
+}
+
+/** Tells the new part of a reply that is made again from the part that the client has. */
+class Replay {
+  readonly #known: Known;
+  #text = 0;
+  #tokens = 0;
+  #logprobs = 0;
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** Whether all that was known has come again. */
+  get over(): boolean {
+    const { text, tokens } = this.#known;
+    return this.#text >= text.length && this.#tokens >= tokens;
+  }
+
+  /**
+   * Part of a delta that is new; null: none.
+   * @throws ServiceError `engine_lost` when it is not what had been said before.
+   */
+  rest(delta: Delta): Delta | null {
+    if (this.over) return delta;
+    const known = this.#known;
+    const again = known.text.slice(this.#text, this.#text + delta.text.length);
+    if (!delta.text.startsWith(again)) throw engineLost('the next one answers it differently');
+    const logprobs = delta.logprobs?.slice(Math.max(0, known.logprobs - this.#logprobs));
+    const text = delta.text.slice(again.length);
+    this.#text += delta.text.length;
+    this.#tokens += delta.tokens;
+    this.#logprobs += delta.logprobs?.length ?? 0;
+    const tokens = Math.min(delta.tokens, Math.max(0, this.#tokens - known.tokens));
+    if (text === '' && tokens === 0 && !logprobs?.length) return null;
+    return { ...delta, text, tokens, ...(logprobs && { logprobs }) };
+  }
+}
+
+const engineLost = (reason: string): ServiceError =>
+  serverError('engine_lost', `The engine stopped in the middle of this reply, and ${reason}. Send it again.`);

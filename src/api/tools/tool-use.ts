@@ -86,8 +86,10 @@ function requireObject({ type = 'object' }: Schema, at: string): void {
  * @throws ServiceError 400 that names the field.
  */
 export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | null {
-  const isLegacy = (request.functions ?? request.function_call) != null;
-  if (isLegacy && (request.tools ?? request.tool_choice) != null) {
+  const { tools, tool_choice: wanted, functions: legacy, function_call: legacyChoice } = request;
+  if ((tools ?? wanted ?? legacy ?? legacyChoice) == null) return null;
+  const isLegacy = (legacy ?? legacyChoice) != null;
+  if (isLegacy && (tools ?? wanted) != null) {
     const rule = 'cannot be used together with `tools` or `tool_choice`, which replace it: use `tools` alone';
     throw conflicting(request.functions ? 'functions' : 'function_call', rule);
   }

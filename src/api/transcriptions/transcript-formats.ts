@@ -7,7 +7,7 @@ import type {
   TranscriptionSegment,
 } from '../../jobs/transcription.ts';
 import { JSON_TYPE } from '../http/response.ts';
-import type { Format } from './form-fields.ts';
+import type { Format } from './transcription-form.ts';
 
 /** A server's own type is not passed on: what it sends must not be a page of this origin. */
 export function contentTypeOf(format: Format): string {

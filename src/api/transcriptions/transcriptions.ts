@@ -14,92 +14,90 @@ const RESERVED_TOKENS = 256;
 const CHARACTERS_A_TOKEN = 4;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. */
-export const createTranscription =
-  (task: TranscriptionJob['task']) =>
-  async (call: Call): Promise<Response> => {
-    const { dependencies, admitted, abort, trace, watch } = call;
-    const { file, model: id, format, job: fields } = await readForm(call);
-    const model = await requireModel(dependencies.models, id, 'transcription', admitted);
-    await reserve(call, RESERVED_TOKENS);
-    const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
-    const isStreamed = job.stream;
-    const stream = new EventStream(() => abort.abort(new Error('the client has left')));
-    const wait = new StreamWait(
-      (stage) => stream.send(`: waiting (${stage})\n\n`),
-      dependencies.heartbeatMs ?? HEARTBEAT_MS,
-    );
-    let isAccepted = false;
-    let timings = {};
-    let stage: WaitingStage = 'loading';
+export async function createTranscription(call: Call, task: TranscriptionJob['task']): Promise<Response> {
+  const { dependencies, admitted, abort, trace, watch } = call;
+  const { file, model: id, format, job: fields } = await readForm(call);
+  const model = await requireModel(dependencies.models, id, 'transcription', admitted);
+  await reserve(call, RESERVED_TOKENS);
+  const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
+  const isStreamed = job.stream;
+  const stream = new EventStream(() => abort.abort(new Error('the client has left')));
+  const wait = new StreamWait(
+    (stage) => stream.send(`: waiting (${stage})\n\n`),
+    dependencies.heartbeatMs ?? HEARTBEAT_MS,
+  );
+  let isAccepted = false;
+  let timings = {};
+  let stage: WaitingStage = 'loading';
 
-    const run = async (): Promise<string> => {
-      let used: number | null = null;
-      let text = '';
-      let body = '';
-      const send = (events: string): void => {
-        body += events;
-        stream.send(events);
-      };
-      try {
-        for await (const event of dependencies.engine.run(job, {
-          id: call.id,
-          signal: abort.signal,
-          model,
-        })) {
-          if (event.type === 'waiting') {
-            wait.enter((stage = event.stage));
-            continue;
-          }
-          if (event.type === 'accepted') {
-            isAccepted = true;
-            call.servedBy = event.fingerprint;
-            trace?.accepted(event.fingerprint);
-            if (isStreamed) wait.releaseHeaders();
-          } else if (event.type === 'delta') {
-            if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
-            text += event.text;
-          } else {
-            used = event.usage.completionTokens;
-            ({ timings } = event);
-            trace?.usage(event.usage);
-            const whole = textOf(event.transcript);
-            if (!isStreamed) body = formatTranscript(format, event.transcript, job);
-            // Some servers do not stream.
-            else send((text === '' ? deltaEvent(whole) : '') + doneEvent(whole, event.usage));
-          }
-        }
-        return body;
-      } finally {
-        wait.end();
-        call.leave();
-        const began = isAccepted || stage === 'prefill';
-        // No engine counts the tokens of a transcript that was cut off.
-        used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
-        await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
-      }
+  const run = async (): Promise<string> => {
+    let used: number | null = null;
+    let text = '';
+    let body = '';
+    const send = (events: string): void => {
+      body += events;
+      stream.send(events);
     };
-
-    const answer = run();
-    if (!isStreamed) {
-      return answerJson(call, answer, {
-        isComputing: () => stage === 'prefill',
-        headers: () => answerHeaders(call, contentTypeOf(format), timings),
-      });
+    try {
+      for await (const event of dependencies.engine.run(job, {
+        id: call.id,
+        signal: abort.signal,
+        model,
+      })) {
+        if (event.type === 'waiting') {
+          wait.enter((stage = event.stage));
+          continue;
+        }
+        if (event.type === 'accepted') {
+          isAccepted = true;
+          call.servedBy = event.fingerprint;
+          trace?.accepted(event.fingerprint);
+          if (isStreamed) wait.releaseHeaders();
+        } else if (event.type === 'delta') {
+          if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
+          text += event.text;
+        } else {
+          used = event.usage.completionTokens;
+          ({ timings } = event);
+          trace?.usage(event.usage);
+          const whole = textOf(event.transcript);
+          if (!isStreamed) body = formatTranscript(format, event.transcript, job);
+          // Some servers do not stream.
+          else send((text === '' ? deltaEvent(whole) : '') + doneEvent(whole, event.usage));
+        }
+      }
+      return body;
+    } finally {
+      wait.end();
+      call.leave();
+      const began = isAccepted || stage === 'prefill';
+      // No engine counts the tokens of a transcript that was cut off.
+      used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
+      await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
     }
-    trace?.open();
-    await Promise.race([answer, wait.headersDue]);
-    wait.headersSent({ commentNow: !isAccepted });
-    void answer
-      .then(
-        (body) => trace?.done(body),
-        (error: unknown) => {
-          trace?.failed(error, stream.isClosed);
-          stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
-        },
-      )
-      .finally(() => {
-        watch.stop();
-        stream.end();
-      });
-    return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM) });
   };
+
+  const answer = run();
+  if (!isStreamed) {
+    return answerJson(call, answer, {
+      isComputing: () => stage === 'prefill',
+      headers: () => answerHeaders(call, contentTypeOf(format), timings),
+    });
+  }
+  trace?.open();
+  await Promise.race([answer, wait.headersDue]);
+  wait.headersSent({ commentNow: !isAccepted });
+  void answer
+    .then(
+      (body) => trace?.done(body),
+      (error: unknown) => {
+        trace?.failed(error, stream.isClosed);
+        stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
+      },
+    )
+    .finally(() => {
+      watch.stop();
+      stream.end();
+    });
+  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM) });
+}

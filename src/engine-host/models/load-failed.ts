@@ -1,6 +1,6 @@
 import type { Variant } from '../../catalog/catalog.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { printable } from '../../util/printable.ts';
+import { messageOf, printable } from '../../util/printable.ts';
 import { isOutOfMemory, outOfMemory } from '../../engines/out-of-memory.ts';
 
 /** The smallest module: its header alone. */
@@ -27,8 +27,6 @@ export function requireWasm(variant: Variant): void {
     );
   }
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** Tells whether a script of the engine did not arrive. */
 export const lacksScript = (cause: unknown): boolean => NO_SCRIPT.test(messageOf(cause));

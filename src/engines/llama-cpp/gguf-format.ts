@@ -60,7 +60,7 @@ export const ggufFormat: AddedFormat = {
       shortage: fit.shortage,
       async fault() {
         if (chatTemplate === null || embedding) return undefined;
-        const { templateFault } = await import('../template/prompt-renderer.ts');
+        const { templateFault } = await import('../prompt/prompt-renderer.ts');
         return templateFault(chatTemplate);
       },
     };

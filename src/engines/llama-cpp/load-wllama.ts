@@ -5,7 +5,7 @@ import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../device.ts';
-import { PromptRenderer } from '../template/prompt-renderer.ts';
+import { PromptRenderer } from '../prompt/prompt-renderer.ts';
 import { halvedLengths } from '../../catalog/memory-estimate.ts';
 import { noCache } from './no-cache.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';

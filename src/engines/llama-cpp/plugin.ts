@@ -12,7 +12,7 @@ export const llamaCpp: EnginePlugin<WllamaVariant> = {
   wasm: 'wllama.wasm',
   added: async () => (await import('./gguf-format.ts')).ggufFormat,
   helpers: {
-    template: async () => (await import('../template/template-worker.ts')).templateWorker,
+    template: async () => (await import('../prompt/chat-prompt.ts')).templateWorker,
     image: async () => (await import('../images/image-worker.ts')).imageWorker,
   },
   load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),

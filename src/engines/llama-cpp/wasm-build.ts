@@ -5,6 +5,7 @@ import type { EngineContext } from '../engine.ts';
 import { readScript } from '../engine-file.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { messageOf } from '../../util/printable.ts';
 
 export interface WasmBuild {
   /** URL of the build's WASM file. */
@@ -33,7 +34,7 @@ export async function chooseBuild(
 }
 
 function missing(cause: unknown): ServiceError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return serverError(
     'device_unsupported',
     `This browser lacks 64-bit WebAssembly memory (memory64) or relaxed SIMD, and the build of wllama that works without them is missing. ${why}`,

@@ -8,10 +8,9 @@ import type { Sampling } from '../../jobs/sampling.ts';
 import { Channel } from '../../util/async.ts';
 import { tokenTerminal } from '../../util/gbnf.ts';
 import type { ModelImage } from '../../images/draw-image.ts';
-import { refuseOversized, refuseOversizedText } from '../prompt/prompt-bounds.ts';
-import type { PromptRenderer } from '../template/prompt-renderer.ts';
+import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
+import type { PromptRenderer } from '../prompt/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
-import { refuseUnknownTokens } from '../refuse-unknown-tokens.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import {

@@ -2,11 +2,10 @@ import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transforme
 
 import { type TransformersVariant, weightBytes } from '../../catalog/catalog.ts';
 import { abortable } from '../../util/async.ts';
-import { hasThreads, processors, watchGpu } from '../device.ts';
+import { watchGpu } from '../device.ts';
 import type { EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
-import { OnnxSession } from './onnx-session.ts';
 import { isStartFailure, startFailure } from './runtime-files.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
@@ -22,8 +21,8 @@ export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = as
   const files = filesOf(variant, context);
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
   context.signal.throwIfAborted();
-  const session = await loadSession(variant, context, files);
-  return new TransformersEngine(new OnnxEmbedder(session, tokenizer), variant, fingerprint(variant, session));
+  const embedder = await loadEmbedder(variant, context, files, tokenizer);
+  return new TransformersEngine(embedder, variant, fingerprint(variant, embedder));
 };
 
 async function loadTokenizer(
@@ -45,19 +44,20 @@ async function loadTokenizer(
   }
 }
 
-async function loadSession(
+async function loadEmbedder(
   variant: TransformersVariant,
   context: EngineContext,
   files: ModelFiles,
-): Promise<OnnxSession> {
+  tokenizer: PreTrainedTokenizer,
+): Promise<OnnxEmbedder> {
   // Asked before the runtime is: its own attempt would end in a bare number.
   const gpu = variant.device === 'webgpu' ? await watchGpu() : null;
   if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
   const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
   try {
-    const session = await OnnxSession.load(onDevice, context, files, threads(), gpu);
-    if (gpu) await compileShaders(session, variant, context);
-    return session;
+    const embedder = await OnnxEmbedder.load(onDevice, context, files, gpu, tokenizer);
+    if (gpu) await compileShaders(embedder, variant, context);
+    return embedder;
   } catch (error) {
     gpu?.stop();
     gpu?.lost.throwIfAborted();
@@ -68,24 +68,21 @@ async function loadSession(
 
 /** onnxruntime compiles them as they are first run: here, where it shows, and not in the first request. */
 async function compileShaders(
-  session: OnnxSession,
+  embedder: OnnxEmbedder,
   variant: TransformersVariant,
   { onProgress, signal }: EngineContext,
 ): Promise<void> {
   onProgress(0, weightBytes(variant), 'compile');
   try {
-    await abortable(session.run(WARM_UP), signal);
+    await abortable(embedder.run(WARM_UP), signal);
   } catch (error) {
-    session.end();
+    await embedder.dispose();
     throw error;
   }
 }
 
-/** Threads require SharedArrayBuffer. */
-const threads = (): number => (hasThreads() ? processors() : 1);
-
-function fingerprint(variant: TransformersVariant, session: OnnxSession): string {
+function fingerprint(variant: TransformersVariant, { threads }: OnnxEmbedder): string {
   const { name, device = DEFAULT_DEVICE } = variant;
-  const backend = device === 'wasm' ? `wasm-${session.threads}t` : 'webgpu';
+  const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
   return `${name}-transformers-${backend}`;
 }

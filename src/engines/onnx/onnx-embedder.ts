@@ -1,17 +1,38 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
+import { proxy } from 'comlink';
 
-import type { OnnxSession } from './onnx-session.ts';
+import type { TransformersVariant } from '../../catalog/catalog.ts';
+import { hasThreads, processors, type WatchedGpu } from '../device.ts';
+import type { EngineContext } from '../engine.ts';
+import { ModelWorker } from '../model-worker.ts';
+import type { onnxWorker } from './onnx-worker.ts';
+import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { Embedder } from './transformers-engine.ts';
+import type { ModelFiles } from './weight-files.ts';
 
+type Worker = ModelWorker<typeof onnxWorker>;
+
+/** A model in a separate worker, with its tokenizer. */
 export class OnnxEmbedder implements Embedder {
-  readonly #session: OnnxSession;
+  readonly threads: number;
+  readonly #worker: Worker;
+  readonly #gpu: WatchedGpu | null;
   readonly #tokenizer: PreTrainedTokenizer;
   readonly #before: number[];
   readonly #after: number[];
   readonly #vocabularySize: number;
 
-  constructor(session: OnnxSession, tokenizer: PreTrainedTokenizer) {
-    this.#session = session;
+  private constructor(
+    worker: Worker,
+    threads: number,
+    gpu: WatchedGpu | null,
+    tokenizer: PreTrainedTokenizer,
+  ) {
+    this.#worker = worker;
+    this.threads = threads;
+    this.#gpu = gpu;
+    // After a loss, onnxruntime's calls may never settle.
+    gpu?.lost.addEventListener('abort', () => worker.end(gpu.lost.reason));
     this.#tokenizer = tokenizer;
     this.#vocabularySize = tokenizer.get_vocab().size;
     // The special tokens around a text, derived from a text of one token.
@@ -20,6 +41,31 @@ export class OnnxEmbedder implements Embedder {
     const at = full.findIndex((id) => id === bare[0]);
     this.#before = full.slice(0, at);
     this.#after = full.slice(at + bare.length);
+  }
+
+  /** @throws ServiceError, or what the runtime failed with */
+  static async load(
+    variant: TransformersVariant,
+    { wasm, signal }: EngineContext,
+    { read, failed }: ModelFiles,
+    gpu: WatchedGpu | null,
+    tokenizer: PreTrainedTokenizer,
+  ): Promise<OnnxEmbedder> {
+    const files = runtimeFiles(variant.device);
+    const runtime = { script: wasm(files.script), wasm: wasm(files.wasm) };
+    const { opened, threads } = await withThreads(hasThreads() ? processors() : 1, (count) =>
+      ModelWorker.open<typeof onnxWorker>(
+        'onnx',
+        (model) => model.load(variant, { ...runtime, threads: count }, proxy(read)),
+        AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),
+      ),
+    );
+    return new OnnxEmbedder(opened, threads, gpu, tokenizer);
+  }
+
+  /** One L2-normalised vector for each sequence. */
+  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+    return this.#worker.call((model) => model.run(batch));
   }
 
   tokenize(text: string): number[] {
@@ -33,11 +79,8 @@ export class OnnxEmbedder implements Embedder {
     return wrapped ? [...ids] : [...this.#before, ...ids, ...this.#after];
   }
 
-  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
-    return this.#session.run(batch);
-  }
-
   async dispose(): Promise<void> {
-    this.#session.end();
+    this.#gpu?.stop();
+    this.#worker.end();
   }
 }

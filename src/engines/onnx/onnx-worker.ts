@@ -1,8 +1,7 @@
-import { AutoModel, env, type PreTrainedModel } from '@huggingface/transformers';
+import { AutoModel, env, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
 import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { runModel } from './run-model.ts';
 import { type Runtime, wasmOptions } from './runtime-files.ts';
 import { dataFilesOf, graphOf } from './transformers-files.ts';
 import { type ReadFile, serveFiles } from './weight-files.ts';
@@ -38,3 +37,59 @@ export const onnxWorker = {
     );
   },
 };
+
+/** One L2-normalised vector from a sequence's states, of which the first `length` belong to tokens. */
+function pool(
+  states: Float32Array,
+  length: number,
+  width: number,
+  pooling: TransformersVariant['pooling'],
+): Float32Array<ArrayBuffer> {
+  const vector = new Float32Array(width);
+  const from = pooling === 'last_token' ? length - 1 : 0;
+  const to = pooling === 'cls' ? 1 : length;
+  for (let token = from; token < to; token++) {
+    for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) + (states[token * width + i] ?? 0);
+  }
+  let sum = 0;
+  for (const x of vector) sum += x * x;
+  // A mean's divisor falls out with the length.
+  const norm = Math.sqrt(sum) || 1;
+  for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) / norm;
+  return vector;
+}
+
+/** One L2-normalised vector for each sequence. */
+async function runModel(
+  model: PreTrainedModel,
+  batch: readonly (readonly number[])[],
+  pooling: TransformersVariant['pooling'],
+): Promise<Float32Array<ArrayBuffer>[]> {
+  const rows = batch.length;
+  const columns = Math.max(...batch.map(({ length }) => length));
+  const ids = new BigInt64Array(rows * columns);
+  const mask = new BigInt64Array(rows * columns);
+  batch.forEach((sequence, row) => {
+    sequence.forEach((id, column) => {
+      ids[row * columns + column] = BigInt(id);
+      mask[row * columns + column] = 1n;
+    });
+  });
+  const dims = [rows, columns];
+  const outputs = (await model({
+    input_ids: new Tensor('int64', ids, dims),
+    attention_mask: new Tensor('int64', mask, dims),
+    token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
+  })) as Record<string, Tensor>;
+  // The names by which exporters know the states of all tokens.
+  const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
+  if (!hidden)
+    throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);
+  const states = hidden.data as Float32Array;
+  const width = states.length / (rows * columns);
+  const vectors = batch.map(({ length }, row) =>
+    pool(states.subarray(row * columns * width, (row + 1) * columns * width), length, width, pooling),
+  );
+  hidden.dispose();
+  return vectors;
+}

@@ -5,6 +5,7 @@ import type { EngineContext } from '../engine.ts';
 import { corruptFile } from '../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
+import { messageOf } from '../../util/printable.ts';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | WhisperVariant;
@@ -112,7 +113,7 @@ export function noGpu({ name }: OnnxVariant): ServiceError {
 /** Why the runtime could not load the graph. */
 export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
   if (error instanceof ServiceError) return error;
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   if (isOutOfMemory(said)) return outOfMemory(variant.name, error);
   if (UNSUPPORTED.test(said)) {
     const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;

@@ -1,10 +1,13 @@
-import { requestError, type ServiceError } from '../../errors/service-error.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import { requestError, ServiceError } from '../../errors/service-error.ts';
+import type { WireError } from '../../errors/wire-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
 import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { BoundedTemplate, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 import { withToolCalls } from './tool-call-text.ts';
+import { messageOf } from '../../util/printable.ts';
 
 /** Notation that most models are trained on, for those that have its tokens and no template. */
 const CHATML =
@@ -47,20 +50,6 @@ export class ChatPrompt {
     this.#tags = thinkTags(source ?? '');
     this.#canSwitch = /enable_thinking/.test(source ?? '');
     this.#keepsAddedText = keepsAddedText;
-  }
-
-  /** Text that is one token at any place; null: none is known. */
-  get specialText(): string | null {
-    return this.#tokens.eos;
-  }
-
-  /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
-  get chats(): boolean {
-    return this.#template !== null;
-  }
-
-  get thinks(): boolean {
-    return this.#tags !== null;
   }
 
   /**
@@ -168,7 +157,7 @@ function renderTurns(turns: TemplateMessage[], render: (turns: TemplateMessage[]
     } catch {
       // The first error is of the caller's own messages.
     }
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw requestError(
       400,
       `This model's chat template does not take these messages: ${why}`,
@@ -243,3 +232,42 @@ function parsed(json: string): unknown {
     return json;
   }
 }
+
+/** Facts about a model's prompts, from its file and its catalog. */
+export interface PromptFormat {
+  /** The chat template; null: the file has none. */
+  source: string | null;
+  tokens: SpecialTokens;
+  /** llama.cpp puts the first token before every prompt by itself. */
+  addsBos: boolean;
+  /** Set for a model that answers badly without its template's own system message. */
+  keepsAddedText?: boolean | undefined;
+}
+
+/** Errors are values: thrown ones lose their fields between workers. */
+export type Opened = { opening: ChatOpening; error: null } | { opening: null; error: WireError };
+
+let prompt: ChatPrompt | null = null;
+
+/** Renders the prompts of one model, in a separate worker: a chat template is a program from a file. */
+export const templateWorker = {
+  /** @returns why the template cannot be used; null: it can */
+  async load({ source, tokens, addsBos, keepsAddedText }: PromptFormat): Promise<string | null> {
+    try {
+      prompt = new ChatPrompt(source, tokens, addsBos, keepsAddedText);
+      return null;
+    } catch (error) {
+      return messageOf(error);
+    }
+  },
+
+  async open(job: ChatJob, marker: string | null): Promise<Opened> {
+    if (!prompt) throw new Error('no template is loaded');
+    try {
+      return { opening: prompt.open(job, marker), error: null };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) console.error('localtext: a prompt was not rendered', error);
+      return { opening: null, error: toWireError(error) };
+    }
+  },
+};

@@ -1,6 +1,7 @@
 import type { ChatJob } from '../../jobs/chat.ts';
 import { ContextLengthError } from '../../errors/engine-errors.ts';
-import type { ServiceError } from '../../errors/service-error.ts';
+import { invalidField, type ServiceError } from '../../errors/service-error.ts';
+import type { Sampling } from '../../jobs/sampling.ts';
 
 /**
  * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one character.
@@ -53,3 +54,13 @@ const exceeded = (contextLength: number, size: string, share: number): ServiceEr
     `This model's context holds ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
     share,
   );
+
+/** Refuses biases of tokens that the model lacks, which would have no effect. @throws ServiceError 400 */
+export function refuseUnknownTokens({ logitBias = {} }: Sampling, vocabularySize: number): void {
+  const unknown = Object.keys(logitBias).find((token) => Number(token) >= vocabularySize);
+  if (unknown === undefined) return;
+  throw invalidField(
+    `logit_bias.${unknown}`,
+    `names no token of this model: ids end at ${vocabularySize - 1}`,
+  );
+}

@@ -8,7 +8,7 @@ import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
 import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
 import { invalidField, requestError, unsupported } from '../../errors/service-error.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
-import { refuseUnknownTokens } from '../refuse-unknown-tokens.ts';
+import { refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job in web-llm's terms. */

@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { messageOf } from '../../util/printable.ts';
 
 /** A command could not do its work. Shown as it is, without a stack. */
 export class CommandError extends Error {
@@ -20,7 +21,7 @@ export function parseFlags<T extends ParseArgsConfig>(config: T): ReturnType<typ
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 

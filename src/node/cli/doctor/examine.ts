@@ -3,6 +3,7 @@ import { examineFiles, examineWeights } from './files.ts';
 import { fault, type Finding, fetchText } from './answers.ts';
 import { examinePage } from './page.ts';
 import { examineServiceWorker } from './service-worker.ts';
+import { messageOf } from '../../../util/printable.ts';
 
 export interface DoctorOptions {
   /** The service worker's address, relative to the page. */
@@ -17,7 +18,7 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
     throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
   const page = await fetchText(new URL(address)).catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new CommandError(`${address} does not answer: ${why}`);
   });
   const elsewhere = options.models === undefined ? null : new URL(options.models, page.url);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { build, preview } from 'vite';
 
 import { CommandError } from '../arguments.ts';
+import { messageOf } from '../../../util/printable.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -32,7 +33,7 @@ export async function checkAddress({ port, strictPort, host }: Omit<ServeOptions
 }
 
 function cannotListen(error: unknown, port: number, host: string): CommandError {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new CommandError(
     /in use/i.test(why)
       ? `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { Transcript } from '../../../../src/jobs/transcription.ts';
-import { type Format, parseFields } from '../../../../src/api/transcriptions/form-fields.ts';
+import { type Format, parseFields } from '../../../../src/api/transcriptions/transcription-form.ts';
 import {
   contentTypeOf,
   deltaEvent,

@@ -13,7 +13,7 @@ import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 
-vi.mock('../../../../src/engines/template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
+vi.mock('../../../../src/engines/prompt/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const catalog: Catalog = { ownedBy: 'us', models: [] };
 const gguf = (name: string, more: Record<string, number> = {}) =>

@@ -11,7 +11,7 @@ import type { LoadProgress } from '../../../../src/protocol/worker-control.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 
-vi.mock('../../../../src/engines/template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
+vi.mock('../../../../src/engines/prompt/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const catalog: Catalog = {
   ownedBy: 'us',

@@ -1,4 +1,4 @@
-import { templateWorker } from '../../../../src/engines/template/template-worker.ts';
+import { templateWorker } from '../../../../src/engines/prompt/chat-prompt.ts';
 
 /** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
 export async function templateFault(source: string): Promise<string | undefined> {

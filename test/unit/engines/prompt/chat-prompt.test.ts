@@ -29,7 +29,6 @@ test('answers an assistant message with a new one, and goes on only from a parti
 
 test('a model without a template and without the tokens of ChatML continues text, and cannot chat', () => {
   const prompt = new ChatPrompt(null, none, false);
-  expect(prompt.chats).toBe(false);
   expect(() => open(prompt, [user])).toThrow(/no chat template.*\/v1\/completions/);
   expect(open(prompt, [], { input: { prompt: 'Once' } }).prompt).toBe('Once');
 });

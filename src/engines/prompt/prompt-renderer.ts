@@ -3,9 +3,9 @@ import type { ChatJob, ChatMessage } from '../../jobs/chat.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import { ModelWorker } from '../model-worker.ts';
 import { SlotQueue } from '../slot-queue.ts';
-import type { Opened, PromptFormat, templateWorker } from './template-worker.ts';
-import type { ChatOpening } from '../prompt/think-first.ts';
-import { thinkTags } from '../prompt/thought-splitter.ts';
+import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
+import type { ChatOpening } from './think-first.ts';
+import { thinkTags } from './thought-splitter.ts';
 
 type Worker = ModelWorker<typeof templateWorker>;
 
