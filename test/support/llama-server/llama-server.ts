@@ -35,7 +35,7 @@ export class LlamaServer {
     projector: string[] = [],
     { parallel = 2, pooling = '' } = {},
   ): Promise<LlamaServer> {
-    const { python, packages } = await install();
+    const { python, packages } = await installLlama();
     const [command = '', ...args] = python;
     const child = spawn(command, [...args, join(HERE, 'serve.py'), model, ...projector], {
       env: {
@@ -119,7 +119,7 @@ export class LlamaServer {
 }
 
 /** Installs a wheel of the Python index, by its hash, once, into the user's cache. */
-async function install(): Promise<{ python: string[]; packages: string }> {
+export async function installLlama(): Promise<{ python: string[]; packages: string }> {
   const signal = AbortSignal.timeout(170_000);
   const python = await findPython(signal);
   if (!python) {
