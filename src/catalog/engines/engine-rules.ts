@@ -2,10 +2,18 @@ import { z } from '../../util/full-zod.ts';
 import type { ModelKind } from '../../jobs/kinds.ts';
 import { type VariantBase, weightBytes } from '../variant.ts';
 
+/** The part of a KV cache that holds the last tokens alone. */
+export interface KvWindow {
+  /** Values for each token. */
+  values: number;
+  tokens: number;
+}
+
 /** The parts of a variant that its memory depends on. */
 export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLength' | 'hub' | 'needs'> {
   files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
   kvValues?: number;
+  kvWindow?: KvWindow;
   /** Embedding models only. */
   dimensions?: number;
 }

@@ -4,6 +4,7 @@ import {
   type EmbeddingTraining,
   embeddingTraining,
   type EngineRules,
+  type KvWindow,
   pooling,
   type SizedVariant,
   vectorLength,
@@ -34,10 +35,24 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   completionsOnly?: boolean;
   /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
   kvValues?: number;
+  /** Layers with a sliding window: how many of `kvValues` are theirs, and the tokens that they see. */
+  kvWindow?: KvWindow;
   /** Embedding models only, and what makes it one: the length of a vector. */
   dimensions?: number;
   /** Embedding models only. Default: as the file says. */
   pooling?: 'mean' | 'cls' | 'last_token';
+}
+
+/** Replies at once share one cache, and a layer with a sliding window keeps a window for each. */
+const WINDOWS = 4;
+/** llama.cpp rounds the cells of a window's cache up. */
+const CELLS = 256;
+
+/** KV cache of a chat model, in values. */
+function cachedValues({ kvValues = 0, kvWindow, contextLength }: SizedVariant): number {
+  const { values, tokens } = kvWindow ?? { values: 0, tokens: 0 };
+  const cells = Math.ceil((WINDOWS * tokens + 1) / CELLS) * CELLS;
+  return Math.max(0, kvValues - values) * contextLength + values * Math.min(contextLength, cells);
 }
 
 /** Code, buffers and vocabulary, whatever the model. Measured: docs/decisions/memory-budget.md. */
@@ -76,6 +91,7 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
       .positive()
       .max(2 ** 31)
       .optional(),
+    kvWindow: z.strictObject({ values: z.int().positive(), tokens: z.int().positive() }).optional(),
     dimensions: vectorLength.optional(),
     pooling: pooling.optional(),
     ...embeddingTraining,
@@ -83,9 +99,9 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
   kinds: ({ dimensions }) => [dimensions === undefined ? 'chat' : 'embedding'],
   memory(variant) {
     const weights = weightBytes(variant);
-    const { kvValues, contextLength, dimensions } = variant;
+    const { kvValues, dimensions } = variant;
     if (dimensions !== undefined) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
-    const kvCache = kvValues === undefined ? weights * UNKNOWN_KV_SHARE : kvValues * KV_BYTES * contextLength;
+    const kvCache = kvValues === undefined ? weights * UNKNOWN_KV_SHARE : cachedValues(variant) * KV_BYTES;
     // llama.cpp keeps states of as many tokens as its context holds.
     const promptStateBytes = Math.round(kvCache);
     const images = hasProjector(variant) ? IMAGE_BYTES : 0;

@@ -33,7 +33,7 @@ export const ggufFormat: AddedFormat = {
   async describe(given, _, device, keepTemplateText) {
     const inspected = await inspectModel(given);
     const { facts, name, bytes, files, projector } = inspected;
-    const { architecture, quantization, kvValues, embedding, chatTemplate, canChat } = facts;
+    const { architecture, quantization, kvValues, kvWindow, embedding, chatTemplate, canChat } = facts;
     const fit = fitModel(inspected, device);
     const { contextLength, memoryBytes } = fit;
     const completionsOnly = !canChat && !embedding && { completionsOnly: true };
@@ -47,6 +47,7 @@ export const ggufFormat: AddedFormat = {
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
         ...(kvValues > 0 && { kvValues }),
+        ...(kvWindow && { kvWindow }),
         ...(embedding ?? { sampling: SAMPLING }),
         ...completionsOnly,
         ...(keepTemplateText && { keepTemplateText }),
@@ -95,11 +96,12 @@ function fitModel(
   { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
 ): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
-  const { contextLength: trained, kvValues, embedding } = facts;
+  const { contextLength: trained, kvValues, kvWindow, embedding } = facts;
   const sized = {
     engine: 'wllama',
     files: [{ bytes, ...(projector && { role: 'projector' as const }) }],
     kvValues,
+    ...(kvWindow && { kvWindow }),
     contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
     ...(embedding && { dimensions: embedding.dimensions }),
   };

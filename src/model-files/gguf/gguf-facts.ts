@@ -24,6 +24,8 @@ export interface GgufFacts {
   tensors: number;
   /** Values that the KV cache holds for each token. */
   kvValues: number;
+  /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
+  kvWindow: { values: number; tokens: number } | null;
   /** Position of the file in a split model; null: the model has one file. */
   split: { index: number; count: number } | null;
 }
@@ -86,7 +88,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    kvValues: ENCODERS.has(architecture) ? 0 : kvValues(of),
+    ...(ENCODERS.has(architecture) ? { kvValues: 0, kvWindow: null } : kvCache(architecture, of)),
     embedding: vectors,
     split,
   };
@@ -101,14 +103,32 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
   }
 }
 
+/**
+ * Every how many layers one sees the whole context, by architecture, where files do not say it. From llama.cpp's
+ * `set_swa_pattern()`.
+ */
+const FULL_LAYERS = new Map([
+  ['gemma2', 2],
+  ['gemma3', 6],
+  ['cohere2', 4],
+  ['gpt-oss', 2],
+]);
+
 /** @param of reads a size of the architecture; 0 where the file has none */
-function kvValues(of: (key: string, max: number) => number): number {
+function kvCache(
+  architecture: string,
+  of: (key: string, max: number) => number,
+): Pick<GgufFacts, 'kvValues' | 'kvWindow'> {
   const heads = of('attention.head_count', MAX_WIDTH);
   const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
   const keySize = of('attention.key_length', MAX_WIDTH) || headSize;
   const valueSize = of('attention.value_length', MAX_WIDTH) || headSize;
   const layers = of('block_count', MAX_LAYERS);
-  return layers * (of('attention.head_count_kv', MAX_WIDTH) || heads) * (keySize + valueSize);
+  const ofLayer = (of('attention.head_count_kv', MAX_WIDTH) || heads) * (keySize + valueSize);
+  const tokens = of('attention.sliding_window', MAX_CONTEXT);
+  const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
+  const values = (layers - Math.floor(layers / period)) * ofLayer;
+  return { kvValues: layers * ofLayer, kvWindow: tokens > 0 && values > 0 ? { values, tokens } : null };
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */

@@ -34,6 +34,14 @@ test('a GGUF that does not say how large its cache is takes a share of its weigh
   expect(estimateMemory(unknown).promptStateBytes).toBe(100 * MB);
 });
 
+test('layers with a sliding window keep a window for each of four replies, and never more than the context', () => {
+  const windowed = (contextLength: number): number =>
+    estimateMemory({ ...gguf, contextLength, kvWindow: { values: 24_000, tokens: 512 } }).promptStateBytes;
+  // Rounded up to 256 cells.
+  expect(windowed(8192)).toBe((8000 * 8192 + 24_000 * 2304) * (34 / 32));
+  expect(windowed(2048)).toBe(estimateMemory({ ...gguf, contextLength: 2048 }).promptStateBytes);
+});
+
 test('of the hub’s weights the approximate size counts', () => {
   const hub = { repository: 'o/r', revision: 'main', folder: 'f', approximateBytes: 500 * MB };
   expect(bytesOf({ ...gguf, files: [], hub })).toBe(bytesOf(gguf));

@@ -23,6 +23,7 @@ test('the header tells what a model is', async () => {
     tensors: 1,
     // Two layers, two heads for keys and values, each of 16 numbers.
     kvValues: 2 * 2 * 32,
+    kvWindow: null,
     embedding: null,
     split: null,
   });
@@ -38,6 +39,28 @@ test.each<[string, Record<string, number | string>, object]>([
   ],
 ])('an embedding model of a chat architecture: %s', async (_, metadata, embedding) => {
   expect(await factsOf(withMetadata(metadata))).toMatchObject({ embedding, canChat: false });
+});
+
+test.each([
+  ['as often as its file says', 'llama', { 'llama.attention.sliding_window_pattern': 4 }, 6],
+  ['as often as its architecture has it', 'gemma3', {}, 7],
+  ['in none, where nothing says which', 'phi3', {}, null],
+])('a layer sees the last tokens alone %s', async (_, architecture, pattern, layers) => {
+  const bytes = withMetadata({
+    'general.architecture': architecture,
+    ...Object.fromEntries(
+      Object.entries({
+        context_length: 4096,
+        block_count: 8,
+        embedding_length: 64,
+        'attention.head_count': 4,
+        'attention.head_count_kv': 2,
+        'attention.sliding_window': 512,
+      }).map(([key, value]) => [`${architecture}.${key}`, value]),
+    ),
+    ...pattern,
+  });
+  expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 32, tokens: 512 });
 });
 
 test('an encoder is an embedding model without a KV cache, by the mean where its file names no pooling', async () => {
