@@ -14,6 +14,10 @@ export class Turns<Request extends TakesTurns> {
   #arrived = 0;
   #prefersShort = false;
 
+  get size(): number {
+    return this.#waiting.length;
+  }
+
   push(request: Request): void {
     request.arrived ??= ++this.#arrived;
     this.#waiting.push(request);
@@ -30,6 +34,32 @@ export class Turns<Request extends TakesTurns> {
     if (next) this.delete(next);
     return next;
   }
+}
+
+/** Runs parts of requests one at a time, in the order of their turns. */
+export class OneByOne {
+  readonly #turns = new Turns<Part>();
+  #busy = false;
+
+  /** Waits for a turn of the request, and runs the part. @throws what the part throws */
+  async run<T>(request: TakesTurns, part: () => Promise<T>): Promise<T> {
+    await new Promise<void>((begin) => {
+      Object.assign(request, { begin });
+      this.#turns.push(request);
+      if (!this.#busy) this.#next();
+    });
+    return part().finally(() => this.#next());
+  }
+
+  #next(): void {
+    const next = this.#turns.take();
+    this.#busy = next !== undefined;
+    next?.begin?.();
+  }
+}
+
+interface Part extends TakesTurns {
+  begin?: () => void;
 }
 
 const nearestToEnd = (a: TakesTurns, b: TakesTurns): number =>

@@ -13,7 +13,7 @@ import { browserV1 } from '../routing/browser-v1.ts';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
-import { watchClient } from './watch-client.ts';
+import { watchClient, watchLimit } from './watch-client.ts';
 import { isV1Path } from '../util/v1-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -61,7 +61,8 @@ export async function handleV1(target: Requested): Promise<Response> {
   const local = await handleLocalRoute(request, v1, engine);
   if (local) return local;
   const id = request.headers.get(CALL_HEADER);
-  const signals = [request.signal, ...(id === null ? [] : [abortOf(id).signal])];
+  const limit = watchLimit(request);
+  const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
   const client = clientId ? { id: clientId, url: request.referrer } : null;
   const watch = watchClient(self.clients, clientId, signals);
   try {
@@ -71,13 +72,14 @@ export async function handleV1(target: Requested): Promise<Response> {
     // Nobody waits for it. Chromium logs a rejection, and keeps 1,000 of them with their reasons.
     return new Response(null, { status: CLIENT_LEFT });
   } finally {
+    limit.stop();
     // From the headers on, the browser tells of an abort.
     if (id !== null) aborts.delete(id);
   }
 }
 
-/** The status that nginx logs for it. */
-const CLIENT_LEFT = 499;
+/** "Request Timeout": OpenAI's client repeats it, where its own timer is late, as in a hidden tab. */
+const CLIENT_LEFT = 408;
 
 /** Abort controllers by the `CALL_HEADER` of their request. */
 const aborts = new Map<string, AbortController>();

@@ -46,3 +46,22 @@ export function watchClient(
     },
   };
 }
+
+/**
+ * Time after an SDK's own time limit at which its request is ended, in seconds. The header has whole seconds. OpenAI's client
+ * sends its first two repetitions within a second: these follow the job of the request.
+ */
+const GRACE_S = 2;
+
+/** Aborts after the time limit that an SDK names: it has given the request up then, and cannot say so. */
+export function watchLimit({ headers }: Request): ClientWatch {
+  const seconds = headers.get('x-stainless-timeout') ?? '';
+  const limit = new AbortController();
+  const timer = /^\d{1,6}$/.test(seconds)
+    ? setTimeout(
+        () => limit.abort(new DOMException('The time is over.', 'TimeoutError')),
+        (Number(seconds) + GRACE_S) * 1000,
+      )
+    : undefined;
+  return { gone: limit.signal, stop: () => clearTimeout(timer) };
+}

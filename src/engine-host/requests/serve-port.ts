@@ -1,6 +1,6 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
-import type { JobEvent, Kind } from '../../jobs/kinds.ts';
+import type { Kind } from '../../jobs/kinds.ts';
 import { callChannel, type CallEngine } from '../../protocol/discovery.ts';
 import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
@@ -117,14 +117,11 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
         onStage: (stage, facts) => send({ type: 'waiting', stage, ...facts }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
-          send({ type: 'event', event }, transferablesOf(event));
+          send({ type: 'event', event });
         },
       };
-      const { job } = question;
-      const request = { ...question, imageOrigins };
-      if (job.kind !== 'chat') return serveJob(modelManager, request, signal, reader);
-      await shared.run({ ...question, job }, reader, signal, (followed, abandoned) =>
-        serveJob<'chat'>(modelManager, { ...request, job }, abandoned, followed),
+      await shared.run(question, reader, signal, (followed, abandoned) =>
+        serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
       );
     }
   }
@@ -207,7 +204,3 @@ function ping(): void {
   const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }
-
-/** Buffers that move to the asker with an event, rather than being copied. */
-const transferablesOf = (event: JobEvent): Transferable[] =>
-  'vectors' in event ? event.vectors.map(({ buffer }) => buffer) : [];

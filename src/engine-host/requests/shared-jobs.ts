@@ -1,55 +1,72 @@
-import type { EventOf } from '../../jobs/kinds.ts';
+import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
 import type { Origin } from '../../protocol/engine-port.ts';
-import { type ChatJob, imagesOf } from '../../jobs/chat.ts';
 import { abortable } from '../../util/async.ts';
+import { sha256 } from '../../util/sha256.ts';
 import type { Reader } from './serve-job.ts';
 
-type ChatReader = Reader<'chat'>;
-type Work = (reader: ChatReader, signal: AbortSignal) => Promise<void>;
-type Step = (reader: ChatReader) => Promise<void> | void;
+type Work<K extends Kind> = (reader: Reader<K>, signal: AbortSignal) => Promise<void>;
+type Step<K extends Kind> = (reader: Reader<K>) => Promise<void> | void;
 
 /**
  * Jobs whose answer several requests may take. A client that gives up a request which is not streamed and sends it again, as SDKs
  * do at a time limit, cannot tell the service worker: the repetition follows the job that already runs.
  */
 export class SharedJobs {
-  readonly #running = new Map<string, SharedJob>();
+  /** Jobs that run, by their hash. */
+  readonly #running = new Map<string, unknown>();
 
   /** Runs the job, or follows an equal one of the same client. @throws the signal's reason; what `work` throws */
-  async run(
-    { id, job, origin }: { id: string; job: ChatJob; origin?: Origin },
-    reader: ChatReader,
+  async run<K extends Kind>(
+    { id, job, origin }: { id: string; job: JobOf<K>; origin?: Origin },
+    reader: Reader<K>,
     signal: AbortSignal,
-    work: Work,
+    work: Work<K>,
   ): Promise<void> {
-    // A seed of localtext's own is the request's; one of several choices is wanted beside the others.
-    const mayFollow = origin?.mayBeRepeated && origin.request === id && !job.seeded;
-    if (!mayFollow || imagesOf(job.input).length > 0) return work(reader, signal);
-    const key = JSON.stringify([origin.client, job]);
-    const running = this.#running.get(key) ?? new SharedJob(work, () => this.#running.delete(key));
+    // A seed of localtext's own is the request's.
+    if (!origin?.mayBeRepeated || ('seeded' in job && job.seeded)) return work(reader, signal);
+    // One of several choices is wanted beside the others: its id ends in its index.
+    const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
+    signal.throwIfAborted();
+    const known = this.#running.get(key) as SharedJob<K> | undefined;
+    const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
     this.#running.set(key, running);
     return running.follow(reader, signal);
   }
+
+  #forget(key: string, ended: unknown): void {
+    // One that was abandoned may end after its successor has begun.
+    if (this.#running.get(key) === ended) this.#running.delete(key);
+  }
 }
 
-class SharedJob {
-  readonly #past: Step[] = [];
-  readonly #readers = new Set<ChatReader>();
+/** SHA-256 of plain data with files in it. */
+async function hashOf(value: unknown): Promise<string> {
+  const files: Blob[] = [];
+  const text = JSON.stringify(value, (_key, part: unknown) =>
+    part instanceof Blob ? [files.push(part), part.size] : part,
+  );
+  return sha256(new Uint8Array(await new Blob([text, ...files]).arrayBuffer()));
+}
+
+class SharedJob<K extends Kind> {
+  readonly #past: Step<K>[] = [];
+  readonly #readers = new Set<Reader<K>>();
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
   #followers = 0;
 
-  constructor(work: Work, onEnd: () => void) {
-    const reader: ChatReader = {
+  constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
+    const reader: Reader<K> = {
       onStage: (...stage) => void this.#pass((each) => each.onStage(...stage)),
-      send: (event: EventOf<'chat'>) => this.#pass((each) => each.send(event)),
+      send: (event: EventOf<K>) => this.#pass((each) => each.send(event)),
     };
-    this.#end = work(reader, this.#abandoned.signal).finally(onEnd);
+    const end = (): void => onEnd(this);
+    this.#end = work(reader, this.#abandoned.signal).finally(end);
     this.#end.catch(() => undefined);
-    this.#abandoned.signal.addEventListener('abort', onEnd);
+    this.#abandoned.signal.addEventListener('abort', end);
   }
 
-  async follow(reader: ChatReader, signal: AbortSignal): Promise<void> {
+  async follow(reader: Reader<K>, signal: AbortSignal): Promise<void> {
     this.#followers++;
     try {
       for (let at = 0; at < this.#past.length; at++) await this.#past[at]?.(reader);
@@ -61,7 +78,7 @@ class SharedJob {
     }
   }
 
-  async #pass(step: Step): Promise<void> {
+  async #pass(step: Step<K>): Promise<void> {
     this.#past.push(step);
     // A reader that is gone leaves by its signal.
     await Promise.allSettled([...this.#readers].map(step));

@@ -15,7 +15,7 @@ import {
 } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
-import { type TakesTurns, Turns } from '../turns.ts';
+import { OneByOne } from '../turns.ts';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 
@@ -24,10 +24,6 @@ type Vector = Float32Array<ArrayBuffer>;
 interface Embedded {
   vector: Vector;
   tokens: number;
-}
-
-interface Turn extends TakesTurns {
-  begin?: () => void;
 }
 
 interface EmbedderOptions extends EmbeddingTraining {
@@ -46,8 +42,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #wllama: Pick<Wllama, 'exit'>;
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
-  readonly #turns = new Turns<Turn>();
-  #busy = false;
+  readonly #turns = new OneByOne();
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
@@ -74,10 +69,10 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
-    const turn: Turn = { left: input.texts.length };
+    const request = { left: input.texts.length };
     for (const [index, text] of input.texts.entries()) {
-      const { vector, tokens } = await this.#inTurn(turn, () => this.#embed(text, index, signal));
-      turn.left--;
+      const { vector, tokens } = await this.#turns.run(request, () => this.#embed(text, index, signal));
+      request.left--;
       vectors.push(shortened(vector, length));
       promptTokens += tokens;
     }
@@ -88,21 +83,6 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   async unload(): Promise<void> {
     this.#dead = true;
     await this.#wllama.exit();
-  }
-
-  async #inTurn<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
-    await new Promise<void>((begin) => {
-      turn.begin = begin;
-      this.#turns.push(turn);
-      if (!this.#busy) this.#next();
-    });
-    return task().finally(() => this.#next());
-  }
-
-  #next(): void {
-    const turn = this.#turns.take();
-    this.#busy = turn !== undefined;
-    turn?.begin?.();
   }
 
   async #embed(text: string, index: number, signal: AbortSignal): Promise<Embedded> {

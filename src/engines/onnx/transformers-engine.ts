@@ -14,7 +14,7 @@ import {
   shortened,
   withPrefix,
 } from '../embedding-rules.ts';
-import { type TakesTurns, Turns } from '../turns.ts';
+import { OneByOne, type TakesTurns, Turns } from '../turns.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
 /**
@@ -22,6 +22,12 @@ import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
  * batch costs its launches: docs/decisions/gpu.md.
  */
 const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
+
+/**
+ * Requests waiting for the CPU from which on a batch is a single text. As many are rarely sent at once but by a client that
+ * has given the earlier ones up, and a new one is to wait for little.
+ */
+const CROWD = 5;
 
 export interface Sequence {
   readonly ids: readonly number[];
@@ -43,7 +49,8 @@ export function takeBatch<S extends Sequence>(
   { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
 ): S[] {
   const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
-  const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
+  const others = sequences > 1 ? waiting.filter((each) => each !== seed) : [];
+  const candidates = others.toSorted((a, b) => distance(a) - distance(b));
   const batch = [seed];
   let longest = seed.ids.length;
   for (const candidate of candidates) {
@@ -75,8 +82,8 @@ export interface Embedder {
   dispose(): Promise<void>;
 }
 
-/** Tokenizing runs on this thread: it yields to other requests after this many milliseconds. */
-const TOKENIZE_MS = 20;
+/** Tokenizing runs on this thread: it lets messages in, and the next request take its turn, after this many milliseconds. */
+const TOKENIZE_MS = 10;
 
 type Vector = Float32Array<ArrayBuffer>;
 
@@ -111,7 +118,10 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #embedder: Embedder;
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
+  readonly #crowd: number;
   readonly #waiting: Item[] = [];
+  readonly #tokenizing = new OneByOne();
+  #yieldedAt = 0;
   /** Requests with texts waiting. */
   readonly #turns = new Turns<Request>();
   #running: Promise<void> | null = null;
@@ -124,6 +134,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#variant = variant;
     const { device = 'wasm', maxBatchSize: sequences } = variant;
     this.#limits = { tokens: BATCH_TOKENS[device], ...(sequences !== undefined && { sequences }) };
+    this.#crowd = device === 'wasm' ? CROWD : Number.POSITIVE_INFINITY;
     this.fingerprint = fingerprint;
   }
 
@@ -194,7 +205,9 @@ export class TransformersEngine implements Engine<'embedding'> {
     for (let turn = this.#turns.take(); turn; turn = this.#turns.take()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
-      const batch = takeBatch(this.#waiting, seed, this.#limits);
+      // Without the turn that was just taken.
+      const isCrowd = this.#turns.size + 1 >= this.#crowd;
+      const batch = takeBatch(this.#waiting, seed, isCrowd ? { sequences: 1 } : this.#limits);
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       return batch;
     }
@@ -237,20 +250,30 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   async #sequences(input: EmbeddingJob['input'], signal: AbortSignal): Promise<number[][]> {
-    const { contextLength } = this.#variant;
+    const inputs = 'texts' in input ? input.texts : input.tokens;
     const sequences: number[][] = [];
-    let since = performance.now();
-    for (const [index, each] of ('texts' in input ? input.texts : input.tokens).entries()) {
-      refuseOversizedInput(each, index, contextLength);
-      const ids = typeof each === 'string' ? this.#embedder.tokenize(each) : this.#wrap(each, index);
-      if (ids.length > contextLength) throw inputTooLong(index, String(ids.length), contextLength);
-      sequences.push(ids);
-      if (performance.now() - since < TOKENIZE_MS) continue;
-      await yieldToEventLoop();
-      signal.throwIfAborted();
-      since = performance.now();
-    }
+    const request = { left: inputs.length };
+    let at = 0;
+    while (at < inputs.length)
+      await this.#tokenizing.run(request, async () => {
+        if (performance.now() - this.#yieldedAt > TOKENIZE_MS) {
+          await yieldToEventLoop();
+          this.#yieldedAt = performance.now();
+        }
+        signal.throwIfAborted();
+        do sequences.push(this.#sequence(inputs[at] ?? [], at++));
+        while (at < inputs.length && performance.now() - this.#yieldedAt < TOKENIZE_MS);
+        request.left = inputs.length - at;
+      });
     return sequences;
+  }
+
+  #sequence(input: string | readonly number[], index: number): number[] {
+    const { contextLength } = this.#variant;
+    refuseOversizedInput(input, index, contextLength);
+    const ids = typeof input === 'string' ? this.#embedder.tokenize(input) : this.#wrap(input, index);
+    if (ids.length > contextLength) throw inputTooLong(index, String(ids.length), contextLength);
+    return ids;
   }
 
   #wrap(ids: readonly number[], index: number): number[] {

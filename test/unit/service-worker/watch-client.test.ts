@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { watchClient } from '../../../src/service-worker/watch-client.ts';
+import { watchClient, watchLimit } from '../../../src/service-worker/watch-client.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -57,4 +57,28 @@ test('it aborts with any of its signals, and leaves no listener on them once it 
   late.stop();
   second.stop();
   expect(signals.map((signal) => getEventListeners(signal, 'abort'))).toEqual([[], []]);
+});
+
+const asking = (limit: string | null): Request =>
+  new Request(
+    'https://site.example/v1/models',
+    limit === null ? {} : { headers: { 'x-stainless-timeout': limit } },
+  );
+
+test.each(['0', '1', '600'])('a time limit of %s s ends its request two seconds later', async (limit) => {
+  const { gone } = watchLimit(asking(limit));
+  await vi.advanceTimersByTimeAsync(Number(limit) * 1000 + 1999);
+  expect(gone.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(gone.aborted).toBe(true);
+});
+
+test.each([null, '', '-1', '1.5', 'none', '9999999'])('%s is no time limit', (limit) => {
+  watchLimit(asking(limit));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a time limit ends with its request', () => {
+  watchLimit(asking('1')).stop();
+  expect(vi.getTimerCount()).toBe(0);
 });

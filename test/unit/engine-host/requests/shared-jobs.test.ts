@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
+import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
 import type { Origin } from '../../../../src/protocol/engine-port.ts';
 import type { Reader } from '../../../../src/engine-host/requests/serve-job.ts';
 import { SharedJobs } from '../../../../src/engine-host/requests/shared-jobs.ts';
@@ -25,7 +26,7 @@ const delta = (text: string): ChatEvent => ({ type: 'delta', delta: { text, toke
 function runner() {
   const go = createDeferred();
   const signals: AbortSignal[] = [];
-  const work = async (reader: Reader<'chat'>, signal: AbortSignal): Promise<void> => {
+  const work = async (reader: Reader<Kind>, signal: AbortSignal): Promise<void> => {
     signals.push(signal);
     await reader.send(delta('a'));
     await go.promise;
@@ -36,27 +37,77 @@ function runner() {
 
 function reading() {
   let text = '';
-  const reader: Reader<'chat'> = {
+  const reader: Reader<Kind> = {
     onStage: () => undefined,
-    send: (event) => void (text += event.type === 'delta' ? event.delta.text : ''),
+    send: (event) => void (text += 'delta' in event ? event.delta.text : ''),
   };
   return { reader, text: () => text };
 }
 
 const never = new AbortController().signal;
 
-test('a repetition follows the job that runs, and gets all of its answer', async () => {
+const image = { at: 0, url: 'data:image/png;base64,AAAA', param: 'input' };
+
+/** Two jobs of each kind that differ in one place alone. */
+const PAIRS: [string, () => Job, () => Job][] = [
+  ['chat', () => job, () => ({ ...job, maxTokens: 3 })],
+  ['chat with a picture', () => pictured('AAAA'), () => pictured('AAAB')],
+  ['embedding', () => embedding(['a', 'b']), () => embedding(['a', 'c'])],
+  ['decision', () => decision(undefined), () => decision([image])],
+  ['transcription', () => transcription('abc'), () => transcription('abd')],
+];
+const pictured = (bytes: string): Job => ({
+  ...job,
+  input: { messages: [{ role: 'user', content: '', images: [{ ...image, url: image.url + bytes }] }] },
+});
+const embedding = (texts: string[]): Job => ({ kind: 'embedding', model: 'm', input: { texts } });
+const decision = (images: (typeof image)[] | undefined): Job => ({
+  kind: 'decision',
+  model: 'm',
+  input: { text: 'a', ...(images && { images }) },
+  questions: [],
+});
+const transcription = (sound: string): Job => ({
+  kind: 'transcription',
+  model: 'm',
+  task: 'transcribe',
+  file: new Blob([sound]),
+  times: [],
+  stream: false,
+  others: [],
+});
+
+test.each(PAIRS)(
+  '%s: a repetition follows the job that runs, another job does not',
+  async (_, make, other) => {
+    const jobs = new SharedJobs();
+    const { go, signals, work } = runner();
+    const [first, second, third] = [reading(), reading(), reading()];
+    const runs = [
+      jobs.run({ id: '1', job: make(), origin: from('1') }, first.reader, never, work),
+      jobs.run({ id: '2', job: make(), origin: from('2') }, second.reader, never, work),
+      jobs.run({ id: '3', job: other(), origin: from('3') }, third.reader, never, work),
+    ];
+    await expect.poll(() => [first, second, third].map(({ text }) => text())).toEqual(['a', 'a', 'a']);
+    go.resolve();
+    await Promise.all(runs);
+    expect([first.text(), second.text(), signals.length]).toEqual(['ab', 'ab', 2]);
+    await jobs.run({ id: '4', job: make(), origin: from('4') }, reading().reader, never, work);
+    expect(signals.length).toBe(3);
+  },
+);
+
+test('choices of a repeated request follow those of the first, each its own', async () => {
   const jobs = new SharedJobs();
   const { go, signals, work } = runner();
-  const [first, second] = [reading(), reading()];
-  const runs = [
-    jobs.run({ id: '1', job, origin: from('1') }, first.reader, never, work),
-    jobs.run({ id: '2', job: { ...job }, origin: from('2') }, second.reader, never, work),
-  ];
+  const readings = Array.from({ length: 4 }, reading);
+  const runs = readings.map(({ reader }, at) => {
+    const request = at < 2 ? '1' : '2';
+    return jobs.run({ id: `${request}-${at % 2}`, job, origin: from(request) }, reader, never, work);
+  });
+  await expect.poll(() => readings.map(({ text }) => text())).toEqual(['a', 'a', 'a', 'a']);
   go.resolve();
   await Promise.all(runs);
-  expect([first.text(), second.text(), signals.length]).toEqual(['ab', 'ab', 1]);
-  await jobs.run({ id: '3', job, origin: from('3') }, reading().reader, never, work);
   expect(signals.length).toBe(2);
 });
 
@@ -64,9 +115,16 @@ test('the job ends when the last of them has left, and not before', async () => 
   const jobs = new SharedJobs();
   const { signals, work } = runner();
   const aborts = [new AbortController(), new AbortController()];
+  const readings = aborts.map(reading);
   const runs = aborts.map(({ signal }, index) =>
-    jobs.run({ id: `${index}`, job, origin: from(`${index}`) }, reading().reader, signal, work),
+    jobs.run(
+      { id: `${index}`, job, origin: from(`${index}`) },
+      readings[index]?.reader ?? reading().reader,
+      signal,
+      work,
+    ),
   );
+  await expect.poll(() => readings.map(({ text }) => text())).toEqual(['a', 'a']);
   aborts[0]?.abort(new Error('gone'));
   await expect(runs[0]).rejects.toThrow('gone');
   expect(signals[0]?.aborted).toBe(false);

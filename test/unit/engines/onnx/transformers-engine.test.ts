@@ -122,6 +122,20 @@ test('a small request does not wait for all of a large one', async () => {
   expect(order).toEqual(['small', 'large']);
 });
 
+test('where many requests wait, a batch is a single text, and a new request is the next but one at most', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const others = Array.from({ length: 8 }, () => lastOf(engine.run(job('a b c', 'd e', 'f g h'), never)));
+  await expect.poll(() => embedder.batches.length).toBeGreaterThan(2);
+  const before = embedder.batches.length;
+  await lastOf(engine.run(job('y'), never));
+  const since = embedder.batches.slice(before);
+  expect(since.length).toBeLessThanOrEqual(3);
+  expect(since.filter(({ length }) => length > 1)).toEqual([]);
+  for (const { vectors } of await Promise.all(others))
+    expect(vectors.map(([length]) => length)).toEqual([3, 2, 3]);
+});
+
 test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
