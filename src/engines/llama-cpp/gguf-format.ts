@@ -7,8 +7,8 @@ import {
 } from '../../catalog/memory-estimate.ts';
 import { inspectModel, type InspectedModel, isProjector } from '../../model-files/gguf/inspect-model.ts';
 import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
-import { runsMainWasm } from '../../util/main-wasm.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
+import { runsMainWasm } from './wasm-build.ts';
 
 /** llama.cpp's own defaults: small models write nonsense without them. */
 const SAMPLING = { topK: 40, minP: 0.05 };
