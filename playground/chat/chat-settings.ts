@@ -18,7 +18,7 @@ export interface ChatSettings {
   /** `default`: not sent. */
   reasoning: 'default' | 'none' | 'low' | 'medium' | 'high';
   presencePenalty: number;
-  /** null: what suits the model's weights. */
+  /** null: that of the model's weights. */
   frequencyPenalty: number | null;
   /** One sequence a line, `\n` for a line break. */
   stop: string;
@@ -53,13 +53,11 @@ export const DEFAULT_SETTINGS: ChatSettings = {
   toolChoice: 'auto',
 };
 
-/** Weights that repeat themselves in long replies without it. Measured: docs/decisions/smollm2.md. */
-const LOOPING_WEIGHTS = /^smollm2-135m-/;
-const LOOP_PENALTY = 0.5;
-
-/** The frequency penalty for a model on this device; 0 for servers, and until the engine has chosen weights. */
-export const suitedPenalty = (model: string): number =>
-  LOOPING_WEIGHTS.test(chosenVariant(model)?.name ?? '') ? LOOP_PENALTY : 0;
+/** The frequency penalty of the weights that answer here; 0 for servers, and until the engine has chosen weights. */
+export function ownPenalty(model: string): number {
+  const variant = chosenVariant(model);
+  return (variant?.engine === 'wllama' && variant.sampling?.frequencyPenalty) || 0;
+}
 
 /** A setting that cannot be sent as it stands. */
 export class SettingsError extends Error {}
@@ -73,7 +71,6 @@ export function requestBody(
     ? [{ role: 'system', content: settings.system }]
     : [];
   const stop = stopSequences(settings.stop);
-  const frequencyPenalty = settings.frequencyPenalty ?? suitedPenalty(settings.model);
   return {
     model: settings.model,
     messages: [...system, ...conversation],
@@ -85,7 +82,7 @@ export function requestBody(
     ...(settings.seed !== null && { seed: settings.seed }),
     ...(settings.reasoning !== 'default' && { reasoning_effort: settings.reasoning }),
     ...(settings.presencePenalty !== 0 && { presence_penalty: settings.presencePenalty }),
-    ...(frequencyPenalty !== 0 && { frequency_penalty: frequencyPenalty }),
+    ...(settings.frequencyPenalty !== null && { frequency_penalty: settings.frequencyPenalty }),
     ...(stop.length > 0 && { stop }),
     ...(settings.choices > 1 && { n: settings.choices }),
     ...(settings.logprobs && { logprobs: true, top_logprobs: settings.topLogprobs }),

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import { CheckField, NumberField, RangeField, SelectField, TextField } from '../components/field.tsx';
-import { DEFAULT_SETTINGS, suitedPenalty, type ChatSettings } from './chat-settings.ts';
+import { DEFAULT_SETTINGS, ownPenalty, type ChatSettings } from './chat-settings.ts';
 import { messageOf } from '../format.ts';
 
 const EFFORTS = [
@@ -95,7 +95,7 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
           />
           <RangeField
             label="Frequency penalty"
-            value={value.frequencyPenalty ?? suitedPenalty(value.model)}
+            value={value.frequencyPenalty ?? ownPenalty(value.model)}
             min={-2}
             max={2}
             step={0.1}

@@ -10,7 +10,7 @@ const smolLm2Q4: WllamaVariant = {
   contextLength: 8192,
   kvValues: 30 * 3 * (64 + 64),
   // Measured: docs/decisions/smollm2.md.
-  sampling: { minP: 0.2 },
+  sampling: { minP: 0.2, frequencyPenalty: 0.5 },
   files: [
     {
       path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',

@@ -113,7 +113,7 @@ test('without parameters, the variant’s own sampling keeps improbable tokens o
     const { localtext } = model as unknown as { localtext: { sampling: unknown } };
     return [localtext.sampling, replies] as const;
   }, key);
-  expect(sampling).toEqual({ temperature: 1, top_p: 1, min_p: 0.2 });
+  expect(sampling).toEqual({ temperature: 1, top_p: 1, min_p: 0.2, frequency_penalty: 0.5 });
   const [first, again, ...others] = texts;
   expect(again).toBe(first);
   expect(new Set([first, ...others]).size).toBeGreaterThan(1);

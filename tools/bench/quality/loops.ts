@@ -29,6 +29,16 @@ interface Told {
   stop_type: string;
 }
 
+/** What the events of a stream say together. */
+function joined(stream: string): Told {
+  const events = [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Told);
+  return {
+    content: events.map(({ content }) => content).join(''),
+    tokens: events.flatMap(({ tokens }) => tokens ?? []),
+    stop_type: events.at(-1)?.stop_type ?? 'none',
+  };
+}
+
 /** Whether a run of tokens comes too often; runs that overlap themselves count once. */
 export function loops(tokens: readonly number[], length = RUN_TOKENS, times = RUN_TIMES): boolean {
   const seen = new Map<string, { count: number; end: number }>();
@@ -43,7 +53,12 @@ export function loops(tokens: readonly number[], length = RUN_TOKENS, times = RU
   return false;
 }
 
-/** Runs as many at once as the server answers: one that waits five minutes for its headers fails. */
+async function rightOf(ask: (question: string) => Promise<Told>): Promise<number> {
+  const answers = await inTurn(questions, ([question]) => ask(question));
+  return questions.filter(([, answer], index) => answer.test(answers[index]?.content ?? '')).length;
+}
+
+/** Runs as many at once as the server answers. */
 async function inTurn<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const entries = items.entries();
@@ -67,41 +82,52 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
     const properties = (await (await server.get('/props')).json()) as Record<string, string>;
     const { bos_token: bos = null, eos_token: eos = null } = properties;
     const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true }, true);
-    const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
+    const bodyOf = (content: string, settings: LoopSettings, maxTokens: number): object => {
       const { temperature = 0.2, ...own } = settings;
       const sampling = { temperature, topP: 1, seed: 1 };
       const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
       const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
-      const body = { ...completionRequest({ prompt, maxTokens }, sampling, own), stream: false };
-      const response = await fetch(`${server.url}/completion`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...body, return_tokens: true }),
-      });
-      if (!response.ok) throw new Error(await response.text());
-      return (await response.json()) as Told;
+      return completionRequest({ prompt, maxTokens }, sampling, own);
     };
+    // A whole answer may take longer than `fetch` waits for headers: it is streamed.
+    const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
+      const body = JSON.stringify({ ...bodyOf(content, settings, maxTokens), return_tokens: true });
+      const headers = {
+        authorization: `Bearer ${server.key}`,
+        'content-type': 'application/json',
+        // The server may end a connection that is just being used again.
+        connection: 'close',
+      };
+      const response = await fetch(`${server.url}/completion`, { method: 'POST', headers, body });
+      if (!response.ok) throw new Error(await response.text());
+      return joined(await response.text());
+    };
+    /** Right answers by what greedy requests hold: the frequency penalty and the temperature do not count. */
+    const rights = new Map<string, number>();
     const asked = openQuestions.filter((_, index) => index % step === 0);
     console.log('| settings | loops | ends within 400 tokens | mean tokens | quoted to the letter | right |');
     console.log('| --- | --- | --- | --- | --- | --- |');
+    const share = (count: number, total: number): string => `${count} / ${total}`;
     for (const settings of all) {
+      // Each figure is told at once: the next may take long.
+      process.stdout.write(`| ${JSON.stringify(settings)} | `);
       const replies = await inTurn(asked, (question) => ask(question, settings, MAX_TOKENS));
-      const quoted = await inTurn(quotations, (text) =>
-        ask(`Repeat this text exactly: "${text}"`, settings, 100),
-      );
-      const greedy = { ...settings, temperature: 0 };
-      const answers = await inTurn(questions, ([question]) => ask(question, greedy, ANSWER_TOKENS));
-      const right = questions.filter(([, answer], index) =>
-        answer.test(answers[index]?.content ?? ''),
-      ).length;
-      const share = (count: number, total: number): string => `${count} / ${total}`;
       const looped = replies.filter(({ tokens }) => loops(tokens)).length;
       const ended = replies.filter(({ stop_type: type }) => type !== 'limit').length;
       const mean = replies.reduce((sum, { tokens }) => sum + tokens.length, 0) / replies.length;
+      process.stdout.write(
+        `${share(looped, asked.length)} | ${share(ended, asked.length)} | ${mean.toFixed(0)} | `,
+      );
+      const quoted = await inTurn(quotations, (text) =>
+        ask(`Repeat this text exactly: "${text}"`, settings, 100),
+      );
       const exact = quotations.filter((text, index) => quoted[index]?.content.includes(text)).length;
-      const cells = [share(looped, asked.length), share(ended, asked.length), mean.toFixed(0)];
-      cells.push(share(exact, quotations.length), share(right, questions.length));
-      console.log(`| ${[JSON.stringify(settings), ...cells].join(' | ')} |`);
+      process.stdout.write(`${share(exact, quotations.length)} | `);
+      const greedy = { ...settings, temperature: 0 };
+      const fields = JSON.stringify(bodyOf('', greedy, ANSWER_TOKENS));
+      const right = rights.get(fields) ?? (await rightOf((question) => ask(question, greedy, ANSWER_TOKENS)));
+      rights.set(fields, right);
+      console.log(`${share(right, questions.length)} |`);
     }
   } finally {
     await server.stop();
