@@ -1,30 +1,36 @@
-// How often the smallest chat model answers correctly, with and without its template's own text.
-//   --weights q8_0          the file of earlier versions
-//   --speech                word errors beside faster-whisper's; needs Python 3.11 and espeak-ng
-//   --decisions             /v1/decisions on labelled texts; --texts 3, --methods chat, --gguf model.gguf
-//   --loops '{"minP":0.2}'  how many long replies loop with these settings; more than once: compared
+// Right answers, size and speed of the smallest chat model, as a table.
+//   --gguf model.gguf       another model beside it; may be repeated
+//   --template-text         keeps what the chat template adds by itself
+//   --speech                word errors; needs Python 3.11 and espeak-ng
+//   --decisions             labelled texts; --texts 3, --methods chat, --gguf
+//   --loops '{"minP":0.2}'  loops in long replies; may be repeated
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
 const { values } = parseArgs({
   options: {
-    weights: { type: 'string', default: 'q4_1' },
+    'template-text': { type: 'boolean', default: false },
     speech: { type: 'boolean', default: false },
     decisions: { type: 'boolean', default: false },
     texts: { type: 'string', default: '1' },
     methods: { type: 'string', default: '' },
-    gguf: { type: 'string' },
+    gguf: { type: 'string', multiple: true, default: [] },
     loops: { type: 'string', multiple: true },
   },
 });
 const SMALLEST = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 const load = async (path) =>
   (await runnerImport(`/tools/bench/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
+const step = Number(values.texts);
+const [gguf] = values.gguf;
 if (values.speech) await (await load('speech/run')).measureSpeech();
 else if (values.decisions)
-  await (await load('decisions/run')).measureDecisions({ ...values, step: Number(values.texts) });
+  await (await load('decisions/run')).measureDecisions({ methods: values.methods, gguf, step });
 else if (values.loops) {
   const settings = values.loops.map((text) => JSON.parse(text));
-  await (await load('loops')).measureLoops(values.gguf ?? SMALLEST, settings, Number(values.texts));
-} else await (await load('run')).measureQuality(values.weights);
+  await (await load('loops')).measureLoops(gguf ?? SMALLEST, settings, step);
+} else {
+  const keepTemplateText = values['template-text'];
+  await (await load('run')).measureQuality({ files: values.gguf, keepTemplateText });
+}
 process.exit(0);

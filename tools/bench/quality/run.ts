@@ -1,92 +1,173 @@
-import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { openAsBlob } from 'node:fs';
+
+import type { Page } from 'playwright';
+
+import type { Catalog, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { withQualityPage } from './quality-page.ts';
+import { startOfBlob } from '../../../src/model-files/gguf/byte-cursor.ts';
+import { inspectModel } from '../../../src/model-files/gguf/inspect-model.ts';
+import { treeCpuMs } from '../../../test/support/process-memory.ts';
+import { openQuestions } from './open-questions.ts';
+import { serveWeights, withQualityPage } from './quality-page.ts';
 import { cities, moods, questions } from './questions.ts';
 
-/** The smallest chat model alone, in the weights that are asked for, twice: as it is, and with its template's own text. */
-function catalogOf(weights: string): Catalog {
-  const model = defaultCatalog.models.find(({ id }) => id === 'amber-phoenix-4');
-  const variant = model?.variants.find(({ name }) => name.endsWith(`-${weights}`));
-  if (variant?.engine !== 'wllama') throw new Error(`no weights ${weights}`);
-  const { optIn: _, ...always } = variant;
-  const modelOf = (id: string, keepTemplateText: boolean) => ({
-    id,
-    kind: 'chat' as const,
-    created: 0,
-    variants: [{ ...always, name: `${weights}-${id}`, keepTemplateText }],
-  });
-  return { ownedBy: 'quality', models: [modelOf('with', true), modelOf('without', false)] };
+export interface QualityOptions {
+  /** Paths of GGUF files, to measure beside the smallest chat model of the catalog. */
+  files: readonly string[];
+  /** Whether prompts have what the chat template adds by itself. */
+  keepTemplateText: boolean;
 }
 
-/** Greedy answers of both, and how many are correct. */
-export async function measureQuality(weights: string): Promise<void> {
-  await withQualityPage(catalogOf(weights), async (page) => {
-    const ask = (model: string, contents: readonly string[], more: object): Promise<string[]> =>
-      page.evaluate(
-        async ([id, texts, extra]) => {
-          const { key } = await (await window.localtext).keys.ensure({ label: 'quality' });
-          const client = window.client(key);
-          const answer = async (content: string): Promise<string> => {
-            const { choices } = await client.chat.completions.create({
-              model: id,
-              messages: [{ role: 'user', content }],
-              temperature: 0,
-              max_tokens: 24,
-              ...extra,
-            });
-            const call = choices[0]?.message.tool_calls?.[0];
-            return call && 'function' in call ? call.function.arguments : (choices[0]?.message.content ?? '');
-          };
-          const answers: string[] = [];
-          for (const text of texts) answers.push(await answer(text));
-          return answers;
-        },
-        [model, contents, more] as const,
-      );
-    for (const model of ['with', 'without']) {
-      const plain = await ask(
-        model,
-        questions.map(([question]) => question),
-        {},
-      );
-      const right = questions.filter(([, answer], index) => answer.test(plain[index] ?? '')).length;
-      const schema = {
-        type: 'object',
-        properties: { mood: { enum: ['positive', 'negative'] } },
-        required: ['mood'],
-        additionalProperties: false,
-      };
-      const classified = await ask(
-        model,
-        moods.map(([text]) => `Is this review positive or negative? ${text}`),
-        { response_format: { type: 'json_schema', json_schema: { name: 'mood', schema, strict: true } } },
-      );
-      const moodsRight = moods.filter(([, mood], index) => classified[index]?.includes(mood)).length;
-      const parameters = {
-        type: 'object',
-        properties: { city: { type: 'string', maxLength: 20 } },
-        required: ['city'],
-        additionalProperties: false,
-      };
-      const calls = await ask(
-        model,
-        cities.map((city) => `What is the weather in ${city}?`),
-        {
-          tools: [
-            {
-              type: 'function',
-              function: { name: 'weather', description: 'The weather of a city', parameters },
-            },
-          ],
-          tool_choice: 'required',
-        },
-      );
-      const callsRight = cities.filter((city, index) => calls[index]?.includes(city)).length;
+const CONTEXT = 4096;
+/** Runs that the speeds are the best of. */
+const SPEED_RUNS = 4;
+const REPLY_TOKENS = 48;
+/** Questions in a prompt that the speeds are measured with: about 100 tokens. */
+const PROMPT_QUESTIONS = 10;
+
+/** Prints a row for each model: size, right answers at temperature 0, and speed on the CPU. Linux only, for the speed. */
+export async function measureQuality({ files, keepTemplateText }: QualityOptions): Promise<void> {
+  const served = await Promise.all(files.map(serveWeights));
+  const smallest = defaultCatalog.models
+    .find(({ id }) => id === 'amber-phoenix-4')
+    ?.variants.filter((each) => each.engine === 'wllama')
+    .find(({ optIn }) => optIn === undefined);
+  if (!smallest) throw new Error('the catalog has no weights for the CPU');
+  const others = await Promise.all(
+    files.map(async (path, index): Promise<WllamaVariant> => {
+      const blob = await openAsBlob(path);
+      const { facts } = await inspectModel([{ ...startOfBlob(blob), name: path }]);
+      const name = `${facts.name ?? 'model'} ${facts.quantization}`
+        .toLowerCase()
+        .replaceAll(/[^a-z\d.]+/g, '-');
+      const { kvValues } = facts;
+      const file = served.flatMap((each, at) => (at === index ? [each.file] : []));
+      return { engine: 'wllama', name, license: 'unknown', contextLength: CONTEXT, kvValues, files: file };
+    }),
+  );
+  const variants = [smallest, ...others].map((variant) => ({ ...variant, keepTemplateText }));
+  const catalog: Catalog = {
+    ownedBy: 'quality',
+    models: variants.map((variant) => ({ id: variant.name, kind: 'chat', created: 0, variants: [variant] })),
+  };
+  const totals = [questions.length, moods.length, cities.length];
+  const [ofQuestions, ofMoods, ofCities] = totals;
+  try {
+    await withQualityPage(catalog, async (page) => {
       console.log(
-        `${weights}, ${model} the template's own text: ${right} of ${questions.length} questions, ${moodsRight} of ${moods.length} with a schema, ${callsRight} of ${cities.length} with a tool`,
+        `| weights | MB | right of ${ofQuestions} questions | of ${ofMoods} with a schema | of ${ofCities} with a tool | prefill | decode |`,
       );
-      for (const [index, [question, answer]] of questions.entries())
-        if (!answer.test(plain[index] ?? '')) console.log(`  ${question} ${JSON.stringify(plain[index])}`);
-    }
-  });
+      console.log('| --- | --- | --- | --- | --- | --- | --- |');
+      for (const { name, files: own } of variants) {
+        const megabytes = own.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+        const row = [
+          name,
+          megabytes.toFixed(0),
+          ...(await rightOf(page, name)),
+          ...(await speedOf(page, name)),
+        ];
+        console.log(`| ${row.join(' | ')} |`);
+      }
+    });
+  } finally {
+    for (const { close } of served) close();
+  }
+}
+
+/** Counts of right answers: to plain questions, with a schema, with a tool. */
+async function rightOf(page: Page, model: string): Promise<number[]> {
+  const plain = await ask(
+    page,
+    model,
+    questions.map(([question]) => question),
+  );
+  const schema = {
+    type: 'object',
+    properties: { mood: { enum: ['positive', 'negative'] } },
+    required: ['mood'],
+    additionalProperties: false,
+  };
+  const classified = await ask(
+    page,
+    model,
+    moods.map(([text]) => `Is this review positive or negative? ${text}`),
+    { response_format: { type: 'json_schema', json_schema: { name: 'mood', schema, strict: true } } },
+  );
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string', maxLength: 20 } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const weather = { name: 'weather', description: 'The weather of a city', parameters };
+  const calls = await ask(
+    page,
+    model,
+    cities.map((city) => `What is the weather in ${city}?`),
+    { tools: [{ type: 'function', function: weather }], tool_choice: 'required' },
+  );
+  return [
+    questions.filter(([, answer], index) => answer.test(plain[index] ?? '')).length,
+    moods.filter(([, mood], index) => classified[index]?.includes(mood)).length,
+    cities.filter((city, index) => calls[index]?.includes(city)).length,
+  ];
+}
+
+/** Greedy answers, one after another. */
+const ask = (page: Page, model: string, contents: readonly string[], more: object = {}): Promise<string[]> =>
+  page.evaluate(
+    async ([id, texts, extra]) => {
+      const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
+      const { key } = await (await window.localtext).keys.ensure({ label: 'quality', limits });
+      const client = window.client(key, { timeout: 600_000 });
+      const answers: string[] = [];
+      for (const content of texts) {
+        const { choices } = await client.chat.completions.create({
+          model: id,
+          messages: [{ role: 'user', content }],
+          temperature: 0,
+          max_tokens: 24,
+          ...extra,
+        });
+        const call = choices[0]?.message.tool_calls?.[0];
+        const text = choices[0]?.message.content ?? '';
+        answers.push(call && 'function' in call ? call.function.arguments : text);
+      }
+      return answers;
+    },
+    [model, contents, more] as const,
+  );
+
+/** Tokens of a new prompt, and of a reply, for each second of processor time: the machine may do other work. */
+async function speedOf(page: Page, model: string): Promise<string[]> {
+  const runs: { prefill: number; decode: number }[] = [];
+  for (let run = 0; run < SPEED_RUNS; run++) {
+    const from = run * PROMPT_QUESTIONS;
+    const prompt = openQuestions.slice(from, from + PROMPT_QUESTIONS).join(' ');
+    const first = await timed(page, model, prompt, 1);
+    const rest = await timed(page, model, prompt, REPLY_TOKENS);
+    runs.push({ prefill: first.prompt / first.seconds, decode: rest.completion / rest.seconds });
+  }
+  const best = (speed: 'prefill' | 'decode'): string => Math.max(...runs.map((run) => run[speed])).toFixed(0);
+  return [best('prefill'), best('decode')];
+}
+
+async function timed(page: Page, model: string, content: string, maxTokens: number) {
+  const began = await treeCpuMs(process.pid);
+  const usage = await page.evaluate(
+    async ([id, text, tokens]) => {
+      const { key } = await (await window.localtext).keys.ensure({ label: 'quality' });
+      const answer = await window.client(key, { timeout: 600_000 }).chat.completions.create({
+        model: id,
+        messages: [{ role: 'user', content: text }],
+        temperature: 0,
+        max_tokens: tokens,
+      });
+      return answer.usage;
+    },
+    [model, content, maxTokens] as const,
+  );
+  const seconds = ((await treeCpuMs(process.pid)) - began) / 1000;
+  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
+  return { seconds, prompt: (usage?.prompt_tokens ?? 0) - cached, completion: usage?.completion_tokens ?? 0 };
 }

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright';
 
-import type { Catalog, WeightFile } from '../../../../src/catalog/catalog.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { qwenGguf05B } from '../../../../src/catalog/hub-variants.ts';
-import { type ModelServer, serveModels } from '../../../../test/support/tiny-onnx/serve-models.ts';
-import { withQualityPage } from '../quality-page.ts';
+import { serveWeights, withQualityPage } from '../quality-page.ts';
 import { type Judged, type Method, METHODS, type Task } from './methods.ts';
 
 interface Outcome extends Judged {
@@ -45,21 +43,14 @@ export async function measureDecisions({ step, methods, gguf }: DecisionOptions)
 }
 
 /** The weights under the id of the smallest chat model, from another origin. */
-async function serveLarger(gguf: string): Promise<ModelServer & { catalog: Catalog }> {
-  const body = new Uint8Array(await readFile(gguf));
-  const server = await serveModels({ larger: { 'model.gguf': body } });
-  const file: WeightFile = {
-    path: 'larger/model.gguf',
-    bytes: body.length,
-    sha256: createHash('sha256').update(body).digest('hex'),
-    url: `${server.url}/larger/model.gguf`,
-  };
+async function serveLarger(gguf: string): Promise<{ catalog: Catalog; close(): void }> {
+  const { file, close } = await serveWeights(gguf);
   const { hub: _, needs: __, ...known } = qwenGguf05B;
   const variants = [{ ...known, name: 'larger', files: [file] }];
   const models = defaultCatalog.models.map((model) =>
     model.id === 'amber-phoenix-4' ? { ...model, variants } : model,
   );
-  return { ...server, catalog: { ...defaultCatalog, models } };
+  return { catalog: { ...defaultCatalog, models }, close };
 }
 
 async function outcomesOf(page: Page, method: Method, task: Task, step: number): Promise<Outcome[]> {
