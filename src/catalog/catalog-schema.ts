@@ -150,4 +150,5 @@ function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>,
 }
 
 /** What tells weights apart. How they are estimated may differ between copies of a variant. */
-const weightsOf = (each: ParsedVariant): string => JSON.stringify({ ...each, kvValues: undefined, kvWindow: undefined });
+const weightsOf = (each: ParsedVariant): string =>
+  JSON.stringify({ ...each, kvValues: undefined, kvWindow: undefined });
