@@ -214,8 +214,11 @@ function originOf(
 ): Origin {
   const origin: Origin = { client: client?.id ?? '', request };
   if (call?.streamed) return origin;
-  const mayBeRepeated = client !== null && !headers.has(CALL_HEADER);
-  return { ...origin, background: true, ...(mayBeRepeated && { mayBeRepeated }) };
+  const background = { ...origin, background: true } as const;
+  if (client === null || headers.has(CALL_HEADER)) return background;
+  const attempt = headers.get('x-stainless-retry-count');
+  const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
+  return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
 }
 
 /** `client` is told to the log, and has a share of the engine. Without a `watch`, only the request's own signal is followed. */

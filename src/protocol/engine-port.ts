@@ -35,6 +35,8 @@ export interface Origin {
   background?: true;
   /** The client cannot tell that it has given the request up: an equal one is taken for its repetition. */
   mayBeRepeated?: true;
+  /** Number of this attempt, where an SDK repeats its requests: 0 is the first. */
+  attempt?: number;
 }
 
 /**

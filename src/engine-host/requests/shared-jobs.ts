@@ -1,5 +1,6 @@
 import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
 import type { Origin } from '../../protocol/engine-port.ts';
+import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import { abortable } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { Reader } from './serve-job.ts';
@@ -30,7 +31,7 @@ export class SharedJobs {
     const known = this.#running.get(key) as SharedJob<K> | undefined;
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
     this.#running.set(key, running);
-    return running.follow(reader, signal);
+    return running.follow(reader, signal, origin.attempt);
   }
 
   #forget(key: string, ended: unknown): void {
@@ -48,12 +49,23 @@ async function hashOf(value: unknown): Promise<string> {
   return sha256(new Uint8Array(await new Blob([text, ...files]).arrayBuffer()));
 }
 
+/** SDKs wait between attempts, and begin with half a second. */
+const ATTEMPT_GRACE_MS = 2000;
+
+const givenUp = (): ServiceError =>
+  requestError(
+    408,
+    'The client has given this request up: it takes longer than the time before it was repeated.',
+  );
+
 class SharedJob<K extends Kind> {
   readonly #past: Step<K>[] = [];
   readonly #readers = new Set<Reader<K>>();
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
   #followers = 0;
+  /** An SDK's latest attempt, and when it came. */
+  #attempt: { limit: AbortController; at: number } | null = null;
 
   constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
     const reader: Reader<K> = {
@@ -66,16 +78,32 @@ class SharedJob<K extends Kind> {
     this.#abandoned.signal.addEventListener('abort', end);
   }
 
-  async follow(reader: Reader<K>, signal: AbortSignal): Promise<void> {
+  async follow(reader: Reader<K>, signal: AbortSignal, attempt?: number): Promise<void> {
     this.#followers++;
+    const limit = attempt === undefined ? null : this.#limitOf(attempt);
+    const either = limit ? AbortSignal.any([signal, limit.signal]) : signal;
     try {
       for (let at = 0; at < this.#past.length; at++) await this.#past[at]?.(reader);
       this.#readers.add(reader);
-      await abortable(this.#end, signal);
+      await abortable(this.#end, either);
     } finally {
+      limit?.stop();
       this.#readers.delete(reader);
-      if (--this.#followers === 0) this.#abandoned.abort(signal.reason);
+      if (--this.#followers === 0) this.#abandoned.abort(either.reason);
     }
+  }
+
+  /** A later attempt says that the one before is given up, and after how long: the later one has as much time. */
+  #limitOf(attempt: number): { signal: AbortSignal; stop(): void } {
+    const limit = new AbortController();
+    const at = performance.now();
+    const before = attempt > 0 ? this.#attempt : null;
+    this.#attempt = { limit, at };
+    if (!before) return { signal: limit.signal, stop: () => undefined };
+    // Not at once: its other choices are still to be followed.
+    setTimeout(() => before.limit.abort(givenUp()), ATTEMPT_GRACE_MS);
+    const timer = setTimeout(() => limit.abort(givenUp()), at - before.at + ATTEMPT_GRACE_MS);
+    return { signal: limit.signal, stop: () => clearTimeout(timer) };
   }
 
   async #pass(step: Step<K>): Promise<void> {

@@ -1,6 +1,14 @@
-import OpenAI from 'openai';
+import OpenAI, { type ClientOptions } from 'openai';
 
-import { createFetch, keys, start, type Localtext, type StartOptions } from '../../../../src/index.ts';
+import {
+  createFetch,
+  keys,
+  type Localtext,
+  type RequestLogEntry,
+  start,
+  type StartOptions,
+  watchRequests,
+} from '../../../../src/index.ts';
 import { makeRun, type Body, type Run } from './run.ts';
 
 declare global {
@@ -17,6 +25,8 @@ const lifetime = {
   runs: {} as Record<string, Run>,
   /** How often each event of the handle has come. */
   events: { status: 0, update: 0 },
+  /** Entries of the site's requests since `watch()`, by id. */
+  log: {} as Record<string, RequestLogEntry>,
 
   /** Resolves to a key. */
   async start(options: StartOptions = {}): Promise<string> {
@@ -38,7 +48,11 @@ const lifetime = {
     return handle;
   },
 
-  begin(name: string, key: string, body: Body): void {
+  watch(): void {
+    watchRequests((entry) => void (lifetime.log[entry.id] = entry));
+  },
+
+  begin(name: string, key: string, body: Body, options: ClientOptions = {}): void {
     const run: Run = {
       text: {},
       finish: {},
@@ -61,6 +75,7 @@ const lifetime = {
       // A test checks the first answer.
       maxRetries: 0,
       ...(fetchHere && { fetch: fetchHere }),
+      ...options,
     });
     void makeRun(client, body, run, abort.signal);
   },

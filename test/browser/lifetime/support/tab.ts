@@ -1,7 +1,9 @@
+import type { ClientOptions } from 'openai';
 import type { BrowserContext, Page } from 'playwright';
 
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { LocaltextStatus } from '../../../../src/page/localtext.ts';
+import type { RequestLogEntry } from '../../../../src/protocol/request-log.ts';
 import type { StartOptions } from '../../../../src/page/start-options.ts';
 import type { Body, Run } from '../site/run.ts';
 
@@ -54,13 +56,13 @@ export class Tab {
     );
   }
 
-  async begin(body: Body): Promise<string> {
+  async begin(body: Body, options: Pick<ClientOptions, 'timeout' | 'maxRetries'> = {}): Promise<string> {
     const name = `run-${++count}`;
-    const { key } = this;
-    await this.page.evaluate(([run, apiKey, parameters]) => window.lifetime.begin(run, apiKey, parameters), [
+    await this.page.evaluate((given) => window.lifetime.begin(...given), [
       name,
-      key,
+      this.key,
       body,
+      options,
     ] as const);
     return name;
   }
@@ -117,6 +119,15 @@ export class Tab {
 
   status(): Promise<LocaltextStatus> {
     return this.page.evaluate(() => window.lifetime.handle().status());
+  }
+
+  /** Keeps the entries of requests, for `log()`. */
+  watch(): Promise<void> {
+    return this.page.evaluate(() => window.lifetime.watch());
+  }
+
+  log(): Promise<RequestLogEntry[]> {
+    return this.page.evaluate(() => Object.values(window.lifetime.log));
   }
 
   locks(): Promise<{ held: string[]; pending: string[] }> {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
@@ -151,4 +151,34 @@ test.each(OWN)('computed by itself: %s', async (_, request) => {
   go.resolve();
   await Promise.all(runs);
   expect(signals.length).toBe(2);
+});
+
+test('an attempt ends the one before, and has as much time as that one had', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const jobs = new SharedJobs();
+  const { signals, work } = runner();
+  const ends: Promise<unknown>[] = [];
+  const ask = async (attempt: number): Promise<void> => {
+    const id = `${attempt}`;
+    const { reader, text } = reading();
+    ends.push(
+      jobs
+        .run({ id, job, origin: from(id, { attempt }) }, reader, never, work)
+        .catch((error: unknown) => error),
+    );
+    await vi.waitFor(() => expect(text()).toBe('a'));
+  };
+  const began = performance.now();
+  await ask(0);
+  await vi.advanceTimersByTimeAsync(1500);
+  await ask(1);
+  const spent = performance.now() - began;
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await ends[0]).toMatchObject({ wire: { status: 408 } });
+  await vi.advanceTimersByTimeAsync(spent - 500);
+  expect([signals.length, signals[0]?.aborted]).toEqual([1, false]);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(signals[0]?.aborted).toBe(true);
+  expect(await ends[1]).toMatchObject({ wire: { status: 408 } });
 });
