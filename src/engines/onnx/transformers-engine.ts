@@ -24,10 +24,11 @@ import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
 
 /**
- * Requests waiting for the CPU from which on a batch is a single text. As many are rarely sent at once but by a client that
- * has given the earlier ones up, and a new one is to wait for little.
+ * Requests waiting for the CPU from which on batches are small, so that a new one waits for little: as many are often a
+ * client's that has given the earlier ones up. Short texts of many requests still share a batch.
  */
 const CROWD = 5;
+const CROWD_TOKENS = 64;
 
 export interface Sequence {
   readonly ids: readonly number[];
@@ -49,8 +50,7 @@ export function takeBatch<S extends Sequence>(
   { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
 ): S[] {
   const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
-  const others = sequences > 1 ? waiting.filter((each) => each !== seed) : [];
-  const candidates = others.toSorted((a, b) => distance(a) - distance(b));
+  const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
   const batch = [seed];
   let longest = seed.ids.length;
   for (const candidate of candidates) {
@@ -207,7 +207,11 @@ export class TransformersEngine implements Engine<'embedding'> {
       if (!seed) continue;
       // Without the turn that was just taken.
       const isCrowd = this.#turns.size + 1 >= this.#crowd;
-      const batch = takeBatch(this.#waiting, seed, isCrowd ? { sequences: 1 } : this.#limits);
+      const batch = takeBatch(
+        this.#waiting,
+        seed,
+        isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits,
+      );
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       return batch;
     }

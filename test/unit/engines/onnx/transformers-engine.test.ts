@@ -122,10 +122,11 @@ test('a small request does not wait for all of a large one', async () => {
   expect(order).toEqual(['small', 'large']);
 });
 
-test('where many requests wait, a batch is a single text, and a new request is the next but one at most', async () => {
+test('where many requests wait, a long text is a batch, and a new request is the next but one at most', async () => {
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
-  const others = Array.from({ length: 8 }, () => lastOf(engine.run(job('a b c', 'd e', 'f g h'), never)));
+  const texts = [40, 39, 40].map((words) => Array.from({ length: words }, () => 'a').join(' '));
+  const others = Array.from({ length: 8 }, () => lastOf(engine.run(job(...texts), never)));
   await expect.poll(() => embedder.batches.length).toBeGreaterThan(2);
   const before = embedder.batches.length;
   await lastOf(engine.run(job('y'), never));
@@ -133,7 +134,7 @@ test('where many requests wait, a batch is a single text, and a new request is t
   expect(since.length).toBeLessThanOrEqual(3);
   expect(since.filter(({ length }) => length > 1)).toEqual([]);
   for (const { vectors } of await Promise.all(others))
-    expect(vectors.map(([length]) => length)).toEqual([3, 2, 3]);
+    expect(vectors.map(([length]) => length)).toEqual([40, 39, 40]);
 });
 
 test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
