@@ -41,6 +41,8 @@ export interface Reply {
   computedAhead: { timings: LlamaTimings | undefined } | null;
   /** How often a shorter prompt has gone before it. */
   yielded: number;
+  /** When it last began, or was put aside. */
+  since: number;
   /** The server has refused neither its prompt nor its grammar, which it does in the first step. */
   accepted: boolean;
   onAccepted(): void;
@@ -56,14 +58,18 @@ interface Count {
   reject(error: unknown): void;
 }
 
-/** A long prompt lets shorter ones go first this often, and is then computed through. */
+/** A long prompt lets shorter ones go first this often; from then on, it takes turns with them. */
 const MAX_YIELDED = 8;
+/** Length of such a turn, in milliseconds. */
+const TURN_MS = 2000;
 /** Characters. Stepping back is not worth it between prompts of about one length. */
 const MARGIN = 200;
 
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 const isRunning = ({ state }: Reply): boolean => 'id' in state;
 const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
+
+const isTurnOver = ({ since }: Reply): boolean => performance.now() - since >= TURN_MS;
 
 /** Aborted requests first, then new ones, then any that runs: a step is one for all. */
 function nextReply(replies: readonly Reply[]): Reply | undefined {
@@ -82,8 +88,8 @@ function nextPrompt(replies: readonly Reply[]): Reply | undefined {
   );
   if (!first) return undefined;
   const shortest = others.reduce((best, each) => (each.size < best.size ? each : best), first);
-  const mustWait = shortest.yielded < MAX_YIELDED && computing.some((other) => isMuchLonger(shortest, other));
-  return mustWait ? undefined : shortest;
+  const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
+  return mayWait && computing.some((other) => isMuchLonger(shortest, other)) ? undefined : shortest;
 }
 
 /** Whether the beginning of this prompt is being computed for another one, and will be copied. */
@@ -96,8 +102,21 @@ function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
 /** llama.cpp fills a step with the prompt of the lowest slot first: much longer ones are put aside meanwhile. */
 const toPutAside = (replies: readonly Reply[], shorter: Reply): Reply[] =>
   replies.filter(
-    (reply) => isPrefilling(reply) && reply.yielded < MAX_YIELDED && isMuchLonger(reply, shorter),
+    (reply) =>
+      isPrefilling(reply) &&
+      isMuchLonger(reply, shorter) &&
+      (reply.yielded < MAX_YIELDED || isTurnOver(reply)),
   );
+
+/** Prompts under way that are to be put aside for a shorter one under way: their turns are over. */
+function atEndOfTurn(replies: readonly Reply[]): Reply[] {
+  const [first, ...others] = replies.filter(isPrefilling);
+  if (!first) return [];
+  return toPutAside(
+    replies,
+    others.reduce((best, each) => (each.size < best.size ? each : best), first),
+  );
+}
 
 /**
  * Characters of new prompt from which on it is computed ahead: its state is then copied, for others that begin alike, for
@@ -185,6 +204,7 @@ export class ReplyScheduler {
       text: '',
       computedAhead: null,
       yielded: 0,
+      since: performance.now(),
       accepted: false,
     };
     this.#replies.push(reply);
@@ -232,7 +252,9 @@ export class ReplyScheduler {
         if ('id' in state) await this.#calls.cancel(state.id);
         this.#end(reply, () => reply.reject(signal.reason));
       } else if ('id' in state) {
-        await this.#step(reply, state.id);
+        const longer = atEndOfTurn(this.#replies);
+        for (const each of longer) await this.#putAside(each);
+        if (!longer.includes(reply)) await this.#step(reply, state.id);
       } else {
         for (const longer of toPutAside(this.#replies, reply)) await this.#putAside(longer);
         await this.#begin(reply);
@@ -250,6 +272,7 @@ export class ReplyScheduler {
       await this.#states.keepBefore(reply.prompt);
     }
     const id = await this.#calls.begin(reply.fields, reply.images?.files);
+    reply.since = performance.now();
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
   }
 
@@ -338,6 +361,7 @@ export class ReplyScheduler {
     const { id } = reply.state;
     this.#leaveSlot(reply);
     reply.yielded++;
+    reply.since = performance.now();
     await this.#calls.cancel(id);
   }
 

@@ -88,6 +88,56 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
   expect(fake.log.slice(0, 4)).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
 });
 
+/** As llama.cpp, which computes the prompt of the lowest slot first: short ones get nothing of a step beside the long one. */
+class CrowdedLlamaServer extends FakeLlamaServer {
+  readonly #ofLong = new FakeLlamaServer();
+  #isLong = false;
+  #steps = 0;
+
+  override async begin(fields: Record<string, unknown>): Promise<number> {
+    const prompt = String(fields['prompt']);
+    if (prompt.length < 1000) return super.begin(fields);
+    this.#isLong = true;
+    // What was computed before is in the cache. Its ids are negative.
+    return -(await this.#ofLong.begin({ ...fields, prompt: prompt.slice(100 * this.#steps) }));
+  }
+
+  override async step(id: number) {
+    await sleep(100);
+    if (!this.#isLong) return super.step(id);
+    this.#steps++;
+    const result = await this.#ofLong.step(-id);
+    this.#isLong = result.more;
+    return result;
+  }
+
+  override async take(id: number) {
+    return id < 0 ? this.#ofLong.take(-id) : super.take(id);
+  }
+
+  override async cancel(id: number): Promise<void> {
+    if (id > 0) return super.cancel(id);
+    this.#isLong = false;
+    await this.#ofLong.cancel(-id);
+  }
+}
+
+test('a long prompt that was put aside often takes turns with shorter ones: neither waits for all of the other', async () => {
+  const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, null);
+  const began = performance.now();
+  const long = server.run(ask(50_000, 1), () => undefined, never).then(() => performance.now() - began);
+  const waits: number[] = [];
+  while (waits.length < 20) {
+    await sleep(1000);
+    const asked = performance.now();
+    await server.run({ prompt: `y${waits.length}`, n_predict: 1 }, () => undefined, never);
+    waits.push(performance.now() - asked);
+  }
+  // 500 steps of 100 ms each.
+  expect(await long).toBeLessThan(70_000);
+  expect(Math.max(...waits)).toBeLessThan(3000);
+});
+
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
   const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, '');
