@@ -41,7 +41,7 @@ export interface Reply {
   computedAhead: { timings: LlamaTimings | undefined } | null;
   /** How often a shorter prompt has gone before it. */
   yielded: number;
-  /** When it last began, or was put aside. */
+  /** Time at which it last began, or was put aside. */
   since: number;
   /** The server has refused neither its prompt nor its grammar, which it does in the first step. */
   accepted: boolean;

@@ -88,7 +88,7 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
   expect(fake.log.slice(0, 4)).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
 });
 
-/** As llama.cpp, which computes the prompt of the lowest slot first: short ones get nothing of a step beside the long one. */
+/** Computes the prompt of the lowest slot first, as llama.cpp does: short ones get nothing of a step beside the long one. */
 class CrowdedLlamaServer extends FakeLlamaServer {
   readonly #ofLong = new FakeLlamaServer();
   #isLong = false;
