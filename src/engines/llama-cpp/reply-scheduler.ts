@@ -80,14 +80,16 @@ function nextReply(replies: readonly Reply[]): Reply | undefined {
   return replies.find(isRunning) ?? replies[0];
 }
 
+const shortestOf = (replies: readonly Reply[]): Reply | undefined =>
+  replies.toSorted((a, b) => a.size - b.size)[0];
+
 /** The shortest prompt that waits, unless a much shorter one is being computed. */
 function nextPrompt(replies: readonly Reply[]): Reply | undefined {
   const computing = replies.filter(isPrefilling);
-  const [first, ...others] = replies.filter(
-    (reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing),
+  const shortest = shortestOf(
+    replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
   );
-  if (!first) return undefined;
-  const shortest = others.reduce((best, each) => (each.size < best.size ? each : best), first);
+  if (!shortest) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some((other) => isMuchLonger(shortest, other)) ? undefined : shortest;
 }
@@ -108,14 +110,10 @@ const toPutAside = (replies: readonly Reply[], shorter: Reply): Reply[] =>
       (reply.yielded < MAX_YIELDED || isTurnOver(reply)),
   );
 
-/** Prompts under way that are to be put aside for a shorter one under way: their turns are over. */
+/** Prompts to put aside for a shorter one that is computed beside them. */
 function atEndOfTurn(replies: readonly Reply[]): Reply[] {
-  const [first, ...others] = replies.filter(isPrefilling);
-  if (!first) return [];
-  return toPutAside(
-    replies,
-    others.reduce((best, each) => (each.size < best.size ? each : best), first),
-  );
+  const shortest = shortestOf(replies.filter(isPrefilling));
+  return shortest ? toPutAside(replies, shortest) : [];
 }
 
 /**

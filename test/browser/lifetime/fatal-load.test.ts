@@ -91,6 +91,14 @@ test('with two tabs, the record says what was done as the leading one ended', as
 
   // During the load: the other tab's request is answered by the next variant.
   let [leader, heir] = [await open(), await open()];
+  /** Ends the leading tab; the other one loads the same variant. */
+  const loadAfterCrash = async (): Promise<void> => {
+    await crash(leader.page);
+    await expect.poll(() => heir.leads()).toBe(true);
+    await heir.load([MODEL]);
+    expect(await variantIn(heir)).toBe('middle');
+    await leader.page.close();
+  };
   const waiting = await heir.begin(counting({ max_tokens: 2 }));
   await expect
     .poll(async () => (await records(heir)).begun, { interval: 2, timeout: 60_000 })
@@ -103,20 +111,12 @@ test('with two tabs, the record says what was done as the leading one ended', as
 
   // After the first token.
   [leader, heir] = [heir, await open()];
-  await crash(leader.page);
-  await expect.poll(() => heir.leads()).toBe(true);
-  await heir.load([MODEL]);
-  expect(await variantIn(heir)).toBe('middle');
-  await leader.page.close();
+  await loadAfterCrash();
 
   // Loaded, and idle before its first token.
   [leader, heir] = [heir, await open()];
   expect((await records(heir)).begun).toEqual([]);
-  await crash(leader.page);
-  await expect.poll(() => heir.leads()).toBe(true);
-  await heir.load([MODEL]);
-  expect(await variantIn(heir)).toBe('middle');
-  await leader.page.close();
+  await loadAfterCrash();
 
   // Before the first token of the first request.
   [leader, heir] = [heir, await open()];
