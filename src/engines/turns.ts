@@ -1,9 +1,11 @@
 export interface TakesTurns {
   /** Parts that are still to be computed. */
   left: number;
-  /** Set by the first `push`. */
+  /** Set by the first `push`. A request that waits in several lines, one after another, takes it along. */
   arrived?: number;
 }
+
+let arrivals = 0;
 
 /**
  * Order in which requests of several parts get their turns. Every second turn goes to the request that is nearest to its end,
@@ -11,7 +13,6 @@ export interface TakesTurns {
  */
 export class Turns<Request extends TakesTurns> {
   readonly #waiting: Request[] = [];
-  #arrived = 0;
   #prefersShort = false;
 
   get size(): number {
@@ -19,7 +20,7 @@ export class Turns<Request extends TakesTurns> {
   }
 
   push(request: Request): void {
-    request.arrived ??= ++this.#arrived;
+    request.arrived ??= ++arrivals;
     this.#waiting.push(request);
   }
 

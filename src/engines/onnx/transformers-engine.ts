@@ -92,6 +92,8 @@ type EmbeddingFacts = Pick<
   'contextLength' | 'device' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
 >;
 
+type Input = string | readonly number[];
+
 interface Item {
   ids: number[];
   index: number;
@@ -148,9 +150,13 @@ export class TransformersEngine implements Engine<'embedding'> {
     onPrefill?.();
     const { dimensions, minDimensions, prefixes } = this.#variant;
     const asked = resolveDimensions(job.dimensions, dimensions, minDimensions);
-    const sequences = await this.#sequences(withPrefix(job, prefixes), signal);
+    const input = withPrefix(job, prefixes);
+    const inputs: readonly Input[] = 'texts' in input ? input.texts : input.tokens;
+    // One place in both lines: what is tokenized later need not have come later.
+    const place: TakesTurns = { left: inputs.length };
+    const sequences = await this.#sequences(inputs, place, signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    const whole = await this.#enqueue(sequences, signal);
+    const whole = await this.#enqueue(sequences, place, signal);
     const vectors = whole.map((vector) => shortened(vector, asked));
     const timings = { queueMs: 0, computeMs: performance.now() - began };
     yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
@@ -161,9 +167,10 @@ export class TransformersEngine implements Engine<'embedding'> {
     await this.#embedder.dispose();
   }
 
-  #enqueue(sequences: number[][], signal: AbortSignal): Promise<Vector[]> {
+  #enqueue(sequences: number[][], place: TakesTurns, signal: AbortSignal): Promise<Vector[]> {
     return new Promise((resolve, reject) => {
       const request: Request = {
+        ...place,
         vectors: Array.from({ length: sequences.length }),
         left: sequences.length,
         settled: false,
@@ -253,13 +260,11 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#waiting.splice(0, this.#waiting.length, ...rest);
   }
 
-  async #sequences(input: EmbeddingJob['input'], signal: AbortSignal): Promise<number[][]> {
-    const inputs = 'texts' in input ? input.texts : input.tokens;
+  async #sequences(inputs: readonly Input[], place: TakesTurns, signal: AbortSignal): Promise<number[][]> {
     const sequences: number[][] = [];
-    const request = { left: inputs.length };
     let at = 0;
     while (at < inputs.length)
-      await this.#tokenizing.run(request, async () => {
+      await this.#tokenizing.run(place, async () => {
         if (performance.now() - this.#yieldedAt > TOKENIZE_MS) {
           await yieldToEventLoop();
           this.#yieldedAt = performance.now();
@@ -267,12 +272,12 @@ export class TransformersEngine implements Engine<'embedding'> {
         signal.throwIfAborted();
         do sequences.push(this.#sequence(inputs[at] ?? [], at++));
         while (at < inputs.length && performance.now() - this.#yieldedAt < TOKENIZE_MS);
-        request.left = inputs.length - at;
+        place.left = inputs.length - at;
       });
     return sequences;
   }
 
-  #sequence(input: string | readonly number[], index: number): number[] {
+  #sequence(input: Input, index: number): number[] {
     const { contextLength } = this.#variant;
     refuseOversizedInput(input, index, contextLength);
     const ids = typeof input === 'string' ? this.#embedder.tokenize(input) : this.#wrap(input, index);

@@ -137,6 +137,31 @@ test('where many requests wait, a long text is a batch, and a new request is the
     expect(vectors.map(([length]) => length)).toEqual([40, 39, 40]);
 });
 
+test('a new request overtakes those that are tokenized after it, too', async () => {
+  const embedder = new FakeEmbedder();
+  const { tokenize } = embedder;
+  let tokenized = 0;
+  embedder.tokenize = (text) => {
+    tokenized++;
+    const until = performance.now() + 4;
+    while (performance.now() < until);
+    return tokenize.call(embedder, text);
+  };
+  const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
+  const engine = new TransformersEngine(embedder, facts, 'fake');
+  const abandon = new AbortController();
+  const text = Array.from({ length: 40 }, () => 'a').join(' ');
+  const others = Array.from({ length: 60 }, () =>
+    lastOf(engine.run(job(text), abandon.signal)).catch(() => undefined),
+  );
+  await expect.poll(() => tokenized, { interval: 1 }).toBeGreaterThan(30);
+  const before = embedder.batches.length;
+  await lastOf(engine.run(job('y'), never));
+  expect(embedder.batches.length - before).toBeLessThan(8);
+  abandon.abort(new Error('gone'));
+  await Promise.all(others);
+});
+
 test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
