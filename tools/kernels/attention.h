@@ -2,6 +2,7 @@
 // Queries that share keys and values (tokens, and heads in groups) go together, up to 16. Each query's sums are made in the
 // original's order: bit by bit the same.
 #pragma once
+#include "exponential.h"
 #include "single.h"
 #include "tile.h"
 
@@ -10,21 +11,20 @@ enum { F16 = 1 };
 #define QUERIES (4 * GROUPS)
 #define WIDEST 256
 
-INLINE void add_values(float *sum, size_t width, const float *values, const float *weights, int first, int end) {
-  for (size_t d = 0; d < width; d += 16) {
-    v128_t a = wasm_v128_load(sum + d), b = wasm_v128_load(sum + d + 4), c = wasm_v128_load(sum + d + 8), e = wasm_v128_load(sum + d + 12);
+/** Adds values, times their weights, to the sums of 4 queries. */
+ALONE void add_values(float *sums, size_t width, const float *values, const float *weights, int first, int end) {
+  for (size_t d = 0; d < width; d += 8) {
+    v128_t sum[8];
+    for (int k = 0; k < 8; k++) sum[k] = wasm_v128_load(sums + (k >> 1) * width + d + 4 * (k & 1));
     for (int i = first; i < end; i++) {
       const float *at = values + i * width + d;
-      const v128_t w = wasm_v128_load32_splat(weights + i);
-      a = wasm_f32x4_add(a, wasm_f32x4_mul(wasm_v128_load(at), w));
-      b = wasm_f32x4_add(b, wasm_f32x4_mul(wasm_v128_load(at + 4), w));
-      c = wasm_f32x4_add(c, wasm_f32x4_mul(wasm_v128_load(at + 8), w));
-      e = wasm_f32x4_add(e, wasm_f32x4_mul(wasm_v128_load(at + 12), w));
+      const v128_t low = wasm_v128_load(at), high = wasm_v128_load(at + 4);
+      for (int k = 0; k < 8; k++) {
+        const v128_t weight = wasm_v128_load32_splat(weights + i * QUERIES + (k >> 1));
+        sum[k] = wasm_f32x4_add(sum[k], wasm_f32x4_mul(k & 1 ? high : low, weight));
+      }
     }
-    wasm_v128_store(sum + d, a);
-    wasm_v128_store(sum + d + 4, b);
-    wasm_v128_store(sum + d + 8, c);
-    wasm_v128_store(sum + d + 12, e);
+    for (int k = 0; k < 8; k++) wasm_v128_store(sums + (k >> 1) * width + d + 4 * (k & 1), sum[k]);
   }
 }
 INLINE void multiply(float *x, size_t width, float factor) {
@@ -41,11 +41,63 @@ INLINE void values_of(const uint8_t *row, size_t blocks, float *to) {
   }
 }
 #define HIDDEN 0xfc00
-INLINE bool all_hidden(const uint16_t *const *masks, int count, int64_t first, int n) {
+/** How many of some keys a mask lets through. */
+typedef enum { NONE, SOME, ALL } visible;
+INLINE visible visible_keys(const uint16_t *const *masks, int count, int64_t first, int n) {
+  uint64_t hidden = 0, any = 0;
   for (int c = 0; c < count; c++)
-    for (int i = 0; i < n; i += 4)
-      if (*(const uint64_t *)(masks[c] + first + i) != 0xfc00fc00fc00fc00ull) return false;
-  return true;
+    for (int i = 0; i < n; i += 4) {
+      const uint64_t four = *(const uint64_t *)(masks[c] + first + i);
+      hidden |= four ^ 0xfc00fc00fc00fc00ull;
+      any |= four;
+    }
+  return hidden == 0 ? NONE : any ? SOME : ALL;
+}
+/** Adds the masks of 4 queries to their scores of 4 keys. A hidden key's score becomes -Infinity. */
+INLINE void add_masks(const uint16_t *const *masks, int64_t key, float *scores) {
+  const v128_t a = wasm_u32x4_load16x4(masks[0] + key), b = wasm_u32x4_load16x4(masks[1] + key);
+  const v128_t c = wasm_u32x4_load16x4(masks[2] + key), d = wasm_u32x4_load16x4(masks[3] + key);
+  const v128_t ab0 = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), ab1 = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7);
+  const v128_t cd0 = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5), cd1 = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
+  const v128_t keys[4] = {wasm_i64x2_shuffle(ab0, cd0, 0, 2), wasm_i64x2_shuffle(ab0, cd0, 1, 3), wasm_i64x2_shuffle(ab1, cd1, 0, 2),
+                          wasm_i64x2_shuffle(ab1, cd1, 1, 3)};
+  for (int i = 0; i < 4; i++, scores += QUERIES) {
+    const v128_t sum = wasm_f32x4_add(wasm_v128_load(scores), floats_of(keys[i]));
+    const v128_t hidden = wasm_i32x4_eq(keys[i], wasm_i32x4_const_splat(HIDDEN));
+    wasm_v128_store(scores, wasm_v128_bitselect(wasm_f32x4_const_splat(-__builtin_inff()), sum, hidden));
+  }
+}
+
+/** Four queries' largest scores, sums of weights, and weighted sums of values. */
+typedef struct {
+  v128_t most, total;
+  float *sums;
+} group;
+
+/** Makes weights of the scores of `n` keys, a lane for each query, and adds the keys' values. */
+ALONE void weigh(const powers *table, group *g, size_t width, float *scores, const float *values, int n) {
+  v128_t most = g->most, total = g->total;
+  int first = 0;
+  for (int i = 0; i < n; i++) {
+    const v128_t x = wasm_v128_load(scores + i * QUERIES), greater = wasm_f32x4_gt(x, most);
+    if (wasm_v128_any_true(greater)) {
+      if (first < i) add_values(g->sums, width, values, scores, first, i);
+      const v128_t factor = wasm_v128_bitselect(exponential4(table, wasm_f32x4_sub(most, x)), wasm_f32x4_const_splat(1), greater);
+      float factors[4];
+      wasm_v128_store(factors, factor);
+      for (int c = 0; c < 4; c++) multiply(g->sums + c * width, width, factors[c]);
+      total = wasm_f32x4_mul(total, factor);
+      most = wasm_v128_bitselect(x, most, greater);
+      first = i;
+    }
+    const v128_t seen = wasm_f32x4_ne(x, wasm_f32x4_const_splat(-__builtin_inff()));
+    const v128_t weight = wasm_v128_and(exponential4(table, wasm_f32x4_sub(x, most)), seen);
+    total = wasm_f32x4_add(total, weight);
+    wasm_v128_store(scores + i * QUERIES, weight);
+  }
+  add_values(g->sums, width, values, scores, first, n);
+  g->most = most;
+  g->total = total;
 }
 
 EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1, int64_t ic_start,
@@ -67,8 +119,10 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
   float sums[QUERIES * WIDEST] __attribute__((aligned(16)));
   float scales[WIDEST / 32 * SCALES] __attribute__((aligned(16)));
   const uint16_t *masks[QUERIES];
-  float most[QUERIES], total[QUERIES];
+  group state[GROUPS];
   uint8_t *to[QUERIES];
+  powers table;
+  write_powers(&table);
   for (int64_t ir = ir0; ir < ir1;) {
     const int64_t i3 = ir / (heads * tokens), head = (ir - i3 * heads * tokens) / tokens, pair = head / shared;
     int64_t end = i3 * heads * tokens + (pair + 1) * shared * tokens;
@@ -86,59 +140,41 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
           for (size_t b = 0; b < blocks; b++)
             quantize_group32((const uint8_t *)query + 128 * b, 4 * width, columns + (c / 4 * blocks + b) * 136, false, false);
       }
-      if (c >= count) continue;
       if (mask)
         masks[c] = (const uint16_t *)(mask->data + t * mask->nb[1] + h % mask->ne[2] * mask->nb[2] + i3 % mask->ne[3] * mask->nb[3]);
       to[c] = dst->data + (i3 * dst->ne[2] * dst->ne[1] + h + t * dst->ne[1]) * dst->nb[1];
-      most[c] = -__builtin_inff();
-      total[c] = 0;
       for (size_t d = 0; d < value_width; d += 4) wasm_v128_store(sums + c * value_width + d, wasm_f32x4_const_splat(0));
     }
+    for (int g = 0; g < groups; g++)
+      state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width};
     if (count > 1) scales_of(Q8_0, blocks, columns, groups, scales, scales);
     const uint8_t *keys = k->data + pair * k->nb[2] + i3 / repeated * k->nb[3];
     const uint8_t *value_rows = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
     for (int64_t ic = ic_start; ic < ic_end; ic += KEYS) {
       const int n = ic_end - ic < KEYS ? (int)(ic_end - ic) : KEYS;
-      if (mask && all_hidden(masks, count, ic, n)) continue;
+      const visible seen = mask ? visible_keys(masks, count, ic, n) : ALL;
+      if (seen == NONE) continue;
       for (int i = 0; i < n; i += 4) {
         const uint8_t *key = keys + (ic + i) * k->nb[1];
-        if (count == 1) single_Q8_0(blocks, key, k->nb[1], columns, 0, scores + i);
-        else tile(Q8_0, blocks, key, k->nb[1], columns, groups, scales, scales, scores + i, KEYS * 4);
+        float *at = scores + i * QUERIES;
+        if (count == 1) {
+          v128_t four[4];
+          single_Q8_0(blocks, key, k->nb[1], columns, 0, at);
+          splat4(four, wasm_v128_load(at));
+          for (int r = 0; r < 4; r++) wasm_v128_store(at + r * QUERIES, four[r]);
+        } else tile(Q8_0, blocks, key, k->nb[1], columns, groups, scales, scales, at, 0);
+        for (int g = 0; g < groups; g++, at += 4) {
+          for (int r = 0; r < 4 * QUERIES; r += QUERIES) wasm_v128_store(at + r, wasm_f32x4_mul(wasm_v128_load(at + r), wasm_f32x4_splat(scale)));
+          if (seen == SOME) add_masks(masks + 4 * g, ic + i, at);
+        }
       }
       for (int i = 0; i < n; i++) values_of(value_rows + (ic + i) * v->nb[1], value_width / 32, values + i * value_width);
-      for (int c = 0; c < count; c++) {
-        float *const score = scores + c * KEYS, *const sum = sums + c * value_width;
-        float m = most[c], s = total[c];
-        int first = 0;
-        for (int i = 0; i < n; i++) {
-          const uint16_t hidden = mask ? masks[c][ic + i] : 0;
-          if (hidden == HIDDEN) {
-            score[i] = 0;
-            continue;
-          }
-          float x = score[i] * scale;
-          if (hidden) x += float_of((const uint8_t *)(masks[c] + ic + i));
-          if (x > m) {
-            if (first < i) add_values(sum, value_width, values, score, first, i);
-            const float factor = expf(m - x);
-            multiply(sum, value_width, factor);
-            s = s * factor + 1;
-            m = x;
-            score[i] = 1;
-            first = i;
-          } else {
-            score[i] = expf(x - m);
-            s = s + score[i];
-          }
-        }
-        add_values(sum, value_width, values, score, first, n);
-        most[c] = m;
-        total[c] = s;
-      }
+      for (int g = 0; g < groups; g++) weigh(&table, state + g, value_width, scores + 4 * g, values, n);
     }
     for (int c = 0; c < count; c++) {
       float *const sum = sums + c * value_width;
-      multiply(sum, value_width, total[c] == 0 ? 0 : 1 / total[c]);
+      const float total = ((const float *)&state[c / 4].total)[c % 4];
+      multiply(sum, value_width, total == 0 ? 0 : 1 / total);
       for (size_t d = 0; d < value_width; d += 4) wasm_v128_store(to[c] + 4 * d, wasm_v128_load(sum + d));
     }
     ir += count;

@@ -42,5 +42,4 @@ IMPORT(original_mul_mat) void original_mul_mat(const params *, tensor *);
 IMPORT(ggml_barrier) void ggml_barrier(void *);
 IMPORT(original_flash)
 void original_flash(const params *, tensor *, int32_t, int32_t, int64_t, int64_t, float *, int64_t);
-IMPORT(expf) float expf(float);
 IMPORT(quantize_row_q8_K) void quantize_row_q8_K(const float *, void *, int64_t);

@@ -14,7 +14,8 @@ typedef struct {
 
 /** Products of 32 values of 4 rows with 4 columns, or 8 where `b` is given, in 16 bits, are added to `s`. */
 INLINE void dot_words(const uint8_t *values, const uint8_t *a, const uint8_t *b, v128_t s[8]) {
-#pragma clang loop unroll(full)
+// Unrolled, browsers' compilers load all values first, and run out of registers.
+#pragma clang loop unroll(disable)
   for (int pair = 0; pair < 16; pair++) {
     const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = b ? wasm_i16x8_load8x8(b + 8 * pair) : at;
     for (int r = 0; r < 4; r++) {
@@ -180,7 +181,10 @@ ALONE void subtract_offsets(const uint8_t *row, size_t row_size, const rows4 *ro
   }
 }
 
-/** 4 rows x up to 16 columns. */
+/**
+ * 4 rows x up to 16 columns.
+ * @param stride bytes between the results of two columns; 0: each row's results lie together, in the order of columns
+ */
 ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, const uint8_t *columns, int groups, const float *scales,
                 const float *offsets, float *to, size_t stride) {
   const size_t bytes = row_block(type), column_bytes = 4 * column_block(type), group_size = blocks * column_bytes;
@@ -225,6 +229,10 @@ ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, co
   }
   for (int g = 0; g < groups; g++) {
     const v128_t *sum = rows.sum[g];
+    if (stride == 0) {
+      for (int r = 0; r < 4; r++) wasm_v128_store(to + SCALES * r + 4 * g, sum[r]);
+      continue;
+    }
     const v128_t r01 = wasm_i32x4_shuffle(sum[0], sum[1], 0, 4, 1, 5), r23 = wasm_i32x4_shuffle(sum[2], sum[3], 0, 4, 1, 5);
     const v128_t s01 = wasm_i32x4_shuffle(sum[0], sum[1], 2, 6, 3, 7), s23 = wasm_i32x4_shuffle(sum[2], sum[3], 2, 6, 3, 7);
     uint8_t *at = (uint8_t *)to + 4 * g * stride;

@@ -1,7 +1,9 @@
 import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
+import { llamaFunctions } from '../../../support/llama-functions.ts';
 import { LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
+import { expf } from './musl-expf.ts';
 import {
   fillWeights,
   quantize32,
@@ -14,10 +16,9 @@ import {
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const [F32, F16] = [0, 1];
 const f32 = Math.fround;
-const exp = (x: number): number => f32(Math.exp(x));
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
-const kernelsBy = { 32: loadKernels({ expf: exp }, 32), 64: loadKernels({ expf: exp }, 64) };
+const kernelsBy = { 32: loadKernels({}, 32), 64: loadKernels({}, 64) };
 
 interface Shape {
   width: number;
@@ -38,6 +39,7 @@ const SHAPES: Shape[] = [
   [32, 3, 6, 2, 4, 0, 18],
   [256, 2, 4, 1, 32, 0, 8],
   [96, 1, 8, 8, 100, 0, 8],
+  [32, 18, 2, 2, 68, 0, 36],
 ].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0]) => ({
   width,
   tokens,
@@ -73,10 +75,10 @@ function attend(
     const score = f32(f32(product * scale) + mask);
     let [before, weight] = [1, 1];
     if (score > most) {
-      before = exp(f32(most - score));
+      before = expf(f32(most - score));
       most = score;
       sums = sums.map((sum) => f32(sum * before));
-    } else weight = exp(f32(score - most));
+    } else weight = expf(f32(score - most));
     sums = sums.map((sum, d) => {
       const block = valueOf(key) + (d >> 5) * Q8_0.bytes;
       const value = f32(quantOf(Q8_0, memory, block, d & 31) * getFloat16(memory, block, true));
@@ -93,6 +95,14 @@ function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
   if (key > keys - tokens - 3 + token || (key > 3 && key < 40 && keys > 64)) return -Infinity;
   return key % 7 === 2 ? -0.5 : 0;
 }
+
+test("exponentials are those of the package's own function", () => {
+  const llama = llamaFunctions(['expf']);
+  const random = seeded(7);
+  const numbers = Array.from({ length: 100_000 }, (_, i) => f32(-random() * 10 ** ((i % 9) - 6)));
+  const all = [0, -0, -Infinity, -103.97, -103.98, -87.4, ...numbers].map(f32);
+  expect(all.filter((x) => !Object.is(expf(x), llama.call('expf', x)))).toEqual([]);
+});
 
 test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
   const kernels = kernelsBy[shape.bits];

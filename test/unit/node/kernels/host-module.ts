@@ -6,7 +6,7 @@ import { REPLACED } from '../../../../src/node/kernels/llama-abi.ts';
 import { leb, writeList } from '../../../../src/node/kernels/wasm-module.ts';
 
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
-const [I32, I64, F32] = [0x7f, 0x7e, 0x7d];
+const [I32, I64] = [0x7f, 0x7e];
 const PAGES = 1024;
 /** Flag of a memory. */
 const MEMORY64 = 4;
@@ -49,7 +49,6 @@ const functionsBy = (address: number): HostFunction[] => [
   },
   { name: 'validate_utf8', parameters: [address], results: [address] },
   { name: 'ggml_barrier', parameters: [address], results: [] },
-  { name: 'expf', parameters: [F32], results: [F32] },
   { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },
 ];
 
