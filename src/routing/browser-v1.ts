@@ -8,6 +8,7 @@ import {
 } from '../transport/engine-connection.ts';
 import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
+import { shared } from '../util/async.ts';
 import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
@@ -56,12 +57,12 @@ export function browserV1(engine: EngineConnection): V1 {
     typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__
       ? new Servers(scope, announceStatus(scope))
       : null;
-  const readModels = async () => {
+  const readModels = shared(async () => {
     const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
     const catalog = withAdded(own ?? defaultModels, added);
     if (!servers) warnOfServers(catalog);
     return catalog;
-  };
+  });
   const status: V1['status'] = async (deadlineMs) => {
     const signal = AbortSignal.timeout(2 * deadlineMs);
     let failure: unknown = null;

@@ -25,7 +25,7 @@ export function watchClient(
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   async function poll(nextMs: number): Promise<void> {
-    const client = await clients.get(id).catch(() => null);
+    const client = await find(clients, id);
     if (stopped) return;
     if (client === undefined && seen) {
       gone.abort(new DOMException('The client is gone.', 'AbortError'));
@@ -45,6 +45,20 @@ export function watchClient(
       unfollow();
     },
   };
+}
+
+/** Looks that are under way, by the client's id: a page may have hundreds of requests. */
+const looks = new Map<string, Promise<unknown>>();
+
+function find(clients: ClientList, id: string): Promise<unknown> {
+  const known = looks.get(id);
+  if (known) return known;
+  const look = clients
+    .get(id)
+    .catch(() => null)
+    .finally(() => looks.delete(id));
+  looks.set(id, look);
+  return look;
 }
 
 /**

@@ -89,6 +89,17 @@ export class Mutex {
   }
 }
 
+/** Runs one read at a time. All calls that come during one share the next: none gets what was read before it came. */
+export function shared<T>(read: () => Promise<T>): () => Promise<T> {
+  const reads = new Mutex();
+  let next: Promise<T> | null = null;
+  return () =>
+    (next ??= reads.run(() => {
+      next = null;
+      return read();
+    }));
+}
+
 /** Milliseconds to wait after so many failures in a row, of which the first is number 0: twice as long each time. */
 export const backoff = (failures: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number =>
   Math.min(maxMs, firstMs * 2 ** failures);

@@ -8,8 +8,12 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const listed = new Set<string>();
+let looks = 0;
 const clients = {
-  get: async (id: string) => (listed.has(id) ? { id } : undefined),
+  async get(id: string) {
+    looks++;
+    return listed.has(id) ? { id } : undefined;
+  },
 };
 
 test('a client that goes just after it has asked is noticed', async () => {
@@ -29,6 +33,17 @@ test('a client that goes later is noticed within a second', async () => {
   listed.delete('page');
   await vi.advanceTimersByTimeAsync(1000);
   expect(gone.aborted).toBe(true);
+});
+
+test('a client with many requests is looked for once at a time', async () => {
+  listed.add('page');
+  looks = 0;
+  const watches = Array.from({ length: 200 }, () => watchClient(clients, 'page'));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(looks).toBe(1);
+  listed.delete('page');
+  await vi.advanceTimersByTimeAsync(250);
+  expect(watches.every(({ gone }) => gone.aborted)).toBe(true);
 });
 
 test('a client that is never listed, or no longer watched, is not taken for gone', async () => {

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+
+import { shared } from '../../../src/util/async.ts';
+
+test('calls that come during a read share the next one, which may succeed where that failed', async () => {
+  let stored = 0;
+  let reads = 0;
+  const read = shared(async () => {
+    reads++;
+    const value = stored;
+    await Promise.resolve();
+    if (value === 0) throw new Error('empty');
+    return value;
+  });
+  const first = read();
+  const early = read();
+  await Promise.resolve();
+  stored = 1;
+  const late = [read(), read()];
+  await expect(first).rejects.toThrow('empty');
+  await expect(early).rejects.toThrow('empty');
+  expect(await Promise.all(late)).toEqual([1, 1]);
+  expect(reads).toBe(2);
+  stored = 2;
+  expect(await read()).toBe(2);
+});
