@@ -12,14 +12,19 @@ export interface Claim {
   client: string;
   /** Present: the job gives way to others. Called while the job has a slot that another is to have. */
   onPause?: () => void;
-  /** The job gives way only where one that does not is waiting. */
-  isShort?: boolean;
+  /**
+   * Limits to whom the job gives way. `short`: to those that do not give way; `shares`: to those of a client with fewer
+   * slots. Absent: to all that do not give way, or are short.
+   */
+  only?: 'short' | 'shares';
   /** How often the job has given way: each time it keeps its slot for longer. */
   pauses?: number;
 }
 
 /** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
 const PAUSE_STEP_MS = 1000;
+/** How long a job keeps the slot that is its client's only one, where another client has none. */
+const ONLY_SLOT_MS = 5000;
 
 interface Runner {
   claim: Claim;
@@ -41,8 +46,8 @@ const FIRST = 0;
 const SHORT = 1;
 const LONG = 2;
 
-const rankOf = ({ claim: { onPause, isShort } }: Pick<Waiter, 'claim'>): number =>
-  onPause ? (isShort ? SHORT : LONG) : FIRST;
+const rankOf = ({ claim: { onPause, only } }: Pick<Waiter, 'claim'>): number =>
+  onPause && only !== 'shares' ? (only === 'short' ? SHORT : LONG) : FIRST;
 
 const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn - b.turn;
 
@@ -136,9 +141,18 @@ export class SlotQueue {
     this.#makeWay();
   }
 
-  /** The first in line, if it may run now. */
+  #slotsOf({ claim: { client } }: Pick<Waiter, 'claim'>): number {
+    return [...this.#runners].filter(({ claim }) => claim.client === client).length;
+  }
+
+  /** The first in line: of those that give way alike, one whose client has the fewest slots. */
+  get #first(): Waiter | undefined {
+    return this.#waiting.toSorted((a, b) => rankOf(a) - rankOf(b) || this.#slotsOf(a) - this.#slotsOf(b))[0];
+  }
+
+  /** Returns the first in line if it may run now. */
   #next(): Waiter | undefined {
-    const [first] = this.#waiting;
+    const first = this.#first;
     if (!first || this.busy) return undefined;
     const runners = [...this.#runners];
     const others = runners.some((runner) => rankOf(runner) < LONG);
@@ -158,13 +172,27 @@ export class SlotQueue {
       return others ? (isWaiting && long.length === 1 ? long : long.slice(0, -1)) : [];
     }
     const first = this.#waiting.filter((waiter) => rankOf(waiter) === FIRST);
-    return runners.filter((runner) => rankOf(runner) === SHORT).slice(0, first.length);
+    const short = runners.filter((runner) => rankOf(runner) === SHORT).slice(0, first.length);
+    return short.length > 0 ? short : this.#unshared(runners);
+  }
+
+  /** The latest job of the client with most slots, or the oldest of those that have one, where a client that waits has fewer. */
+  #unshared(runners: readonly Runner[]): Runner[] {
+    const first = this.#first;
+    if (!first || !this.busy || rankOf(first) !== FIRST) return [];
+    const has = this.#slotsOf(first);
+    const ready = runners.filter(({ claim }) => claim.onPause);
+    const most = Math.max(0, ...ready.map((runner) => this.#slotsOf(runner)));
+    const having = ready.filter((runner) => this.#slotsOf(runner) === most);
+    if (most > has + 1) return having.slice(0, 1);
+    return most === 1 && has === 0 ? having.slice(-1) : [];
   }
 
   #makeWay(): void {
     for (const runner of this.#excess) {
       const { claim, startedAt } = runner;
-      const keepsMs = (claim.pauses ?? 0) * PAUSE_STEP_MS - (performance.now() - startedAt);
+      const leastMs = claim.only === 'shares' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
+      const keepsMs = leastMs + (claim.pauses ?? 0) * PAUSE_STEP_MS - (performance.now() - startedAt);
       const pause = (): void => {
         delete runner.timer;
         if (this.#excess.includes(runner)) claim.onPause?.();

@@ -51,6 +51,16 @@ function givesWay(job: Job, origin: Origin | undefined): boolean {
   return job.kind === 'chat' && origin?.background === true && maxTokens(job) > MIN_PAUSED_REPLY;
 }
 
+/** Whether the job is put aside only for a client that has fewer slots: somebody reads it, and can go on reading what follows. */
+const isShared = (job: Job, origin: Origin | undefined): boolean =>
+  origin?.background !== true &&
+  (job.kind === 'transcription'
+    ? job.file.size > SHORT_SOUND
+    : job.kind === 'chat' &&
+      maxTokens(job) > MIN_PAUSED_REPLY &&
+      job.constraint === undefined &&
+      job.topLogprobs === undefined);
+
 const maxTokens = (job: Job): number => (job.kind === 'chat' ? job.maxTokens : undefined) ?? Infinity;
 
 export interface JobRequest<K extends Kind> {
@@ -98,7 +108,11 @@ async function serveOnce<K extends Kind>(
   const claim: Claim = {
     client: origin?.client ?? '',
     pauses,
-    ...(givesWay(job, origin) && { onPause: pause, isShort: maxTokens(job) <= SHORT_REPLY }),
+    ...(isShared(job, origin) && { onPause: pause, only: 'shares' }),
+    ...(givesWay(job, origin) && {
+      onPause: pause,
+      ...(maxTokens(job) <= SHORT_REPLY && { only: 'short' }),
+    }),
   };
   const either = AbortSignal.any([signal, turn.signal]);
   const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);

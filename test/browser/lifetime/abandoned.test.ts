@@ -57,3 +57,21 @@ test('abandoned requests make way for one that somebody waits for', async () => 
   await tab.page.close();
   await lent.kept.untilFree();
 });
+
+test('a streamed chat of another tab goes before one of four long ones, which goes on after it', async () => {
+  const [tab, other] = [await lent.open(), await lent.open()];
+  const long = counting({ max_tokens: 100, logit_bias: { 2: -100 } });
+  const undisturbed = await tab.run(long);
+  const names: string[] = [];
+  for (let count = 0; count < 4; count++) names.push(await tab.begin(long));
+  for (const name of names) await tab.deltas(name, 3);
+  expect(await load(tab)).toEqual({ running: 4, queued: 0 });
+  const short = await other.run(counting({ max_tokens: 8 }));
+  expect(short.finish).toEqual({ 0: 'length' });
+  for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
+  for (const name of names) {
+    const { text, finish, error, usage } = await tab.ended(name);
+    expect({ text, finish, error }).toEqual({ text: undisturbed.text, finish: { 0: 'length' }, error: null });
+    expect(usage?.completion_tokens).toBe(100);
+  }
+});

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import { SlotQueue } from '../../../src/engines/slot-queue.ts';
+import { type Claim, SlotQueue } from '../../../src/engines/slot-queue.ts';
 
 const { signal } = new AbortController();
 
@@ -45,13 +45,16 @@ function entering(queue: SlotQueue) {
   const enter = async (
     name: string,
     client: string,
-    { yields = false, pauses = 0, isShort = false } = {},
+    { yields = false, pauses = 0, only }: { yields?: boolean; pauses?: number; only?: Claim['only'] } = {},
   ): Promise<void> => {
     const onPause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
     };
-    leaves.set(name, await queue.enter(signal, { client, pauses, isShort, ...(yields && { onPause }) }));
+    leaves.set(
+      name,
+      await queue.enter(signal, { client, pauses, ...(only && { only }), ...(yields && { onPause }) }),
+    );
     order.push(name);
   };
   return { order, leaves, paused, enter };
@@ -97,7 +100,7 @@ test('jobs that give way leave their slots to others, but for one', async () => 
 test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
   const queue = new SlotQueue(3);
   const { order, leaves, paused, enter } = entering(queue);
-  const short = { yields: true, isShort: true };
+  const short = { yields: true, only: 'short' } as const;
   for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
   void enter('long', 'b', { yields: true });
@@ -125,6 +128,57 @@ test('a job that has given way keeps its slot for longer the next time', async (
     await vi.advanceTimersByTimeAsync(200);
     await short;
     expect(order).toEqual(['long', 'short']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+const streamed = { yields: true, only: 'shares' } as const;
+
+test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
+  const queue = new SlotQueue(4);
+  const { order, leaves, paused, enter } = entering(queue);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) await enter(name, 'a', streamed);
+  void enter('a5', 'a', streamed);
+  await Promise.resolve();
+  expect(paused).toEqual([]);
+  await enter('b1', 'b', streamed);
+  await enter('b2', 'b', streamed);
+  void enter('b3', 'b', streamed);
+  await vi.waitFor(() => expect(paused).toEqual(['a4', 'a3']));
+  expect([queue.running, queue.queued]).toEqual([4, 2]);
+  leaves.get('a1')?.();
+  // The client that now has fewer slots, though the other's job came later.
+  await vi.waitFor(() => expect(order.at(-1)).toBe('a5'));
+  expect(paused).toEqual(['a4', 'a3']);
+});
+
+test('a job that cannot be put aside keeps its slot from a client that has none', async () => {
+  const queue = new SlotQueue(2);
+  const { order, leaves, paused, enter } = entering(queue);
+  await enter('a1', 'a', streamed);
+  await enter('a2', 'a');
+  await enter('b1', 'b', streamed);
+  expect([order, paused]).toEqual([['a1', 'a2', 'b1'], ['a1']]);
+  leaves.get('a2')?.();
+});
+
+test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(2);
+    const { order, paused, enter } = entering(queue);
+    for (const client of ['a', 'b']) {
+      await enter(client, client, streamed);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    void enter('c', 'c', streamed);
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(paused).toEqual([]);
+    void enter('d', 'd', streamed);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(paused).toEqual(['a', 'b']);
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
   } finally {
     vi.useRealTimers();
   }
