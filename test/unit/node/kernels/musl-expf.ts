@@ -7,7 +7,7 @@ const POLYNOMIAL = [
   0x1_ebfce50fac4f3 / 2 ** 55,
   0x1_62e42ff0c52d6 / 2 ** 53,
 ].map((c, i) => c / STEPS ** (3 - i));
-/** Below it, a float is 0. */
+/** Bound below which a float is 0. */
 const LOWEST = -0x1_9fe368 / 2 ** 18;
 
 /**
