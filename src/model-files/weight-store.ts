@@ -1,4 +1,4 @@
-import type { WeightFile } from '../catalog/catalog.ts';
+import { type WeightFile, weightBytes } from '../catalog/catalog.ts';
 import { weightLock } from '../protocol/locks.ts';
 import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
@@ -59,10 +59,16 @@ export class WeightStore {
     return files.filter((_, index) => !stored[index]);
   }
 
-  /** Returns the bytes of these files in cross-origin storage, as far as they are known without asking it. */
+  /** Returns the bytes of these files that cross-origin storage alone has, as far as they are known without asking it. */
   async sharedBytes(files: readonly WeightFile[]): Promise<number> {
+    const shared = await this.#split(files, true);
+    return weightBytes({ files: shared }) - (await this.storedBytes(shared));
+  }
+
+  /** Those of the files that are in cross-origin storage, or the others. */
+  async #split(files: readonly WeightFile[], isShared: boolean): Promise<WeightFile[]> {
     const shared = await Promise.all(files.map((file) => this.#isShared(file)));
-    return files.reduce((sum, { bytes }, at) => sum + (shared[at] ? bytes : 0), 0);
+    return files.filter((_, at) => shared[at] === isShared);
   }
 
   async storedBytes(files: readonly WeightFile[]): Promise<number> {
@@ -72,13 +78,10 @@ export class WeightStore {
 
   /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
+    const own = await this.#split(files, false);
     // An unfinished file may occupy its final size already.
-    const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
-    const missing = files.reduce(
-      (sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)),
-      0,
-    );
-    const needed = missing - (await this.sharedBytes(files));
+    const blobs = await Promise.all(own.map(({ sha256 }) => this.backend.read(sha256)));
+    const needed = own.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
     return { needed, free: needed > 0 ? await this.backend.free() : null };
   }
 

@@ -90,7 +90,7 @@ export interface StoredVariant {
   /** Bytes of all files; about, while only the model hub knows them. */
   bytes: number;
   storedBytes: number;
-  /** Bytes that lie in cross-origin storage, and take none of this site's. */
+  /** Bytes that lie in cross-origin storage alone, and take none of this site's. */
   sharedBytes: number;
   /** `outdated`: no variant of the catalog any more; dropped once its model's new weights are whole. */
   state: 'absent' | 'part' | 'whole' | 'outdated';

@@ -9,14 +9,14 @@ import type { LoadedModel } from './loaded-model.ts';
 
 /** What each variant takes of this device: memory, and time for what is still to be downloaded. */
 export class Estimates {
-  readonly #sources: Pick<WeightSources, 'downloadBytes'>;
+  readonly #sources: Pick<WeightSources, 'missingBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   readonly #engines: Engines;
   /** Estimates by the variant's name; variants that run elsewhere have none. */
   readonly known = new Map<string, VariantEstimate>();
 
   constructor(
-    sources: Pick<WeightSources, 'downloadBytes'>,
+    sources: Pick<WeightSources, 'missingBytes'>,
     rate: Pick<DownloadRate, 'bytesPerSecond'>,
     engines: Engines,
   ) {
@@ -33,7 +33,7 @@ export class Estimates {
 
   async #refresh(variant: Variant): Promise<void> {
     if (!hasWeights(variant)) return;
-    const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
+    const downloadBytes = await this.#sources.missingBytes(variant).catch(() => weightBytes(variant));
     const { bytesPerSecond } = this.#rate;
     this.known.set(variant.name, {
       ...estimateMemory(variant, this.#engines),

@@ -74,7 +74,7 @@ export class WeightSources {
     await (await this.#store).notes.dropNote(noteName(variant));
   }
 
-  /** Bytes that a load would add to the store, by the store's own knowledge. */
+  /** Bytes that a load would download, by the store's own knowledge. */
   async missingBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
@@ -86,16 +86,6 @@ export class WeightSources {
   async exactBytes(variant: Variant): Promise<number | null> {
     const files = await this.#knownFiles(variant);
     return files && weightBytes({ files });
-  }
-
-  /** Bytes that a load would download, by the store's own knowledge. */
-  async downloadBytes(variant: Variant): Promise<number> {
-    const files = await this.#knownFiles(variant);
-    if (!files) return weightBytes(variant);
-    const store = await this.#store;
-    const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
-    const missing = await store.missing(files.filter((_, index) => !isLocal[index]));
-    return weightBytes({ files: missing }) - (await store.storedBytes(missing));
   }
 
   /** The variant with all its files. The hub's list is stored, so that later loads need no hub. */

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import type { Variant } from '../../../src/catalog/catalog.ts';
 import { openCrossOriginStorage } from '../../../src/util/cross-origin-storage.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { CrossOriginSource } from '../../../src/model-files/cross-origin-source.ts';
+import { WeightSources } from '../../../src/model-files/sources/weight-sources.ts';
 import { WeightStore } from '../../../src/model-files/weight-store.ts';
 import { FakeCrossOriginStorage } from '../../support/fake-cross-origin-storage.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -87,6 +89,29 @@ test('without the API, a file that lies there counts as missing, and is download
   expect(fetched).toHaveBeenCalledTimes(2);
   expect([...backend.files.keys()]).toContain(hash);
   expect(openCrossOriginStorage({})).toBeNull();
+});
+
+test('a file that is there, and in part here, counts once, and takes nothing from what else is missing', async () => {
+  const [backend, other] = [new MemoryBackend(), new MemoryBackend()];
+  const large = someBytes(9_000_000);
+  const there = fileOf(large);
+  fetched.mockImplementation(async () => new Response(large));
+  await open(A, backend).file(there, options);
+  const part = new AbortController();
+  const onProgress = (stored: number): void => {
+    if (stored > 2 ** 22) part.abort();
+  };
+  const without = new WeightStore(other, `${A}/models/`, new FakeLocks().manager, '/');
+  await without.file(there, { signal: part.signal, onProgress }).catch(() => undefined);
+  for (const [name, blob] of other.files) if (!backend.files.has(name)) backend.files.set(name, blob);
+  const store = open(A, backend);
+  const files = [there, file];
+  expect(await store.storedBytes(files)).toBeGreaterThan(0);
+  expect((await store.storedBytes(files)) + (await store.sharedBytes(files))).toBe(there.bytes);
+  expect(await store.room(files)).toMatchObject({ needed: file.bytes });
+  const sources = new WeightSources(Promise.resolve(store), `${A}/models/`);
+  const variant: Variant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files };
+  expect(await sources.missingBytes(variant)).toBe(file.bytes);
 });
 
 test.each<[string, () => void]>([
