@@ -43,15 +43,18 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   pooling?: 'mean' | 'cls' | 'last_token';
 }
 
-/** Replies at once share one cache, and a layer with a sliding window keeps a window for each. */
-const WINDOWS = 4;
+/**
+ * Replies that llama.cpp decodes in one batch; more wait in the scheduler. They share one cache, and a layer with a sliding
+ * window keeps a window for each.
+ */
+export const SLOTS = 4;
 /** llama.cpp rounds the cells of a window's cache up. */
 const CELLS = 256;
 
 /** KV cache of a chat model, in values. */
 function cachedValues({ kvValues = 0, kvWindow, contextLength }: SizedVariant): number {
   const { values, tokens } = kvWindow ?? { values: 0, tokens: 0 };
-  const cells = Math.ceil((WINDOWS * tokens + 1) / CELLS) * CELLS;
+  const cells = Math.ceil((SLOTS * tokens + 1) / CELLS) * CELLS;
   return Math.max(0, kvValues - values) * contextLength + values * Math.min(contextLength, cells);
 }
 

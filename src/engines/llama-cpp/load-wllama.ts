@@ -1,6 +1,7 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
+import { SLOTS } from '../../catalog/engines/llama-cpp.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
@@ -16,9 +17,6 @@ import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts'
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
-
-/** Replies that llama.cpp decodes in one batch; more wait in the scheduler. */
-const SLOTS = 4;
 
 /**
  * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.

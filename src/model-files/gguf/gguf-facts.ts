@@ -2,6 +2,7 @@ import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architect
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
 import { align, type Gguf, type GgufValue, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
+import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
 import { printable } from '../../util/printable.ts';
 
 /** The model's facts from the header of a GGUF file. */
@@ -25,7 +26,7 @@ export interface GgufFacts {
   /** Values that the KV cache holds for each token. */
   kvValues: number;
   /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
-  kvWindow: { values: number; tokens: number } | null;
+  kvWindow: KvWindow | null;
   /** Position of the file in a split model; null: the model has one file. */
   split: { index: number; count: number } | null;
 }
