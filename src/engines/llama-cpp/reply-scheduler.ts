@@ -101,19 +101,15 @@ function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
   return reply.yielded < MAX_YIELDED && computing.some(isFor);
 }
 
-/** llama.cpp fills a step with the prompt of the lowest slot first: much longer ones are put aside meanwhile. */
-const toPutAside = (replies: readonly Reply[], shorter: Reply): Reply[] =>
-  replies.filter(
-    (reply) =>
-      isPrefilling(reply) &&
-      isMuchLonger(reply, shorter) &&
-      (reply.yielded < MAX_YIELDED || isTurnOver(reply)),
-  );
-
-/** Prompts to put aside for a shorter one that is computed beside them. */
-function atEndOfTurn(replies: readonly Reply[]): Reply[] {
-  const shortest = shortestOf(replies.filter(isPrefilling));
-  return shortest ? toPutAside(replies, shortest) : [];
+/**
+ * Prompts to put aside for a much shorter one beside them, or for `next`, which begins: llama.cpp fills a step with the
+ * prompt of the lowest slot first.
+ */
+function toPutAside(replies: readonly Reply[], next: Reply): Reply[] {
+  const computing = replies.filter(isPrefilling);
+  const shortest = shortestOf(isRunning(next) ? computing : [...computing, next]) ?? next;
+  const yields = (reply: Reply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
+  return computing.filter((reply) => isMuchLonger(reply, shortest) && yields(reply));
 }
 
 /**
@@ -249,13 +245,11 @@ export class ReplyScheduler {
       if (signal.aborted) {
         if ('id' in state) await this.#calls.cancel(state.id);
         this.#end(reply, () => reply.reject(signal.reason));
-      } else if ('id' in state) {
-        const longer = atEndOfTurn(this.#replies);
-        for (const each of longer) await this.#putAside(each);
-        if (!longer.includes(reply)) await this.#step(reply, state.id);
       } else {
-        for (const longer of toPutAside(this.#replies, reply)) await this.#putAside(longer);
-        await this.#begin(reply);
+        const longer = toPutAside(this.#replies, reply);
+        for (const each of longer) await this.#putAside(each);
+        if (!('id' in state)) await this.#begin(reply);
+        else if (!longer.includes(reply)) await this.#step(reply, state.id);
       }
     } catch (error) {
       // Anything but a refusal has broken the server, for all.
