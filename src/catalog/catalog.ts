@@ -1,9 +1,10 @@
 import type { ModelKind } from '../jobs/kinds.ts';
+import type { BuiltInVariant } from './engines/built-in.ts';
 import type { Variant } from './engines/index.ts';
 import { hasProjector, hasWeights } from './variant.ts';
 
 export type { Variant } from './engines/index.ts';
-export type { BuiltInVariant } from './engines/built-in.ts';
+export type { BuiltInVariant };
 export type { VariantSampling, WllamaVariant } from './engines/llama-cpp.ts';
 export type { TransformersVariant } from './engines/transformers.ts';
 export type { UpstreamVariant } from './engines/upstream.ts';
@@ -42,9 +43,11 @@ export interface SamplingDefaults {
   topP?: number;
 }
 
-/** Whether the catalog names the browser's own model. */
-export const namesBuiltIn = ({ models }: Catalog): boolean =>
-  models.some(({ variants }) => variants.some(({ engine }) => engine === 'built-in'));
+/** The browser's own model, where this model has it as a variant. */
+export const builtInVariant = ({ models, aliases = {} }: Catalog, id: string): BuiltInVariant | undefined =>
+  models
+    .find((model) => model.id === (aliases[id] ?? id))
+    ?.variants.find((variant) => variant.engine === 'built-in');
 
 /** Whether a model with this variant may take images: a server and the browser's own model say themselves what they take. */
 export const maySee = (variant: Variant): boolean => !hasWeights(variant) || hasProjector(variant);

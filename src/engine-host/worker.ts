@@ -21,14 +21,15 @@ interface HelperHost {
 }
 
 const control: WorkerControl & HelperHost = {
-  async start(options, pageFiles, decodeAudio, builtIn, loads) {
+  async start(options, pageFiles, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await keepLock(navigator.locks, engineLock(options.epoch));
     const added = await readAdded(options.scope);
-    const page = { decodeAudio, builtIn, loads };
+    // Comlink's object has no own properties: nothing can be copied from it.
+    const page = { decodeAudio, pageModel, loads };
     const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, host);

@@ -1,3 +1,5 @@
+import { transfer } from 'comlink';
+
 import type { PageAudio } from '../protocol/worker-control.ts';
 
 const RATE = 16_000;
@@ -14,7 +16,8 @@ const TYPES: Record<string, string> = {
 export async function decodeAudio(file: Blob): Promise<PageAudio> {
   try {
     const context = new OfflineAudioContext(1, 1, RATE);
-    return { samples: mono(await context.decodeAudioData(await file.arrayBuffer())) };
+    const samples = mono(await context.decodeAudioData(await file.arrayBuffer()));
+    return transfer({ samples }, [samples.buffer]);
   } catch {
     const player = document.createElement('audio');
     return { plays: Object.keys(TYPES).filter((name) => player.canPlayType(TYPES[name] ?? '') !== '') };

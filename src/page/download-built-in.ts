@@ -1,5 +1,5 @@
 /// <reference types="dom-chromium-ai" />
-import type { Catalog } from '../catalog/catalog.ts';
+import { builtInVariant, type Catalog } from '../catalog/catalog.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 import { expected, languageModel } from '../page-services/language-model.ts';
 import { LocaltextError } from './localtext-error.ts';
@@ -10,15 +10,14 @@ import { LocaltextError } from './localtext-error.ts';
  * @throws LocaltextError when the browser refuses; the signal's reason when aborted
  */
 export async function downloadBuiltIn(
-  { models, aliases = {} }: Catalog,
+  catalog: Catalog,
   id: string,
   signal: AbortSignal,
   onProgress?: (progress: LoadProgress) => void,
 ): Promise<void> {
-  const model = models.find((each) => each.id === (aliases[id] ?? id));
-  const variant = model?.variants.find(({ engine }) => engine === 'built-in');
+  const variant = builtInVariant(catalog, id);
   const api = languageModel();
-  if (variant?.engine !== 'built-in' || !api) return;
+  if (!variant || !api) return;
   const options = expected(variant.languages ?? []);
   const state = await api.availability(options);
   if (state !== 'downloadable' && state !== 'downloading') return;

@@ -1,5 +1,5 @@
 import type { ModelKind } from '../jobs/kinds.ts';
-import type { BuiltInModel } from './built-in.ts';
+import type { PageModel } from './page-model.ts';
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './locks.ts';
@@ -9,16 +9,8 @@ export interface WorkerControl {
   /**
    * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
    * @param shared the page's cross-origin storage, for a worker that has none
-   * @param decodeAudio decodes what the worker cannot
-   * @param builtIn the browser's own model; null: the catalog does not name it
    */
-  start(
-    options: WorkerOptions,
-    shared: SharedFiles | null,
-    decodeAudio: DecodeAudio,
-    builtIn: BuiltInModel | null,
-    loads: LoadRecords,
-  ): Promise<void>;
+  start(options: WorkerOptions, shared: SharedFiles | null, page: PageServices): Promise<void>;
   /** Answers at once: a worker that does not has stopped running. */
   ping(): Promise<void>;
 }
@@ -27,8 +19,8 @@ export interface WorkerControl {
 export interface PageServices {
   /** Decodes what the worker cannot. */
   decodeAudio: DecodeAudio;
-  /** The browser's own model; null: the catalog does not name it. */
-  builtIn: BuiltInModel | null;
+  /** The browser's own model. */
+  pageModel: PageModel;
   loads: LoadRecords;
 }
 

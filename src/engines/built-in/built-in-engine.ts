@@ -3,7 +3,7 @@ import { transfer } from 'comlink';
 import type { BuiltInVariant } from '../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
-import type { BuiltInEvent, BuiltInModel } from '../../protocol/built-in.ts';
+import type { PageModelEvent, PageModel } from '../../protocol/page-model.ts';
 import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
 import { abortable, Channel, withTimeout } from '../../util/async.ts';
 import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
@@ -13,13 +13,13 @@ import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './bui
 /** Maximum time until the browser has counted a prompt, which may load the model, or sent the next part of a reply. */
 const SILENCE_MS = 60_000;
 
-export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { builtIn, signal }) => {
-  const fault = await abortable(builtInFault(builtIn ?? null, variant), signal);
-  if (!builtIn || fault !== undefined)
+export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { pageModel, signal }) => {
+  const fault = await abortable(builtInFault(pageModel, variant), signal);
+  if (!pageModel || fault !== undefined)
     throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
   const { languages = [] } = variant;
-  const { samples, images } = await builtIn.availability(languages);
-  return new BuiltInEngine(builtIn, { ...variant, languages, samples, images });
+  const { samples, images } = await pageModel.availability(languages);
+  return new BuiltInEngine(pageModel, { ...variant, languages, samples, images });
 };
 
 type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
@@ -31,10 +31,10 @@ class BuiltInEngine implements Engine<'chat'> {
   readonly takesSchemas = true;
   readonly fingerprint: string;
   readonly facts: LoadedFacts & { contextLength: number };
-  readonly #page: BuiltInModel;
+  readonly #page: PageModel;
   readonly #session: BuiltInFacts;
 
-  constructor(page: BuiltInModel, facts: BuiltInFacts) {
+  constructor(page: PageModel, facts: BuiltInFacts) {
     this.#page = page;
     this.#session = facts;
     this.fingerprint = `${facts.name}-${browser()}`;
@@ -52,11 +52,11 @@ class BuiltInEngine implements Engine<'chat'> {
     const images = await this.#readImages(job, signal);
     const request = toBuiltInRequest(job, this.#session, images);
     const { port1: port, port2 } = new MessageChannel();
-    const events = new Channel<BuiltInEvent>();
-    port.onmessage = ({ data }: MessageEvent<BuiltInEvent>) => events.push(data);
+    const events = new Channel<PageModelEvent>();
+    port.onmessage = ({ data }: MessageEvent<PageModelEvent>) => events.push(data);
     const bitmaps = transfer(request, [...images.values()]);
     this.#page.prompt(bitmaps, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
-    const next = async (): Promise<Exclude<BuiltInEvent, { type: 'failed' }>> => {
+    const next = async (): Promise<Exclude<PageModelEvent, { type: 'failed' }>> => {
       const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
       if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
       if (event.type === 'failed') throw this.#failure(event, job);
@@ -114,7 +114,7 @@ class BuiltInEngine implements Engine<'chat'> {
     return { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
   }
 
-  #failure({ name, message, counts }: Extract<BuiltInEvent, { type: 'failed' }>, job: ChatJob): Error {
+  #failure({ name, message, counts }: Extract<PageModelEvent, { type: 'failed' }>, job: ChatJob): Error {
     if (name === 'QuotaExceededError') {
       const { requested, quota } = counts ?? {
         requested: this.facts.contextLength,

@@ -1,10 +1,10 @@
 import type { BuiltInVariant } from '../../catalog/catalog.ts';
-import type { BuiltInAvailability, BuiltInModel } from '../../protocol/built-in.ts';
+import type { PageModelAvailability, PageModel } from '../../protocol/page-model.ts';
 import { withTimeout } from '../../util/async.ts';
 
 const ASK_MS = 5000;
 
-const FAULTS: Record<BuiltInAvailability['state'], string | undefined> = {
+const FAULTS: Record<PageModelAvailability['state'], string | undefined> = {
   absent: 'needs the Prompt API (LanguageModel), which this browser does not offer here',
   unavailable: "needs the browser's own model, which it does not offer on this device",
   downloadable: "needs the browser's own model, which it has not downloaded: nobody has asked for that",
@@ -14,12 +14,12 @@ const FAULTS: Record<BuiltInAvailability['state'], string | undefined> = {
 
 /** Why the browser's own model cannot answer now, as a phrase that follows its name; undefined: it can. */
 export async function builtInFault(
-  builtIn: BuiltInModel | null,
+  model: PageModel | undefined,
   { languages = [] }: BuiltInVariant,
 ): Promise<string | undefined> {
-  if (!builtIn) return FAULTS.absent;
+  if (!model) return FAULTS.absent;
   try {
-    const known = await withTimeout(builtIn.availability(languages), ASK_MS);
+    const known = await withTimeout(model.availability(languages), ASK_MS);
     return known ? FAULTS[known.state] : "needs the browser's own model, and the browser does not answer";
   } catch (error) {
     console.warn('localtext: the browser did not report whether its model is available', error);

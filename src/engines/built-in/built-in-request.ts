@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { BuiltInMessage, BuiltInPart, BuiltInRequest } from '../../protocol/built-in.ts';
+import type { PageModelMessage, PageModelPart, PageModelRequest } from '../../protocol/page-model.ts';
 import {
   type ChatImage,
   type ChatJob,
@@ -44,7 +44,7 @@ export function toBuiltInRequest(
   job: ChatJob,
   { samples, languages }: SessionFacts,
   images: ReadonlyMap<ChatImage, ImageBitmap>,
-): BuiltInRequest {
+): PageModelRequest {
   const { input, constraint, maxTokens, countOnly, resume } = job;
   if (!('messages' in input)) throw cannot('prompt', "is not possible: the browser's model has chats alone");
   if (job.topLogprobs !== undefined)
@@ -60,7 +60,7 @@ export function toBuiltInRequest(
   };
 }
 
-function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<BuiltInRequest, 'temperature'> {
+function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<PageModelRequest, 'temperature'> {
   const none = (param: string) => (): never => {
     throw cannot(param, "is not possible: the browser's model has no such setting");
   };
@@ -91,22 +91,23 @@ function toPrompts(
   messages: readonly ChatMessage[],
   begun: string,
   images: ReadonlyMap<ChatImage, ImageBitmap>,
-): Pick<BuiltInRequest, 'initialPrompts' | 'prompt'> {
+): Pick<PageModelRequest, 'initialPrompts' | 'prompt'> {
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system').map((message) => toTurn(message, images));
   const last = turns.pop() ?? { role: 'user', content: '' };
-  const prompt: BuiltInMessage[] = [];
+  const prompt: PageModelMessage[] = [];
   if (last.role === 'assistant')
     prompt.push({ role: 'assistant', content: last.content + begun, prefix: true });
   else {
     prompt.push(last);
     if (begun !== '') prompt.push({ role: 'assistant', content: begun, prefix: true });
   }
-  const first: BuiltInMessage[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
+  const first: PageModelMessage[] =
+    system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
   return { initialPrompts: [...first, ...turns], prompt };
 }
 
-function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap>): BuiltInMessage {
+function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap>): PageModelMessage {
   if (message.role === 'assistant')
     return { role: 'assistant', content: withToolCalls(message.content, message.toolCalls ?? []) };
   // The API has no role for what a function answered.
@@ -120,8 +121,8 @@ function toParts(
   content: string,
   pictures: readonly ChatImage[],
   images: ReadonlyMap<ChatImage, ImageBitmap>,
-): BuiltInPart[] {
-  const parts: BuiltInPart[] = [];
+): PageModelPart[] {
+  const parts: PageModelPart[] = [];
   let from = 0;
   const addText = (to: number): void => {
     if (to > from) parts.push({ type: 'text', value: content.slice(from, to) });

@@ -1,11 +1,12 @@
-import { namesBuiltIn, type Catalog } from '../../catalog/catalog.ts';
-import type { DecodeAudio, WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { buildReplaced } from '../../errors/build-replaced.ts';
 import { engineLock, whenReleased } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
+import { pageServices } from '../../page-services/page-services.ts';
 import { StoredLoads } from './load-records.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../../util/async.ts';
@@ -56,10 +57,6 @@ export async function spawnEngineWorker(
       ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
       : null,
   ]);
-  // Workers do not have it.
-  const builtIn = namesBuiltIn(catalog)
-    ? new (await import('../../page-services/built-in-sessions.ts')).BuiltInSessions()
-    : null;
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
   const loads = new StoredLoads(scope);
@@ -75,18 +72,13 @@ export async function spawnEngineWorker(
       : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
   );
   const control = comlink.wrap<WorkerControl>(worker);
-  const decodeAudio: DecodeAudio = async (file) => {
-    const audio = await (await import('../../page-services/decode-audio.ts')).decodeAudio(file);
-    return 'samples' in audio ? comlink.transfer(audio, [audio.samples.buffer]) : audio;
-  };
+  const ended = new AbortController();
   try {
     await Promise.race([
       control.start(
         { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
         shared && comlink.proxy(shared),
-        comlink.proxy(decodeAudio),
-        builtIn && comlink.proxy(builtIn),
-        comlink.proxy(loads),
+        comlink.proxy({ ...pageServices(ended.signal), loads }),
       ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
@@ -98,7 +90,6 @@ export async function spawnEngineWorker(
   } finally {
     started.abort();
   }
-  const ended = new AbortController();
   const released = whenReleased(navigator.locks, engineLock(epoch));
   return {
     epoch,
@@ -107,7 +98,6 @@ export async function spawnEngineWorker(
     gone: Promise.race([released, whenStuck(() => control.ping(), ended.signal)]),
     terminate() {
       ended.abort();
-      builtIn?.stop();
       loads.stop();
       control[comlink.releaseProxy]();
       worker.terminate();

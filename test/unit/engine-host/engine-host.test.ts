@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
 import { EngineHost } from '../../../src/engine-host/engine-host.ts';
+import type { PageServices } from '../../../src/protocol/worker-control.ts';
 import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
 import type { Engines } from '../../../src/engines/engine.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
@@ -42,7 +43,15 @@ function fakePage(fatal: string[] = []) {
     begun: async (variants: readonly string[]) => void begun.push(variants),
     fatal: async () => fatal,
   };
-  return { begun, page: { decodeAudio: async () => ({ plays: [] }), builtIn: null, loads } };
+  const page: PageServices = {
+    decodeAudio: async () => ({ plays: [] }),
+    pageModel: {
+      availability: async () => ({ state: 'absent', samples: false, images: false }),
+      prompt: async () => undefined,
+    },
+    loads,
+  };
+  return { begun, page };
 }
 
 async function startHost(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {

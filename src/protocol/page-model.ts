@@ -1,12 +1,12 @@
 /** The browser's own model, which the leading tab's page has and its engine worker asks for. */
-export interface BuiltInModel {
+export interface PageModel {
   /** `absent`: the browser has no Prompt API. */
-  availability(languages: readonly string[]): Promise<BuiltInAvailability>;
-  /** Runs one request in a separate session. The port carries `BuiltInEvent`s; any message to the page aborts it. */
-  prompt(request: BuiltInRequest, port: MessagePort): Promise<void>;
+  availability(languages: readonly string[]): Promise<PageModelAvailability>;
+  /** Runs one request in a separate session. The port carries `PageModelEvent`s; any message to the page aborts it. */
+  prompt(request: PageModelRequest, port: MessagePort): Promise<void>;
 }
 
-export interface BuiltInAvailability {
+export interface PageModelAvailability {
   state: 'absent' | 'unavailable' | 'downloadable' | 'downloading' | 'available';
   /** Whether sessions take `temperature` and `topK`. */
   samples: boolean;
@@ -14,22 +14,22 @@ export interface BuiltInAvailability {
   images: boolean;
 }
 
-export type BuiltInPart = { type: 'text'; value: string } | { type: 'image'; value: ImageBitmap };
+export type PageModelPart = { type: 'text'; value: string } | { type: 'image'; value: ImageBitmap };
 
-export interface BuiltInMessage {
+export interface PageModelMessage {
   role: 'system' | 'user' | 'assistant';
-  content: string | BuiltInPart[];
+  content: string | PageModelPart[];
   /** The reply begins with this text. */
   prefix?: true;
 }
 
 /** Request in the terms of the Prompt API. */
-export interface BuiltInRequest {
+export interface PageModelRequest {
   languages: readonly string[];
   /** Whether any message has one. */
   images: boolean;
-  initialPrompts: BuiltInMessage[];
-  prompt: BuiltInMessage[];
+  initialPrompts: PageModelMessage[];
+  prompt: PageModelMessage[];
   /** Temperature. Default: the browser's own sampling. */
   temperature?: number;
   /** A JSON Schema. */
@@ -39,7 +39,7 @@ export interface BuiltInRequest {
 }
 
 /** Events in order: `counted` once, `delta` any number of times, `done` once; or `failed` at any time. */
-export type BuiltInEvent =
+export type PageModelEvent =
   /** A prompt that does not fit ends with it. */
   | { type: 'counted'; promptTokens: number; contextLength: number }
   | { type: 'delta'; text: string; tokens: number }

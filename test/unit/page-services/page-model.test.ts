@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { withBuiltIn } from '../../../src/catalog/with-built-in.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { BuiltInSessions } from '../../../src/page-services/built-in-sessions.ts';
+import { pageServices } from '../../../src/page-services/page-services.ts';
 import { downloadBuiltIn } from '../../../src/page/download-built-in.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 import { builtInFault } from '../../../src/engines/built-in/built-in-fault.ts';
@@ -38,14 +38,14 @@ function builtIn() {
 
 async function load(options: FakeLanguageModel = {}) {
   const calls = installLanguageModel(options);
-  const sessions = new BuiltInSessions();
-  const context = { signal: never, builtIn: sessions, onProgress: () => undefined };
+  const gone = new AbortController();
+  const context = { signal: never, ...pageServices(gone.signal), onProgress: () => undefined };
   const engine = await loadBuiltIn(builtIn(), {
     ...context,
     file: () => Promise.reject(new Error('it has no files')),
     wasm: (name) => name,
   });
-  return { calls, engine, sessions };
+  return { calls, engine, gone };
 }
 
 const job = (more: Partial<ChatJob> = {}): ChatJob => ({
@@ -271,7 +271,7 @@ describe('a failure', () => {
     const abort = new AbortController();
     const reply = (async () => {
       for await (const event of loaded.engine.run(job(), abort.signal))
-        if (event.type === 'delta') loaded.sessions.stop();
+        if (event.type === 'delta') loaded.gone.abort();
     })();
     await expect(reply).rejects.toMatchObject({ wire: { code: 'engine_crashed' } });
     expect(loaded.calls.destroyed).toBe(1);
@@ -281,7 +281,7 @@ describe('a failure', () => {
 describe('why it does not answer', () => {
   const faultIn = (options: FakeLanguageModel | null) => {
     if (options) installLanguageModel(options);
-    return builtInFault(new BuiltInSessions(), builtIn());
+    return builtInFault(pageServices(never).pageModel, builtIn());
   };
   test('is known for each state', async () => {
     expect(await faultIn({ state: 'unavailable' })).toContain('does not offer on this device');
@@ -290,7 +290,7 @@ describe('why it does not answer', () => {
     expect(await faultIn({})).toBeUndefined();
     Reflect.deleteProperty(globalThis, 'LanguageModel');
     expect(await faultIn(null)).toContain('this browser does not offer');
-    expect(await builtInFault(null, builtIn())).toContain('this browser does not offer');
+    expect(await builtInFault(undefined, builtIn())).toContain('this browser does not offer');
   });
 
   test('is known where the browser refuses to tell, too', async () => {
@@ -309,7 +309,7 @@ describe("the browser's own download", () => {
     await downloadBuiltIn(catalog, 'amber-phoenix-4', never, ({ loadedBytes }) => shares.push(loadedBytes));
     expect(shares).toEqual([0, 0.5, 1]);
     expect(calls).toMatchObject({ created: [{}], destroyed: 1 });
-    expect(await builtInFault(new BuiltInSessions(), builtIn())).toBeUndefined();
+    expect(await builtInFault(pageServices(never).pageModel, builtIn())).toBeUndefined();
   });
 
   test('is left alone for other models, and where there is nothing to download', async () => {

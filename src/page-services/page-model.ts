@@ -1,51 +1,41 @@
 /// <reference types="dom-chromium-ai" />
-import type {
-  BuiltInAvailability,
-  BuiltInEvent,
-  BuiltInModel,
-  BuiltInRequest,
-} from '../protocol/built-in.ts';
+import type { PageModelAvailability, PageModelEvent, PageModelRequest } from '../protocol/page-model.ts';
 import { expected, languageModel } from './language-model.ts';
 
 type Api = typeof LanguageModel;
 
-/** The sessions of the browser's own model that this page's engine worker asks for: one for each request. */
-export class BuiltInSessions implements BuiltInModel {
-  readonly #stop = new AbortController();
+export async function availability(languages: readonly string[]): Promise<PageModelAvailability> {
+  const api = languageModel();
+  if (!api) return { state: 'absent', samples: false, images: false };
+  const state = await api.availability(expected(languages));
+  const images = state === 'available' && (await takesImages(api, languages));
+  return { state, samples: takesSampling(api), images };
+}
 
-  /** Ends all sessions: the worker is gone. */
-  stop(): void {
-    this.#stop.abort();
-  }
-
-  async availability(languages: readonly string[]): Promise<BuiltInAvailability> {
+/** @param gone aborted when the engine worker is gone */
+export async function runPrompt(
+  request: PageModelRequest,
+  port: MessagePort,
+  gone: AbortSignal,
+): Promise<void> {
+  const abort = new AbortController();
+  port.onmessage = () => abort.abort();
+  const signal = AbortSignal.any([abort.signal, gone]);
+  const send = (event: PageModelEvent): void => port.postMessage(event);
+  let session: LanguageModel | null = null;
+  const destroy = (): void => session?.destroy();
+  try {
     const api = languageModel();
-    if (!api) return { state: 'absent', samples: false, images: false };
-    const state = await api.availability(expected(languages));
-    const images = state === 'available' && (await takesImages(api, languages));
-    return { state, samples: takesSampling(api), images };
-  }
-
-  async prompt(request: BuiltInRequest, port: MessagePort): Promise<void> {
-    const abort = new AbortController();
-    port.onmessage = () => abort.abort();
-    const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
-    const send = (event: BuiltInEvent): void => port.postMessage(event);
-    let session: LanguageModel | null = null;
-    const destroy = (): void => session?.destroy();
-    try {
-      const api = languageModel();
-      if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
-      session = await api.create({ ...(await sessionOptions(api, request)), signal });
-      signal.addEventListener('abort', destroy);
-      signal.throwIfAborted();
-      await answer(session, request, signal, send);
-    } catch (error) {
-      send(failure(error));
-    } finally {
-      signal.removeEventListener('abort', destroy);
-      destroy();
-    }
+    if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
+    session = await api.create({ ...(await sessionOptions(api, request)), signal });
+    signal.addEventListener('abort', destroy);
+    signal.throwIfAborted();
+    await answer(session, request, signal, send);
+  } catch (error) {
+    send(failure(error));
+  } finally {
+    signal.removeEventListener('abort', destroy);
+    destroy();
   }
 }
 
@@ -61,7 +51,7 @@ const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =
 
 async function sessionOptions(
   api: Api,
-  { languages, images, initialPrompts, temperature }: BuiltInRequest,
+  { languages, images, initialPrompts, temperature }: PageModelRequest,
 ): Promise<LanguageModelCreateOptions> {
   const options = {
     ...expected(languages, images),
@@ -76,9 +66,9 @@ async function sessionOptions(
 
 async function answer(
   session: LanguageModel,
-  { prompt, responseConstraint, maxTokens = Infinity, countOnly }: BuiltInRequest,
+  { prompt, responseConstraint, maxTokens = Infinity, countOnly }: PageModelRequest,
   signal: AbortSignal,
-  send: (event: BuiltInEvent) => void,
+  send: (event: PageModelEvent) => void,
 ): Promise<void> {
   const input = prompt as LanguageModelPrompt;
   const options = { signal, ...(responseConstraint && { responseConstraint }) };
@@ -124,7 +114,7 @@ const measure = (
     ? session.measureContextUsage(input, options)
     : session.measureInputUsage(input, options);
 
-function failure(thrown: unknown): BuiltInEvent {
+function failure(thrown: unknown): PageModelEvent {
   const error =
     thrown instanceof Error || thrown instanceof DOMException ? thrown : new Error(String(thrown));
   const { name, message } = error;
