@@ -58,8 +58,10 @@ function cachedValues({ kvValues = 0, kvWindow, contextLength }: SizedVariant): 
   return Math.max(0, kvValues - values) * contextLength + values * Math.min(contextLength, cells);
 }
 
-/** Code, buffers and vocabulary, whatever the model. Measured: docs/decisions/memory-budget.md. */
-const BASE_BYTES = 190e6;
+/** Code, buffers to compute a step, and the engine's workers, whatever the model. Measured: docs/decisions/memory-budget.md. */
+const BASE_BYTES = 100e6;
+/** Memory beside the weights that a load takes for copies of them and the browser frees later, as a share of the weights. */
+export const COPIED_SHARE = 0.9;
 /** A value of the KV cache in Q8_0: 34 bytes for 32. */
 const KV_BYTES = 34 / 32;
 /** Share of the weights, for a variant that does not say how large its KV cache is. */
@@ -72,9 +74,11 @@ const EMBEDDER_KV_BYTES = 2;
 /** Buffers to compute a whole text in one step, for each of its tokens. */
 const EMBEDDER_TOKEN_BYTES = 100e3;
 
+/** Weights, their copies, and what every model takes. */
+const loadedBytes = (variant: SizedVariant): number => BASE_BYTES + (1 + COPIED_SHARE) * weightBytes(variant);
+
 const embedderBytes = (variant: SizedVariant): number =>
-  BASE_BYTES +
-  weightBytes(variant) +
+  loadedBytes(variant) +
   variant.contextLength * (EMBEDDER_TOKEN_BYTES + EMBEDDER_KV_BYTES * (variant.kvValues ?? 0));
 
 export const llamaCpp: EngineRules<WllamaVariant> = {
@@ -101,13 +105,13 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
   },
   kinds: ({ dimensions }) => [dimensions === undefined ? 'chat' : 'embedding'],
   memory(variant) {
-    const weights = weightBytes(variant);
     const { kvValues, dimensions } = variant;
     if (dimensions !== undefined) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
-    const kvCache = kvValues === undefined ? weights * UNKNOWN_KV_SHARE : cachedValues(variant) * KV_BYTES;
+    const kvCache =
+      kvValues === undefined ? weightBytes(variant) * UNKNOWN_KV_SHARE : cachedValues(variant) * KV_BYTES;
     // llama.cpp keeps states of as many tokens as its context holds.
     const promptStateBytes = Math.round(kvCache);
     const images = hasProjector(variant) ? IMAGE_BYTES : 0;
-    return { memoryBytes: BASE_BYTES + weights + kvCache + promptStateBytes + images, promptStateBytes };
+    return { memoryBytes: loadedBytes(variant) + kvCache + promptStateBytes + images, promptStateBytes };
   },
 };

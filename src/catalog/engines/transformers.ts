@@ -34,5 +34,5 @@ export const transformers: EngineRules<TransformersVariant> = {
     device: backend.optional(),
   },
   kinds: () => ['embedding'],
-  memory: proportional(300e6, 1.4),
+  memory: proportional(250e6, 1.4),
 };

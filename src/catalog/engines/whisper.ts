@@ -11,5 +11,5 @@ export interface WhisperVariant extends VariantBase {
 export const whisper: EngineRules<WhisperVariant> = {
   fields: { device: backend.optional() },
   kinds: () => ['transcription'],
-  memory: proportional(300e6, 2),
+  memory: proportional(260e6, 2),
 };

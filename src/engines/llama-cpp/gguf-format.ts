@@ -1,3 +1,4 @@
+import { COPIED_SHARE } from '../../catalog/engines/llama-cpp.ts';
 import {
   chooseContext,
   estimateMemory,
@@ -119,10 +120,12 @@ function shortage(
   { memoryGiB, gpu }: SizedDevice,
 ): string | undefined {
   const holdsWeights = gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16');
-  const largest = Math.max(0, ...files.map(({ size }) => size));
+  const sizes = files.map(({ size }) => size);
+  const largest = Math.max(0, ...sizes);
+  const copied = COPIED_SHARE * sizes.reduce((sum, size) => sum + size, 0);
   return (
     memoryShortage(memoryBytes, memoryGiB) ??
-    (holdsWeights ? undefined : wasmShortage(memoryBytes)) ??
+    (holdsWeights ? undefined : wasmShortage(memoryBytes - copied)) ??
     (largest <= MAX_FILE_BYTES || runsMainWasm() ? undefined : tooLarge(largest))
   );
 }

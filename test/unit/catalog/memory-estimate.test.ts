@@ -21,6 +21,23 @@ test('weights, KV cache and saved prompt states are counted; the states as large
   expect(memoryBytes - half.memoryBytes).toBe(promptStateBytes);
 });
 
+test.each([
+  ['Gemma 3 270M', 253_113_024, 18 * 512, { values: 15 * 512, tokens: 512 }, 599],
+  ['Qwen2.5-Coder 0.5B', 491_400_064, 24 * 2 * 128, undefined, 1026],
+])(
+  '%s in Q4_K_M: by its header, the estimate is within 15 %% of the peak',
+  (_, bytes, kvValues, kvWindow, peak) => {
+    const { memoryBytes, promptStateBytes } = estimateMemory({
+      engine: 'wllama',
+      contextLength: 8192,
+      kvValues,
+      ...(kvWindow && { kvWindow }),
+      files: [{ bytes }],
+    });
+    expect(Math.abs((memoryBytes - promptStateBytes) / (peak * MB) - 1)).toBeLessThan(0.15);
+  },
+);
+
 test('the catalog’s own figure comes first; a server’s model takes nothing here', () => {
   expect(bytesOf({ ...gguf, needs: { memoryBytes: 5 } })).toBe(5);
   expect(estimateMemory({ ...gguf, engine: 'upstream', files: [] })).toEqual({
