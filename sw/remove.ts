@@ -33,6 +33,8 @@ async function requestsEnd(): Promise<void> {
 
 async function remove(): Promise<void> {
   await removeFiles();
+  // WebKit ends a worker that reloads a page.
+  if (__LOCALTEXT_REMOVE__ === 'all') await removeData();
   if (isAlone) {
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
@@ -41,7 +43,7 @@ async function remove(): Promise<void> {
     // The earlier worker may have stored a file that it was fetching.
     await removeFiles();
   }
-  if (__LOCALTEXT_REMOVE__ === 'all') await removeAll();
+  if (__LOCALTEXT_REMOVE__ === 'all' && (await removeData())) await removeFolder();
 }
 
 async function removeFiles(): Promise<void> {
@@ -52,14 +54,18 @@ async function removeFiles(): Promise<void> {
 
 const isFiles = (name: string): boolean => /^localtext-(precache|small-files|large-files) /.test(name);
 
-/** Pages that have been reloaded no longer hold the files open. Other apps of the origin share the weights. */
-async function removeAll(): Promise<void> {
+/** Deletes keys, conversations and weights in caches. @returns whether no other app of the origin shares the weights */
+async function removeData(): Promise<boolean> {
   await deleteDatabase(nameIn(scope));
   const otherApps = [...(await caches.keys()).filter(isFiles), ...(await otherDatabases())];
-  if (otherApps.length > 0) return;
+  if (otherApps.length > 0) return false;
   await deleteDatabase('localtext-playground');
   await caches.delete('localtext-weights');
-  // The engine of a page that has just been reloaded may hold a file for a moment longer.
+  return true;
+}
+
+/** Deletes stored weights. The engine of a page that has just been reloaded may hold a file for a moment longer. */
+async function removeFolder(): Promise<void> {
   for (let attempts = 0; attempts < 20; attempts++) {
     try {
       const folder = await navigator.storage.getDirectory();

@@ -230,15 +230,16 @@ test('a short file is answered before long ones that nobody waits for', async ()
       const { clip } = window as unknown as { clip: File };
       const bytes = new Uint8Array(await clip.arrayBuffer());
       const [header, sound] = [bytes.slice(0, 44), bytes.slice(44)];
-      const repeats = 12;
       const sizes = new DataView(header.buffer);
-      sizes.setUint32(4, 36 + repeats * sound.length, true);
-      sizes.setUint32(40, repeats * sound.length, true);
       const jobs = async (): Promise<number> => {
         const { models } = await (await window.localtext).status();
         return models.reduce((sum, { running, queued }) => sum + running + queued, 0);
       };
       for (let index = 0; index < count; index++) {
+        // Requests for the same sound share one job.
+        const repeats = 12 + index;
+        sizes.setUint32(4, 36 + repeats * sound.length, true);
+        sizes.setUint32(40, repeats * sound.length, true);
         const file = new File([header, ...Array<BlobPart>(repeats).fill(sound)], `${index}.wav`);
         const abort = new AbortController();
         const sent = window

@@ -17,7 +17,7 @@ import { smallChat } from '../support/small-chat.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { waitFor, type Browser, type Tab } from './support/driver.ts';
 
-describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
+describe.each(selectedBrowsers())('$name', ({ launch }) => {
   let browser: Browser;
   let site: AlteredSite;
   const tabs: Tab[] = [];
@@ -106,9 +106,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     ['caches', { workers: 0, files: 0, databases: ['localtext'], weights: true }],
     ['all', { workers: 0, files: 0, databases: [], weights: false }],
   ] as const;
-  // WebKit ends the worker when the pages are reloaded, before it has deleted keys and weights: docs/removal.md.
-  const tested = browserName === 'webkit' ? removals.slice(0, 1) : removals;
-  test.each(tested)('a site without localtext, open in two tabs: --remove=%s', async (what, expected) => {
+  test.each(removals)('a site without localtext, open in two tabs: --remove=%s', async (what, expected) => {
     const [tab, other] = [await open(), await open()];
     await tab.evaluate(async () => {
       await caches.open('localtext-weights');
