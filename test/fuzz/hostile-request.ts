@@ -233,7 +233,9 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
         const name = random.below(4) === 0 ? text(random) : '"f"';
         return `{"type":"function","function":{"name":${name},"parameters":${JSON.stringify(hostileSchema(random, true))}}}`;
       };
-      const tools = `[${times(tool(), random.pick([1, 2, 129]))}]`;
+      const one = tool();
+      const count = random.pick([1, 2, 129]);
+      const tools = `[${times(one, one.length < 500_000 ? count : 1)}]`;
       const choice = random.pick([
         '"auto"',
         '"required"',

@@ -129,6 +129,7 @@ export class WllamaEngine implements Engine<'chat'> {
       const { prompt, thinking } = await this.#renderer.open(job, this.#imageMarker, signal);
       refuseOversizedText(prompt, contextLength);
       this.#checkMarkers(prompt, images);
+      if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(prompt);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
       else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
     } catch (error) {
@@ -146,6 +147,7 @@ export class WllamaEngine implements Engine<'chat'> {
       const { prompt } = await this.#renderer.open(job, this.#imageMarker, signal);
       refuseOversizedText(prompt, this.facts.contextLength);
       this.#checkMarkers(prompt, images);
+      if (images.length === 0) await this.#refuseTooLong(prompt);
       const complete: CompleteWhole = async (after, fields) => {
         const chunks: Chunk[] = [];
         const request = { ...fields, prompt: prompt + after };
@@ -157,6 +159,19 @@ export class WllamaEngine implements Engine<'chat'> {
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
+    }
+  }
+
+  /** Counts the tokens of a prompt that may be too long: llama.cpp would refuse it after the shorter ones before it. */
+  async #refuseTooLong(prompt: string): Promise<void> {
+    const { contextLength } = this.facts;
+    const { specialText } = this.#renderer;
+    if (specialText === null || prompt.length <= contextLength) return;
+    try {
+      const tokens = await this.#scheduler.count(prompt, specialText, this.#batch);
+      if (tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
+    } catch (error) {
+      if (!(error instanceof RequestRejectedError)) throw error;
     }
   }
 
