@@ -33,9 +33,9 @@ async function requestsEnd(): Promise<void> {
 
 async function remove(): Promise<void> {
   await removeFiles();
-  // WebKit ends a worker that reloads a page.
-  if (__LOCALTEXT_REMOVE__ === 'all') await removeData();
   if (isAlone) {
+    // WebKit ends a worker that reloads a page.
+    if (__LOCALTEXT_REMOVE__ === 'all') await removeData();
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
     // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.

@@ -23,7 +23,7 @@ export interface Claim {
 
 /** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
 const PAUSE_STEP_MS = 1000;
-/** How long a job keeps the slot that is its client's only one, where another client has none. */
+/** Time for which a job keeps its client's only slot while another client has none, in milliseconds. */
 const ONLY_SLOT_MS = 5000;
 
 interface Runner {
@@ -53,7 +53,8 @@ const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn
 
 /**
  * The queue of one engine, with as many jobs at once as the engine has slots. Clients take turns; a client's own jobs are
- * served as they come. Jobs that give way wait for all others, and beside others one that is not short runs at most.
+ * served as they come. Jobs that give way wait for all others, and beside others one that is not short runs at most. Those
+ * that share give way to clients with fewer slots.
  */
 export class SlotQueue {
   readonly #limit: number;

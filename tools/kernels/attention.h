@@ -8,7 +8,7 @@
 
 enum { F16 = 1 };
 #define KEYS 32
-#define QUERIES (4 * GROUPS)
+#define QUERIES SCALES
 #define WIDEST 256
 
 /** Adds values, times their weights, to the sums of 4 queries. */

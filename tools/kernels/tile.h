@@ -183,7 +183,7 @@ ALONE void subtract_offsets(const uint8_t *row, size_t row_size, const rows4 *ro
 
 /**
  * 4 rows x up to 16 columns.
- * @param stride bytes between the results of two columns; 0: each row's results lie together, in the order of columns
+ * @param stride bytes between the results of two columns; 0: a row of `SCALES` results follows another
  */
 ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, const uint8_t *columns, int groups, const float *scales,
                 const float *offsets, float *to, size_t stride) {

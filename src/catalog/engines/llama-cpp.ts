@@ -60,7 +60,7 @@ function cachedValues({ kvValues = 0, kvWindow, contextLength }: SizedVariant): 
 
 /** Code, buffers to compute a step, and the engine's workers, whatever the model. Measured: docs/decisions/memory-budget.md. */
 const BASE_BYTES = 100e6;
-/** Memory beside the weights that a load takes for copies of them and the browser frees later, as a share of the weights. */
+/** Copies of the weights that a load makes, and the browser frees later, as a share of the weights. */
 export const COPIED_SHARE = 0.9;
 /** A value of the KV cache in Q8_0: 34 bytes for 32. */
 const KV_BYTES = 34 / 32;

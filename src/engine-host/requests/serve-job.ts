@@ -43,25 +43,30 @@ const SHORT_DECISION = 32;
 /** Bytes of sound that is short enough: 4 s as wav at 16 kHz, up to a minute compressed. */
 const SHORT_SOUND = 2 ** 17;
 
-/** Whether the job lets others go first. A decision loses only the question under way, a transcription nothing. */
-function givesWay(job: Job, origin: Origin | undefined): boolean {
-  if (job.kind === 'transcription') return origin?.background === true && job.file.size > SHORT_SOUND;
-  if (job.kind === 'decision')
-    return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION;
-  return job.kind === 'chat' && origin?.background === true && maxTokens(job) > MIN_PAUSED_REPLY;
+/**
+ * Clients that the job gives way to, as its claim says it; null: to none. A decision loses only the question under way, a transcription nothing. A
+ * stream gives way only to clients with fewer slots; one with a constraint or log probabilities would begin again.
+ */
+function givesWayTo(job: Job, origin: Origin | undefined): Pick<Claim, 'only'> | null {
+  const isStream = origin?.background !== true;
+  switch (job.kind) {
+    case 'embedding':
+      return null;
+    case 'decision':
+      return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION
+        ? {}
+        : null;
+    case 'transcription':
+      if (job.file.size <= SHORT_SOUND) return null;
+      return isStream ? { only: 'shares' } : {};
+    case 'chat': {
+      const { maxTokens = Infinity, constraint, topLogprobs } = job;
+      if (maxTokens <= MIN_PAUSED_REPLY) return null;
+      if (isStream) return constraint || topLogprobs !== undefined ? null : { only: 'shares' };
+      return maxTokens <= SHORT_REPLY ? { only: 'short' } : {};
+    }
+  }
 }
-
-/** Whether the job is put aside only for a client that has fewer slots: somebody reads it, and can go on reading what follows. */
-const isShared = (job: Job, origin: Origin | undefined): boolean =>
-  origin?.background !== true &&
-  (job.kind === 'transcription'
-    ? job.file.size > SHORT_SOUND
-    : job.kind === 'chat' &&
-      maxTokens(job) > MIN_PAUSED_REPLY &&
-      job.constraint === undefined &&
-      job.topLogprobs === undefined);
-
-const maxTokens = (job: Job): number => (job.kind === 'chat' ? job.maxTokens : undefined) ?? Infinity;
 
 export interface JobRequest<K extends Kind> {
   id: string;
@@ -105,14 +110,11 @@ async function serveOnce<K extends Kind>(
     if (job.kind !== 'transcription') stop();
   };
   const stop = (): void => turn.abort(new JobPaused('The job gives way to others.'));
+  const others = givesWayTo(job, origin);
   const claim: Claim = {
     client: origin?.client ?? '',
     pauses,
-    ...(isShared(job, origin) && { onPause: pause, only: 'shares' }),
-    ...(givesWay(job, origin) && {
-      onPause: pause,
-      ...(maxTokens(job) <= SHORT_REPLY && { only: 'short' }),
-    }),
+    ...(others && { ...others, onPause: pause }),
   };
   const either = AbortSignal.any([signal, turn.signal]);
   const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);

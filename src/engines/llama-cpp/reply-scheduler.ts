@@ -68,7 +68,6 @@ const MARGIN = 200;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 const isRunning = ({ state }: Reply): boolean => 'id' in state;
 const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
-
 const isTurnOver = ({ since }: Reply): boolean => performance.now() - since >= TURN_MS;
 
 /** Aborted requests first, then new ones, then any that runs: a step is one for all. */
@@ -157,6 +156,11 @@ export class ReplyScheduler {
     return new Promise((resolve, reject) => {
       this.#add({ fields, images }, signal, { onAccepted, onChunk, resolve, reject }, false);
     });
+  }
+
+  /** Whether replies run or wait. */
+  get busy(): boolean {
+    return this.#replies.length > 0;
   }
 
   /**

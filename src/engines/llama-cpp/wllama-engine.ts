@@ -10,7 +10,13 @@ import { tokenTerminal } from '../../util/gbnf.ts';
 import type { ModelImage } from '../../images/draw-image.ts';
 import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../prompt/prompt-renderer.ts';
-import { type Complete, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
+import {
+  type ChatOpening,
+  type Complete,
+  type Completion,
+  ThinkFirst,
+  toCompletion,
+} from '../prompt/think-first.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import {
@@ -126,10 +132,7 @@ export class WllamaEngine implements Engine<'chat'> {
         ? this.#count(part, job.sampling, signal, images)
         : this.#complete(part, job.sampling, signal, images, onPrefill);
     try {
-      const { prompt, thinking } = await this.#renderer.open(job, this.#imageMarker, signal);
-      refuseOversizedText(prompt, contextLength);
-      this.#checkMarkers(prompt, images);
-      if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(prompt);
+      const { prompt, thinking } = await this.#open(job, images, signal);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
       else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
     } catch (error) {
@@ -144,10 +147,7 @@ export class WllamaEngine implements Engine<'chat'> {
     refuseOversized(job.input, this.facts.contextLength);
     const images = await this.#readImages(job, signal);
     try {
-      const { prompt } = await this.#renderer.open(job, this.#imageMarker, signal);
-      refuseOversizedText(prompt, this.facts.contextLength);
-      this.#checkMarkers(prompt, images);
-      if (images.length === 0) await this.#refuseTooLong(prompt);
+      const { prompt } = await this.#open(job, images, signal);
       const complete: CompleteWhole = async (after, fields) => {
         const chunks: Chunk[] = [];
         const request = { ...fields, prompt: prompt + after };
@@ -162,14 +162,25 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** Counts the tokens of a prompt that may be too long: llama.cpp would refuse it after the shorter ones before it. */
+  /** Renders the prompt, and refuses one that cannot be answered. @throws ServiceError 400 */
+  async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
+    const opening = await this.#renderer.open(job, this.#imageMarker, signal);
+    refuseOversizedText(opening.prompt, this.facts.contextLength);
+    this.#checkMarkers(opening.prompt, images);
+    if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt);
+    return opening;
+  }
+
+  /**
+   * Counts the tokens of a prompt that may be too long, where it would wait for others: llama.cpp refuses it when it begins.
+   * @throws ServiceError `context_length_exceeded`
+   */
   async #refuseTooLong(prompt: string): Promise<void> {
     const { contextLength } = this.facts;
-    const { specialText } = this.#renderer;
-    if (specialText === null || prompt.length <= contextLength) return;
+    if (prompt.length <= contextLength || !this.#scheduler.busy) return;
     try {
-      const tokens = await this.#scheduler.count(prompt, specialText, this.#batch);
-      if (tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
+      const tokens = await this.#countText(prompt);
+      if (tokens !== null && tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
     }
@@ -295,12 +306,17 @@ export class WllamaEngine implements Engine<'chat'> {
   ): Promise<ServiceError> {
     const { promptTokens, contextLength } = error;
     const text = prompt.split(this.#imageMarker ?? '').join('');
-    const { specialText } = this.#renderer;
-    const tokens = specialText === null ? 0 : await this.#scheduler.count(text, specialText, this.#batch);
+    const tokens = (await this.#countText(text)) ?? 0;
     return contextLengthExceeded(promptTokens, contextLength, {
       images: length,
       tokens: promptTokens - tokens,
     });
+  }
+
+  /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
+  async #countText(prompt: string): Promise<number | null> {
+    const { specialText } = this.#renderer;
+    return specialText === null ? null : this.#scheduler.count(prompt, specialText, this.#batch);
   }
 
   /** `stop` resolves when its slot is free. It stops a reply whose reader walks away, too. */
