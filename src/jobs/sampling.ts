@@ -33,6 +33,9 @@ export type EngineSampling = {
   [Parameter in keyof Sampling]-?: (value: NonNullable<Sampling[Parameter]>) => object;
 };
 
+/** Maps a seed, which has 64 bits and a sign in the API, to one of an engine's `count` seeds from 0 on. */
+export const foldSeed = (seed: number, count: number): number => ((seed % count) + count) % count;
+
 /** The fields of an engine's request, for what is given. */
 export function engineFields(sampling: Sampling, fields: EngineSampling): Record<string, unknown> {
   const given = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {

@@ -1,6 +1,6 @@
 import type { VariantSampling } from '../../catalog/catalog.ts';
 import type { ChatEvent, Constraint, EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
-import { engineFields, type EngineSampling, type Sampling } from '../../jobs/sampling.ts';
+import { engineFields, type EngineSampling, foldSeed, type Sampling } from '../../jobs/sampling.ts';
 import type { Completion } from '../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */
@@ -57,7 +57,7 @@ const FIELDS: EngineSampling = {
   temperature: (temperature) => ({ temperature }),
   topP: (topP) => ({ top_p: topP }),
   minP: (minP) => ({ min_p: minP }),
-  seed: (seed) => ({ seed: seed32(seed) }),
+  seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
   presencePenalty: (penalty) => ({ presence_penalty: penalty }),
   frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
   logitBias: (biases) => ({
@@ -65,13 +65,8 @@ const FIELDS: EngineSampling = {
   }),
 };
 
-/** How many there are: llama.cpp's are 32 bits wide, of which the highest means a random one. */
+/** Seeds of llama.cpp: 32 bits, of which the highest means a random one. */
 const SEEDS = 0xffffffff;
-
-/** OpenAI's seeds are 64 bits wide. */
-function seed32(seed: number): number {
-  return ((seed % SEEDS) + SEEDS) % SEEDS;
-}
 
 function constrain(constraint: Constraint): Record<string, unknown> {
   if (constraint.kind === 'grammar') return { grammar: constraint.gbnf };

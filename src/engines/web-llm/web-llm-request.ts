@@ -5,7 +5,7 @@ import type {
   ResponseFormat,
 } from '@mlc-ai/web-llm';
 import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
-import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
+import { engineFields, type EngineSampling, foldSeed } from '../../jobs/sampling.ts';
 import { invalidField, requestError, unsupported } from '../../errors/service-error.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
 import { refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
@@ -23,6 +23,9 @@ const MAX_TOP_LOGPROBS = 5;
 
 /** web-llm refuses 0. With this one, it takes the most probable token. */
 const MIN_TOP_P = 1e-5;
+
+/** Modulus of web-llm's random numbers. It keeps a negative seed, and then fails for every request. */
+const SEEDS = 2 ** 31 - 1;
 
 export function toWebLlmRequest(
   job: ChatJob,
@@ -78,7 +81,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
         'min_p',
       );
     },
-    seed: (seed) => ({ seed }),
+    seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
     presencePenalty: (penalty) => ({ presence_penalty: penalty }),
     frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
     logitBias: (biases) => ({ logit_bias: biases }),

@@ -88,6 +88,7 @@ class FakePipeline {
   }
   setSeed(seed: number): void {
     this.seeds.push(seed);
+    if (seed % (2 ** 31 - 1) < 0) throw new Error('Random state is unexpectedly not strictly positive.');
   }
   stopped = () => this.#stopped;
   getFinishReason = () => this.#finish;

@@ -291,6 +291,19 @@ test('sampling is passed on whole, and limits are ours to name', async () => {
   expect(await failure(run(fake, unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias.256' } });
 });
 
+test.each([-1, 0, 7, -(2 ** 31) + 1, 2 ** 31 - 1, -(2 ** 63), 2 ** 63])(
+  'the seed %i is one that web-llm takes, the same each time',
+  async (seed) => {
+    const fake = fakeWebLlm();
+    const seeded = ask('hi', { sampling: { temperature: 1, topP: 1, seed } });
+    const texts = [await run(fake, seeded), await run(fake, seeded)].map(({ text }) => text);
+    expect(texts).toEqual(['ok', 'ok']);
+    const [first = -1, , second] = fake.pipeline.seeds;
+    expect(first).toBe(second);
+    expect(Number.isInteger(first) && first >= 0).toBe(true);
+  },
+);
+
 test('output formats, and a grammar that cannot be compiled', async () => {
   const fake = fakeWebLlm();
   const format = async (constraint: ChatJob['constraint']) => {
