@@ -121,10 +121,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal);
     const { prompt, thinking } = openReply('', this.#tags, job, true);
     if (!thinking) return complete(toCompletion(job, prompt));
-    const { context_window_size: contextLength } = this.#parts.chatConfig;
-    return new ThinkFirst(job, prompt, thinking, complete).events(
-      contextLength > 0 ? contextLength : Infinity,
-    );
+    return new ThinkFirst(job, prompt, thinking, complete).events(this.#parts.contextLength);
   }
 
   async *#generate(
@@ -134,8 +131,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#isLost) throw deviceLost();
-    const { context_window_size: contextLength } = this.#parts.chatConfig;
-    if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
+    refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
     const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, {
       ...(replyPrefix !== undefined && { replyPrefix }),

@@ -217,8 +217,8 @@ class FakePipeline {
   }
 }
 
-/** web-llm's own engine over a fake pipeline, and our adapter over both. */
-export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false) {
+/** web-llm's own engine over a fake pipeline, and our adapter over both. `contextLength`: as loaded. */
+export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false, contextLength = 400) {
   const pipeline = new FakePipeline();
   const watch = new PipelineWatch();
   const engine = watchedEngine(webLlm, watch, { logLevel: 'SILENT' });
@@ -245,7 +245,7 @@ export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false) {
     watch,
     chatConfig,
     fingerprint: 'fake',
-    contextLength: 400,
+    contextLength,
     lost,
     ...(replyPrefix !== undefined && { replyPrefix }),
     keepTemplateText,

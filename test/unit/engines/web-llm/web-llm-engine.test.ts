@@ -154,6 +154,18 @@ test('the end of the context is a length, too', async () => {
   expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 400 - 17 + 1 } });
 });
 
+test('bounds are those of the context that was loaded, which may be shorter than the configuration says', async () => {
+  const fake = fakeWebLlm('<think>\n\n</think>\n\n', false, 100);
+  expect(String(await failure(run(fake, ask('x'.repeat(3201)))))).toMatch(/holds 100 tokens/);
+  expect(fake.pipeline.pieces).toBe(0);
+  fake.pipeline.answer = () => 'x'.repeat(300);
+  const { deltas, events } = await run(fake, ask('hi', { reasoning: { effort: 'low' } }));
+  const [accepted] = events;
+  if (accepted?.type !== 'accepted') throw new Error('the prompt was not accepted');
+  const thoughts = deltas.filter(({ isReasoning }) => isReasoning).map(({ text }) => text);
+  expect(thoughts.join('')).toHaveLength(Math.floor((100 - accepted.accepted.promptTokens) * 0.2));
+});
+
 test('a prompt over the context fails before accepted, with both numbers', async () => {
   const fake = fakeWebLlm();
   const error = await failure(run(fake, ask('x'.repeat(500))));
