@@ -30,6 +30,18 @@ export const imagesOf = (input: ChatJob['input']): ChatImage[] =>
     ? input.messages.flatMap((message) => ('images' in message && message.images) || [])
     : [];
 
+/** The texts that a prompt is made of. A tool call is one. */
+export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>): string[] {
+  if ('prompt' in input) return [input.prompt];
+  return input.messages.flatMap((message) => {
+    const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];
+    return [message.content, ...calls.map((call) => call.name + call.arguments)];
+  });
+}
+
+export const charactersOf = (input: Exclude<ChatJob['input'], { tokens: number[] }>): number =>
+  textsOf(input).reduce((sum, { length }) => sum + length, 0);
+
 export interface ToolCall {
   id: string;
   name: string;

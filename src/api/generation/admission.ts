@@ -1,5 +1,6 @@
 import {
   type Accepted,
+  charactersOf,
   type ChatImage,
   type ChatJob,
   type ChatUsage,
@@ -120,13 +121,9 @@ export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
 
 function estimatePrompt(input: ChatJob['input']): number {
   if ('tokens' in input) return input.tokens.length;
-  if ('prompt' in input) return Math.ceil(input.prompt.length / CHARACTERS_PER_TOKEN);
-  const characters = input.messages.reduce((total, { content }) => total + content.length, 0);
-  return (
-    Math.ceil(characters / CHARACTERS_PER_TOKEN) +
-    input.messages.length * TOKENS_PER_MESSAGE +
-    imagesOf(input).length * TOKENS_PER_IMAGE
-  );
+  const text = Math.ceil(charactersOf(input) / CHARACTERS_PER_TOKEN);
+  if ('prompt' in input) return text;
+  return text + input.messages.length * TOKENS_PER_MESSAGE + imagesOf(input).length * TOKENS_PER_IMAGE;
 }
 
 /** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */

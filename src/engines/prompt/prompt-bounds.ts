@@ -1,4 +1,4 @@
-import type { ChatJob } from '../../jobs/chat.ts';
+import { charactersOf, type ChatJob, textsOf } from '../../jobs/chat.ts';
 import { ContextLengthError } from '../../errors/engine-errors.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
@@ -16,15 +16,10 @@ export function refuseOversized(input: ChatJob['input'], contextLength: number):
     if (length > contextLength) throw exceeded(contextLength, `${length}`, contextLength / length);
     return;
   }
-  const texts = textsOf(input);
+  const { length } = textsOf(input);
   // A message has at least one token, for its role.
-  if (texts.length > contextLength)
-    throw exceeded(contextLength, `${texts.length} messages`, contextLength / texts.length);
-  refuseCharacters(
-    texts.reduce((sum, { length }) => sum + length, 0),
-    MAX_CHARACTERS,
-    contextLength,
-  );
+  if (length > contextLength) throw exceeded(contextLength, `${length} messages`, contextLength / length);
+  refuseCharacters(charactersOf(input), MAX_CHARACTERS, contextLength);
 }
 
 /** A rendered prompt, with what its template adds, before it is tokenized. @throws ServiceError `context_length_exceeded` */
@@ -39,14 +34,6 @@ function refuseCharacters(characters: number, mostEach: number, contextLength: n
     `${characters} characters, more than ${mostEach} for each`,
     most / characters,
   );
-}
-
-function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>): string[] {
-  if ('prompt' in input) return [input.prompt];
-  return input.messages.flatMap((message) => {
-    const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];
-    return [message.content, ...calls.map((call) => call.arguments)];
-  });
 }
 
 const exceeded = (contextLength: number, size: string, share: number): ServiceError =>

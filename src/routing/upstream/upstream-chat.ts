@@ -1,4 +1,5 @@
 import {
+  charactersOf,
   type ChatEvent,
   type ChatJob,
   type ChatUsage,
@@ -8,7 +9,7 @@ import {
 } from '../../jobs/chat.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { unsupported } from '../../errors/service-error.ts';
-import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
+import { CHARACTERS_A_TOKEN, chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
 import type { z } from '../../util/zod.ts';
 import { runOnServer } from './run-on-server.ts';
@@ -68,7 +69,7 @@ class ReplyReader {
   constructor(server: UpstreamServer, job: ChatJob) {
     this.#server = server;
     this.#job = job;
-    this.#promptCharacters = charactersOf(job.input);
+    this.#promptCharacters = lengthOf(job.input);
   }
 
   *read(chunk: Chunk): Generator<ChatEvent> {
@@ -143,11 +144,9 @@ function reasoningOf(delta: Choice['delta']): string {
   return typeof text === 'string' ? text : '';
 }
 
-function charactersOf(input: ChatJob['input']): number {
-  if ('tokens' in input) return input.tokens.length;
-  if ('prompt' in input) return input.prompt.length;
-  return input.messages.reduce((total, { content }) => total + content.length, 0);
-}
+/** Characters of the prompt; of token ids, an estimate. */
+const lengthOf = (input: ChatJob['input']): number =>
+  'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
 
 function toLogprob({ token, logprob, bytes, top_logprobs: top = [] }: Logprobs[number]): TokenLogprob {
   return {

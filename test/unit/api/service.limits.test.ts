@@ -65,6 +65,23 @@ describe('a key that is over its limit', () => {
     expect((await ask()).status).toBe(total <= 60 ? 200 : 429);
   });
 
+  test('tokens: what is reserved counts the arguments of tool calls', async () => {
+    const reserved = async (json: string): Promise<number> => {
+      const { fetch } = await fakeService({ issue: { limits: { tokensPerMinute: 10_000 } } });
+      const call = { id: 'call00001', type: 'function', function: { name: 'f', arguments: json } };
+      const messages = [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: call.id, content: 'ok' },
+      ];
+      const { status, headers } = await fetch(PATH, chat({ messages }));
+      expect(status).toBe(200);
+      return 10_000 - Number(headers.get('x-ratelimit-remaining-tokens'));
+    };
+    const long = JSON.stringify({ a: 'x'.repeat(4000) });
+    expect((await reserved(long)) - (await reserved('{}'))).toBeGreaterThanOrEqual(1000);
+  });
+
   test('tokens: a request larger than the limit waits for all of it, and is not refused forever', async () => {
     let now = 1_700_000_000_000;
     const { fetch } = await fakeService({ now: () => now, issue: { limits: { tokensPerMinute: 50 } } });

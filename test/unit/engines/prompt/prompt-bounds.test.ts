@@ -28,7 +28,7 @@ test('a prompt that cannot fit is refused by its length, with both numbers', () 
 });
 
 test('arguments of calls count', () => {
-  const toolCalls = [{ id: 'a', name: 'f', arguments: 'x'.repeat(16_000) }];
+  const toolCalls = [{ id: 'a', name: 'f', arguments: 'x'.repeat(15_999) }];
   expect(refusal({ messages: [{ role: 'assistant', content: '', toolCalls }] })).toContain(
     '16000 characters',
   );

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEvent } from '../../../../src/jobs/chat.ts';
+import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
@@ -43,8 +43,12 @@ function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
   return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
 }
 
-async function ask(prompt = 'hi', more: Partial<UpstreamVariant> = {}): Promise<ChatEvent[]> {
-  const input = { messages: [{ role: 'user' as const, content: prompt }] };
+async function ask(
+  prompt: string | ChatJob['input'] = 'hi',
+  more: Partial<UpstreamVariant> = {},
+): Promise<ChatEvent[]> {
+  const input =
+    typeof prompt === 'string' ? { messages: [{ role: 'user' as const, content: prompt }] } : prompt;
   const job = { kind: 'chat' as const, model: 'm', input, sampling: { temperature: 0, topP: 1 } };
   const events: ChatEvent[] = [];
   for await (const event of upstreamChat(serverAt(more), job, never))
@@ -154,6 +158,21 @@ test.each([
   // The prompt has 100 tokens, of which a client that leaves early pays, too.
   expect(events[0]).toMatchObject({ accepted: { promptTokens: 100 } });
   expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 100, completionTokens: counted } });
+});
+
+test('a prompt of tool calls, or of token ids, has the tokens that its server counts', async () => {
+  const json = JSON.stringify({ a: 'word '.repeat(4000) });
+  const calls = [{ id: 'a', name: 'f', arguments: json }];
+  stream(delta('a'), end({ prompt_tokens: 9000, completion_tokens: 1 }));
+  const messages: ChatMessage[] = [
+    { role: 'assistant', content: '', toolCalls: calls },
+    { role: 'tool', toolCallId: 'a', content: 'ok' },
+  ];
+  const counted = { contextLength: 16_384 };
+  expect((await ask({ messages }, counted)).at(-1)).toMatchObject({ usage: { promptTokens: 9000 } });
+  stream(delta('a'), end());
+  const tokens = Array.from({ length: 1000 }, () => 7);
+  expect((await ask({ tokens })).at(-1)).toMatchObject({ usage: { promptTokens: 1000 } });
 });
 
 test.each([
