@@ -139,8 +139,8 @@ export interface ChatUsage {
   reasoningTokens?: number;
 }
 
-/** `stop`: the model ended its turn; `length`: `maxTokens` or the context's end. */
-export type EngineFinishReason = 'stop' | 'length';
+/** `stop`: the model ended its turn; `length`: `maxTokens` or the context's end; `content_filter`: of a server. */
+export type EngineFinishReason = 'stop' | 'length' | 'content_filter';
 
 /** What an engine yields for a job, in this order: `accepted` once, `delta` any number of times, `done` once. */
 export type ChatEvent =

@@ -1,5 +1,5 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
-import type { ChatJob } from '../../src/jobs/chat.ts';
+import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
 import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
@@ -23,7 +23,7 @@ export interface FakeReply {
   logprob?: number;
   delayMs?: number;
   acceptAfterMs?: number;
-  finishReason?: 'stop' | 'length';
+  finishReason?: EngineFinishReason;
   promptTokens?: number;
   cachedTokens?: number;
   /** Thrown before `accepted`. */

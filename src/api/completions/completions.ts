@@ -147,7 +147,8 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
 }
 
 /** Finish reason of this endpoint, which has no tools. */
-const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
+const toReason = (reason: FinishReason): Choice['finish_reason'] =>
+  reason === 'tool_calls' ? 'stop' : reason;
 
 /** The name of a token in this endpoint, which has no `bytes`: OpenAI marks one with part of a character. */
 const nameOf = ({ token, bytes }: TokenLogprob['top'][number]): string =>

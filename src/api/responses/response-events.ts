@@ -4,6 +4,7 @@ import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import { itemIds, type NextItemId } from './item-references.ts';
 import {
+  toIncomplete,
   toResponseLogprobs,
   type OutputItem,
   type ResponseLogprobs,
@@ -24,7 +25,8 @@ export class ResponseEvents implements StreamEncoder {
   readonly #output: ResponseOutput;
   #sequence = 0;
   #begun = false;
-  #status: 'completed' | 'incomplete' = 'completed';
+  /** Set when the reply has ended. */
+  #incomplete: ResponseState['incomplete'] = null;
 
   constructor(id: string, options: ResponseEventsOptions) {
     this.#output = new ResponseOutput(itemIds(id));
@@ -44,11 +46,15 @@ export class ResponseEvents implements StreamEncoder {
       case 'arguments':
         return this.#write(this.#output.callArguments(event.text));
       case 'finished': {
-        this.#status = event.reason === 'length' ? 'incomplete' : 'completed';
+        this.#incomplete = toIncomplete(event.reason);
         const empty = this.#output.hasAnswer ? '' : this.#write(this.#output.text('', []));
         return empty + this.#write(this.#output.close(this.#status));
       }
     }
+  }
+
+  get #status(): 'completed' | 'incomplete' {
+    return this.#incomplete ? 'incomplete' : 'completed';
   }
 
   async end(usage: ChatUsage): Promise<string> {
@@ -78,7 +84,7 @@ export class ResponseEvents implements StreamEncoder {
 
   #state(status: ResponseState['status'], usage: ChatUsage | null): ResponseState {
     const output: OutputItem[] = this.#output.items;
-    return { status, output, usage, error: null };
+    return { status, incomplete: this.#incomplete, output, usage, error: null };
   }
 
   #write(events: Iterable<Unnumbered>): string {

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../jobs/chat.ts';
+import type { FinishReason } from '../reply-parts.ts';
 import type { AnswerHead } from '../generation/answers.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
@@ -26,9 +27,17 @@ export type OutputItem =
 
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  /** Why it is `incomplete`. */
+  incomplete: Responses['incomplete_details'];
   output: OutputItem[];
   usage: ChatUsage | null;
   error: Responses['error'];
+}
+
+/** Why a reply is incomplete; null: it is complete. */
+export function toIncomplete(reason: FinishReason | undefined): ResponseState['incomplete'] {
+  if (reason === 'length') return { reason: 'max_output_tokens' };
+  return reason === 'content_filter' ? { reason } : null;
 }
 
 /** `now`: milliseconds since 1970. */
@@ -39,7 +48,7 @@ export function toResponse(
   state: ResponseState,
   now: number,
 ) {
-  const { status, output, usage, error } = state;
+  const { status, incomplete, output, usage, error } = state;
   return {
     id: head.id,
     object: 'response',
@@ -48,7 +57,7 @@ export function toResponse(
     status,
     background: false,
     error,
-    incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+    incomplete_details: status === 'incomplete' ? incomplete : null,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,

@@ -16,6 +16,7 @@ import { itemIds, resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents, ResponseOutput } from './response-events.ts';
 import {
   appendItems,
+  toIncomplete,
   toInputItems,
   toResponse,
   toResponseLogprobs,
@@ -98,7 +99,8 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
 
 function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
   const output = new ResponseOutput(itemIds(id));
-  const cutOff = choice?.reason === 'length';
+  const incomplete = toIncomplete(choice?.reason);
+  const status = incomplete ? 'incomplete' : 'completed';
   const grow = (events: Iterable<unknown>): void => {
     for (const event of events) void event;
   };
@@ -110,8 +112,8 @@ function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseSta
     grow(output.call(callId, name));
     grow(output.callArguments(json));
   }
-  grow(output.close(cutOff ? 'incomplete' : 'completed'));
-  return { status: cutOff ? 'incomplete' : 'completed', output: output.items, error: null };
+  grow(output.close(status));
+  return { status, incomplete, output: output.items, error: null };
 }
 
 /** The reply as a message of the next request's conversation. */

@@ -32,7 +32,7 @@ export class CallReader implements ReplyReader {
   }
 
   finishReason(reason: EngineFinishReason): FinishReason {
-    return reason === 'length' || this.#isNamed ? reason : 'tool_calls';
+    return reason === 'stop' && !this.#isNamed ? 'tool_calls' : reason;
   }
 
   #readHead(text: string, parts: ReplyPart[]): string {

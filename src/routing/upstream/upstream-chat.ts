@@ -4,6 +4,7 @@ import {
   type ChatJob,
   type ChatUsage,
   type Delta,
+  type EngineFinishReason,
   imagesOf,
   type TokenLogprob,
 } from '../../jobs/chat.ts';
@@ -86,15 +87,15 @@ class ReplyReader {
     }
   }
 
-  /** @throws UpstreamError when the reply has not ended */
+  /** @throws UpstreamError when the reply is not whole */
   *end(): Generator<ChatEvent> {
-    if (this.#finish === null) throw cutShort();
+    const finishReason = toFinishReason(this.#finish);
     if (this.#first === undefined) yield this.#accepted();
     const now = performance.now();
     const first = this.#first ?? now;
     yield {
       type: 'done',
-      finishReason: this.#finish === 'length' ? 'length' : 'stop',
+      finishReason,
       usage: this.#countUsage(),
       timings: { queueMs: 0, prefillMs: first - this.#began, decodeMs: now - first },
     };
@@ -117,6 +118,26 @@ class ReplyReader {
     const counted = { promptTokens, cachedTokens, completionTokens };
     if (usage.reasoning === undefined) return counted;
     return { ...counted, reasoningTokens: Math.min(usage.reasoning, completionTokens) };
+  }
+}
+
+/** @throws UpstreamError when the reply is not whole */
+function toFinishReason(reason: string | null): EngineFinishReason {
+  switch (reason) {
+    case null:
+    // vLLM and SGLang; OpenRouter and Mistral; DeepSeek.
+    case 'abort':
+    case 'error':
+    case 'insufficient_system_resource':
+      throw cutShort();
+    // Mistral.
+    case 'model_length':
+      return 'length';
+    case 'length':
+    case 'content_filter':
+      return reason;
+    default:
+      return 'stop';
   }
 }
 

@@ -91,6 +91,29 @@ describe('a response', () => {
     }
   });
 
+  test('cut off by the content filter of a server, as chats and completions are', async () => {
+    const { client } = await connect(new FakeEngine({ finishReason: 'content_filter' }));
+    for (const stream of [false, true]) {
+      const cut = stream
+        ? await client.responses.stream({ model, input: 'Hi.' }).finalResponse()
+        : await client.responses.create({ model, input: 'Hi.' });
+      expect(cut).toMatchObject({
+        status: 'incomplete',
+        incomplete_details: { reason: 'content_filter' },
+        output: [{ status: 'incomplete' }],
+      });
+    }
+    const messages = [{ role: 'user' as const, content: 'Hi.' }];
+    const tools = [{ type: 'function' as const, function: weather }];
+    const forced = { model, messages, tools, tool_choice: 'required' as const };
+    for (const request of [{ model, messages }, forced]) {
+      const { choices } = await client.chat.completions.create(request);
+      expect(choices).toMatchObject([{ finish_reason: 'content_filter' }]);
+    }
+    const { choices } = await client.completions.create({ model, prompt: 'Hi.' });
+    expect(choices).toMatchObject([{ finish_reason: 'content_filter' }]);
+  });
+
   test('text.format holds it to a schema', async () => {
     const { client, engine } = await connect();
     const schema = {

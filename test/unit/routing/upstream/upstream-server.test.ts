@@ -304,6 +304,26 @@ test('an error, and an end, in the middle of the reply', async () => {
   expect(await failure(run(second.baseUrl))).toMatchObject({ wire: { code: 'upstream_failed' } });
 });
 
+test.each(['abort', 'error', 'insufficient_system_resource'])(
+  'a reply that ends with %s is not whole',
+  async (reason) => {
+    const { baseUrl } = await serve((response) => stream(response, [delta('a'), last(reason)]));
+    expect(await failure(run(baseUrl))).toMatchObject({ wire: { code: 'upstream_failed' } });
+  },
+);
+
+test.each([
+  ['length', 'length'],
+  ['model_length', 'length'],
+  ['content_filter', 'content_filter'],
+  ['stop', 'stop'],
+  ['tool_calls', 'stop'],
+  ['eos_token', 'stop'],
+])('a reply that ends with %s has the finish reason %s', async (reason, finishReason) => {
+  const { baseUrl } = await serve((response) => stream(response, [delta('a'), last(reason)]));
+  expect((await run(baseUrl)).at(-1)).toMatchObject({ type: 'done', finishReason });
+});
+
 test('a server that is down, or refuses the key, is known by its list of models', async () => {
   expect(await failure(serverAt('http://127.0.0.1:9/v1').probe())).toMatchObject({
     wire: { code: 'upstream_unavailable' },
