@@ -158,22 +158,27 @@ export async function listHubFiles(
       `${repository} has no ${missing ?? hubFiles?.noun ?? 'model'} at ${revision}`,
     );
   }
-  const changed = entries.find(({ path, lfs }) => (hub.sha256?.[path] ?? lfs?.oid) !== lfs?.oid);
-  if (changed)
-    throw unavailable(
-      variant.name,
-      `${changed.path} of ${repository} is not the file whose SHA-256 the catalog names`,
-    );
   const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
-    const place = { path: weightPath.parse(`${folder}/${path}`), url };
-    return lfs
-      ? { ...place, bytes: lfs.size, sha256: lfs.oid }
-      : { ...place, ...(await hashed(url, signal)) };
+    const known = lfs ? { bytes: lfs.size, sha256: lfs.oid } : await hashed(url, signal);
+    const file = { path: weightPath.parse(`${folder}/${path}`), url, ...known };
+    if (notPinned(hub, [file]))
+      throw unavailable(
+        variant.name,
+        `${path} of ${repository} is not the file whose SHA-256 the catalog names`,
+      );
+    return file;
   });
   const { path = '', url } = otherFile?.(variant) ?? {};
   const other = url === undefined ? [] : [hashed(url, signal).then((known) => ({ path, url, ...known }))];
   return Promise.all([...files, ...other]);
+}
+
+/** The first of the files whose content is not what the catalog pins. */
+export function notPinned(hub: HubSource | undefined, files: readonly WeightFile[]): WeightFile | undefined {
+  const { folder, sha256: pins = {} } = hub ?? {};
+  const hashes = new Map(Object.entries(pins).map(([name, hash]) => [`${folder}/${name}`, hash]));
+  return files.find(({ path, sha256 }) => (hashes.get(path) ?? sha256) !== sha256);
 }
 
 /** Computes the size and hash of a small file, which is fetched. */

@@ -8,6 +8,7 @@ import type { WeightStore } from '../weight-store.ts';
 import {
   DEFAULT_HUB,
   listHubFiles,
+  notPinned,
   readRepository,
   type Repository,
   type RepositorySource,
@@ -51,13 +52,18 @@ export class WeightSources {
 
   /**
    * Keeps what an imported description says of a variant that neither site nor hub describe.
-   * @throws ServiceError 400 for a path outside the variant: it may be another variant's
+   * @throws ServiceError 400 for a path outside the variant: it may be another variant's; for content that is not pinned
    */
   async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
     const stray = files.find(({ path }) => !belongsTo(variant, path));
     if (stray) {
       const message = `${stray.path} is no file of ${variant.name}. Its files lie below ${variant.hub?.folder ?? ''}/.`;
       throw requestError(400, message, 'invalid_description', 'import');
+    }
+    const changed = notPinned(variant.hub, files);
+    if (changed) {
+      const message = `${changed.path} is not the file whose SHA-256 the catalog names.`;
+      throw requestError(400, message, 'weights_conflict', 'import');
     }
     await this.#note(variant, files);
   }
@@ -129,7 +135,7 @@ export class WeightSources {
       if (!file) return null;
       files.push({ path, ...file });
     }
-    return files;
+    return notPinned(hub, files) ? null : files;
   }
 
   /** Reads it once; one that was missing or late is asked for again after a while. */
@@ -162,7 +168,8 @@ export class WeightSources {
   async #fromNote(variant: Variant): Promise<WeightFile[] | null> {
     const note = await (await this.#store).notes.note(noteName(variant));
     try {
-      return listSchema.parse(JSON.parse(note ?? ''));
+      const files = listSchema.parse(JSON.parse(note ?? ''));
+      return notPinned(variant.hub, files) ? null : files;
     } catch {
       return null;
     }

@@ -92,11 +92,18 @@ test.each([[{ sha: '../../other' }], [{ sha: 5 }], [null], ['text']])(
   },
 );
 
+/** Hash of "abc", which the hub has no hash for. */
+const HASH_OF_SMALL = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+
 test.each([
-  ['has another SHA-256 than the catalog names', 'b'.repeat(64), false],
-  ['has the SHA-256 that the catalog names', HASH, true],
-])('a file of a variant that %s', async (_, sha256, isListed) => {
-  tree = answering([file('model.gguf')]);
+  ['has another SHA-256 than the catalog names', HASH, 'b'.repeat(64), false],
+  ['has the SHA-256 that the catalog names', HASH, HASH, true],
+  ['is small, and has another SHA-256 than the catalog names', HASH_OF_SMALL, HASH, false],
+  ['is small, and has the SHA-256 that the catalog names', HASH_OF_SMALL, HASH_OF_SMALL, true],
+])('a file of a variant that %s', async (_, hash, sha256, isListed) => {
+  const isSmall = hash === HASH_OF_SMALL;
+  const listing = [file('model.gguf', isSmall ? { lfs: undefined, size: 3 } : {})];
+  tree = (response, page) => response.end(page === 1 ? JSON.stringify(listing) : 'abc');
   const hub = {
     repository: 'owner/name',
     revision: COMMIT,
@@ -114,7 +121,7 @@ test.each([
     hub,
   };
   const listed = listHubFiles(variant, hub, endpoint, never);
-  if (isListed) expect(await listed).toMatchObject([{ sha256: HASH, bytes: 100 }]);
+  if (isListed) expect(await listed).toMatchObject([{ sha256: hash, bytes: isSmall ? 3 : 100 }]);
   else await expect(listed).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
 });
 

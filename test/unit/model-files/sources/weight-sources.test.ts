@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
+import type { Variant } from '../../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import type { WeightStore } from '../../../../src/model-files/weight-store.ts';
@@ -45,4 +46,49 @@ test.for(Object.entries(FAULTS))('after %s, the manifest is asked for again', as
   await delay(61_000);
   expect(await sources.files(variant)).toHaveLength(names.length);
   expect(fetch).toHaveBeenCalledTimes(2);
+});
+
+const PIN = 'b'.repeat(64);
+const hub = { repository: 'o/n', revision: 'main', folder: 'n', approximateBytes: 1, files: ['n.gguf'] };
+const common = { name: 'n', engine: 'wllama' as const, license: 'MIT', contextLength: 1024, files: [] };
+const pinned: Variant = { ...common, hub: { ...hub, sha256: { 'n.gguf': PIN } } };
+const fileOf = (sha256: string) => ({ path: 'n/n.gguf', bytes: 1, sha256 });
+
+/** Sources of a site with a manifest, and notes of the hub's answers and imports. */
+function sourcesWith(inManifest: string | null, inNote: string | null) {
+  const { path, ...known } = fileOf(inManifest ?? '');
+  const files = inManifest === null ? {} : { [path]: known };
+  vi.stubGlobal('fetch', async () => Response.json({ version: 1, files }));
+  const keepNote = vi.fn(async () => undefined);
+  const note = async () => (inNote === null ? null : JSON.stringify([fileOf(inNote)]));
+  const store = { notes: { note, keepNote } } as unknown as WeightStore;
+  return { keepNote, sources: new WeightSources(Promise.resolve(store), 'https://site.example/models/') };
+}
+
+const OTHER = 'a'.repeat(64);
+test.each([
+  ['a manifest', PIN, null],
+  ['a note', null, PIN],
+  ['a note behind a manifest that has something else', OTHER, PIN],
+])('%s has a file with the hash that the catalog pins', async (_, inManifest, inNote) => {
+  expect(await sourcesWith(inManifest, inNote).sources.files(pinned)).toEqual([fileOf(PIN)]);
+});
+
+test.each([
+  ['a manifest', OTHER, null],
+  ['a note', null, OTHER],
+])('%s with another hash than the catalog pins is ignored', async (_, inManifest, inNote) => {
+  const { sources } = sourcesWith(inManifest, inNote);
+  expect(await sources.files(pinned)).toBeNull();
+  expect(await sources.files({ ...common, hub })).toEqual([fileOf(OTHER)]);
+});
+
+test('a description with another hash than the catalog pins is refused, and not kept', async () => {
+  const { sources, keepNote } = sourcesWith(null, null);
+  await expect(sources.keepFiles(pinned, [fileOf(OTHER)])).rejects.toMatchObject({
+    wire: { status: 400, code: 'weights_conflict', param: 'import' },
+  });
+  expect(keepNote).not.toHaveBeenCalled();
+  await sources.keepFiles(pinned, [fileOf(PIN)]);
+  expect(keepNote).toHaveBeenCalledOnce();
 });
