@@ -1,4 +1,4 @@
-import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
@@ -16,13 +16,29 @@ import {
 import { CommandError, parseFlags, UsageError } from './arguments.ts';
 import { addFile, addFolder, ownFilesScript, prefix, type FileLists } from '../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
-import { makeFolder, makeWritableFolder, naming } from '../files.ts';
+import { makeFolder, makeWritableFolder, naming, replaceFile } from '../files.ts';
 
 const SCRIPTS = [SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
 
 interface Copied {
   files: number;
   bytes: number;
+}
+
+/** Page library as one module, in the folder `localtext`: the same line in every version, but for the hash. */
+const LIBRARY = 'localtext.js';
+const LIBRARY_TEXT = /^export \* from '\.\/page-[\w-]+\.js';\s*$/;
+
+/** @throws CommandError where the site's folder has a `localtext` that `localtext init` has not made */
+async function checkReplaceable(folder: string): Promise<void> {
+  const path = join(folder, 'localtext');
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return;
+  const library = await readFile(join(path, LIBRARY), 'utf8').catch(() => '');
+  if (found.isDirectory() && LIBRARY_TEXT.test(library)) return;
+  throw new CommandError(
+    `${path} was not made by localtext init, which would delete it. Move or rename it, or name another folder.`,
+  );
 }
 
 /**
@@ -33,6 +49,7 @@ async function copySite(
   folder: string,
   { offline, servers }: { offline: boolean; servers: boolean },
 ): Promise<Copied> {
+  await checkReplaceable(folder);
   const ours = new Set(['localtext', ...SCRIPTS, 'models'].map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
   if (offline) {
@@ -50,7 +67,8 @@ async function copySite(
   }
   // Names have hashes: an earlier version's would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
-  const sources = new Map<string, string>();
+  // First: a copy that is cut short can be replaced too.
+  const sources = new Map([[`localtext/${LIBRARY}`, join(built, 'localtext', LIBRARY)]]);
   for (const name of await readdir(join(built, 'localtext')))
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
   // The package has it once, among the modules for bundlers.
@@ -75,8 +93,7 @@ async function copySite(
     [SERVICE_WORKER_IMPORT]: ownFiles + (await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8')),
   };
   for (const [name, script] of Object.entries(scripts)) {
-    const target = join(folder, name);
-    await naming(target, writeFile(target, script));
+    await replaceFile(join(folder, name), script);
     bytes += Buffer.byteLength(script);
   }
   return { files: sources.size + SCRIPTS.length, bytes };
@@ -86,15 +103,13 @@ const REMOVALS = new Set(['caches', 'all']);
 
 /** Removes the built files, and puts a service worker in the place of localtext's that removes it from visitors' browsers. */
 async function removeSite(folder: string, what: string): Promise<void> {
+  await checkReplaceable(folder);
   const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
   const removal = `self.__LOCALTEXT_REMOVE__=${JSON.stringify(what)};\n${script}`;
   await makeWritableFolder(folder);
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
   const scripts = { [SERVICE_WORKER]: removal, [SERVICE_WORKER_IMPORT]: removal, [OWN_FILES]: '' };
-  for (const [name, text] of Object.entries(scripts)) {
-    const target = join(folder, name);
-    await naming(target, writeFile(target, text));
-  }
+  for (const [name, text] of Object.entries(scripts)) await replaceFile(join(folder, name), text);
 }
 
 export const help = `Usage: localtext init <folder> [--offline] [--servers]

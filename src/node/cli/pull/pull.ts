@@ -68,7 +68,8 @@ class Pull {
   constructor(options: PullOptions, verified: VerifiedFiles) {
     this.#options = options;
     this.#verified = verified;
-    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.progress, options.signal);
+    // It is deleted: `LOCALTEXT_CACHE` may name a folder with wheels of the user's own.
+    this.#wheels = new Wheels(join(options.cache, 'localtext-wheels'), options.progress, options.signal);
   }
 
   async run(files: readonly WeightFile[]): Promise<number> {

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
@@ -105,6 +105,49 @@ test.each(['out', 'empty'])('localtext init --offline before a build makes nothi
   });
   expect(await readdir(folder).catch(() => null)).toEqual(name === 'out' ? null : []);
 });
+
+describe('localtext init deletes no folder that it has not made', () => {
+  const library = "export * from './page-1a2B_c-d.js';\n";
+  const FOLDERS: [string, (path: string) => Promise<void>][] = [
+    ['a clone of the repository', (path) => fill(path, { 'package.json': '{}', '.git/HEAD': 'ref: main' })],
+    ["the site's own module of that name", (path) => fill(path, { 'localtext.js': `${library}export {};` })],
+    ['an empty folder', (path) => fill(path, {})],
+    ['a file', (path) => writeFile(path, 'text')],
+    [
+      'a link to a folder that it has made',
+      async (path) => {
+        await fill(join(base, 'elsewhere'), { 'localtext.js': library });
+        await symlink(join(base, 'elsewhere'), path, 'junction');
+      },
+    ],
+  ];
+  const COMMANDS = [[], ['--offline'], ['--remove'], ['--remove=all']];
+
+  test.each(FOLDERS.flatMap(([what, make]) => COMMANDS.map((flags) => [what, flags, make] as const)))(
+    '%s, %s',
+    async (_, flags, make) => {
+      const site = join(base, 'site');
+      await fill(site, { 'index.html': '<!doctype html>' });
+      await make(join(site, 'localtext'));
+      const before = await readdir(base, { recursive: true });
+      expect(await localtext('init', site, ...flags)).toEqual({
+        status: 1,
+        output: '',
+        errors: `${join(site, 'localtext')} was not made by localtext init, which would delete it. Move or rename it, or name another folder.`,
+      });
+      expect(await readdir(base, { recursive: true })).toEqual(before);
+    },
+  );
+});
+
+/** Makes a folder with these files. */
+async function fill(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
 
 test.runIf(linux)('a full disk ends a download at once, and is named', async () => {
   const hub = await HubDouble.start();

@@ -185,6 +185,14 @@ test('a file that was changed since is fetched again', async () => {
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
+test("a folder of wheels of the user's own is left alone", async () => {
+  const wheel = join(base, 'cache/wheels/own.whl');
+  await mkdir(join(wheel, '..'), { recursive: true });
+  await writeFile(wheel, 'own');
+  await pull(options());
+  expect(await readFile(wheel, 'utf8')).toBe('own');
+});
+
 test('a file put there by hand is taken when its hash is right', async () => {
   const target = join(base, 'site', PATH);
   await mkdir(join(target, '..'), { recursive: true });
