@@ -1,4 +1,5 @@
-import { access, constants, mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { access, constants, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -33,9 +34,15 @@ async function isFolder(path: string): Promise<boolean> {
 /** Writes a file in one step: a reader finds the old one or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await makeFolder(dirname(path));
-  const draft = `${path}.${process.pid}`;
-  await naming(draft, writeFile(draft, text));
-  await rename(draft, path);
+  // No process id: those of two containers are equal.
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    await naming(path, writeFile(draft, text));
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
 
 /** A failed write does not name its file: this adds the path, for `describeFileError`. */

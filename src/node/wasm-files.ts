@@ -7,7 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -98,7 +98,7 @@ function generated(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   if (existsSync(path) && Buffer.compare(readFileSync(path), Buffer.from(content)) === 0) return path;
   mkdirSync(folder, { recursive: true });
-  const temporary = `${path}.${process.pid}`;
+  const temporary = `${path}.${randomUUID()}`;
   writeFileSync(temporary, content);
   renameSync(temporary, path);
   return path;

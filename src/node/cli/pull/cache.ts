@@ -35,10 +35,10 @@ export class VerifiedFiles {
 
   static async open(folder: string): Promise<VerifiedFiles> {
     const file = join(folder, 'verified.json');
-    const verified = await readFile(file, 'utf8').then(
-      (text) => new Map(Object.entries(JSON.parse(text) as Record<string, VerifiedFile>)),
-      () => new Map<string, VerifiedFile>(),
-    );
+    // What is not an object has no entries, or none with a path.
+    const verified = await readFile(file, 'utf8')
+      .then((text) => new Map(Object.entries(JSON.parse(text) as Record<string, VerifiedFile>)))
+      .catch(() => new Map<string, VerifiedFile>());
     return new VerifiedFiles(file, verified);
   }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { describeFileError } from '../../../../src/node/files.ts';
+import { describeFileError, replaceFile } from '../../../../src/node/files.ts';
 import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
 import { withPullLock } from '../../../../src/node/cli/pull/cache.ts';
 import { HubDouble } from '../hub-double.ts';
@@ -189,6 +189,14 @@ test('a lock that was never written is taken over', async () => {
     async () => {},
   );
   expect(await readdir(join(base, 'cache'))).toEqual([]);
+});
+
+test('files written at once, also by processes with one id, do not meet', async () => {
+  const path = join(base, 'folder/list.json');
+  const texts = Array.from({ length: 20 }, (_, i) => `${i}`.repeat(10_000));
+  await Promise.all(texts.map((text) => replaceFile(path, text)));
+  expect(texts).toContain(await readFile(path, 'utf8'));
+  expect(await readdir(dirname(path))).toEqual(['list.json']);
 });
 
 test('localtext start finds a port taken before it builds', async () => {

@@ -185,6 +185,21 @@ test('a file that was changed since is fetched again', async () => {
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
+test.each(['{"a":', '', 'null', '5', '"text"', '[1]', '{"a":null}'])(
+  'a list of verified files that is %j is replaced',
+  async (text) => {
+    await mkdir(join(base, 'cache'));
+    const list = join(base, 'cache/verified.json');
+    await writeFile(list, text);
+    expect(await pull(options())).toBe(1);
+    expect(await pull(options())).toBe(0);
+    expect(JSON.parse(await readFile(list, 'utf8'))).toHaveProperty(
+      [join(base, 'site', PATH), 'sha256'],
+      sha256,
+    );
+  },
+);
+
 test("a folder of wheels of the user's own is left alone", async () => {
   const wheel = join(base, 'cache/wheels/own.whl');
   await mkdir(join(wheel, '..'), { recursive: true });
