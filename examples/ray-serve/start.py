@@ -16,7 +16,7 @@ def install() -> Path:
     requirements = HERE / "requirements.txt"
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     name = f"ray-serve-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]}-{version}"
-    cache = Path(os.environ.get("LOCALTEXT_CACHE") or Path.home() / ".cache/localtext")
+    cache = Path(os.environ.get("LOCALTEXT_CACHE") or Path.home() / ".cache/localtext").resolve()
     packages = cache / name
     if not packages.exists():
         cache.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -11,11 +11,11 @@ import { makeFolder, naming, replaceFile } from '../../files.ts';
 
 /** The user's own cache, in which weights outlive a clone. `LOCALTEXT_CACHE` overrides it. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
-  if (env['LOCALTEXT_CACHE']) return env['LOCALTEXT_CACHE'];
+  if (env['LOCALTEXT_CACHE']) return resolve(env['LOCALTEXT_CACHE']);
   if (platform === 'win32')
     return join(env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'localtext', 'Cache');
   if (platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'localtext');
-  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'localtext');
+  return resolve(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'localtext');
 }
 
 type VerifiedFile = { bytes: number; modifiedMs: number; sha256: string };

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
@@ -25,6 +25,9 @@ describe('flags', () => {
 describe('cache folder', () => {
   test.each([
     [{ LOCALTEXT_CACHE: '/own' }, 'linux', '/own'],
+    // Programs that are started get its path, and have another working folder.
+    [{ LOCALTEXT_CACHE: 'own' }, 'linux', resolve('own')],
+    [{ XDG_CACHE_HOME: 'xdg' }, 'linux', resolve('xdg', 'localtext')],
     [{ XDG_CACHE_HOME: '/xdg' }, 'linux', join('/xdg', 'localtext')],
     [{}, 'linux', join(homedir(), '.cache', 'localtext')],
     [{}, 'darwin', join(homedir(), 'Library', 'Caches', 'localtext')],
