@@ -41,7 +41,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       recommended: { type: 'boolean' },
     },
   });
-  if (!['ts', 'js', 'mjs'].some((end) => existsSync(`vite.config.${end}`))) {
+  if (!['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(`vite.config.${end}`))) {
     throw new CommandError(
       'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',
     );

@@ -199,14 +199,24 @@ test('files written at once, also by processes with one id, do not meet', async 
   expect(await readdir(dirname(path))).toEqual(['list.json']);
 });
 
-test('localtext start finds a port taken before it builds', async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
-  expect(await localtext('start', '--port', String(port))).toEqual({
-    status: 1,
-    output: '',
-    errors: `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`,
-  });
-  server.close();
+describe('localtext start', () => {
+  const folder = process.cwd();
+  beforeEach(() => process.chdir(base));
+  afterEach(() => process.chdir(folder));
+
+  test.each(['js', 'mjs', 'ts', 'cjs', 'mts', 'cts'])(
+    'finds a port taken before it builds the site of a vite.config.%s',
+    async (end) => {
+      await writeFile(`vite.config.${end}`, '');
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+      const { port } = server.address() as AddressInfo;
+      expect(await localtext('start', '--port', String(port))).toEqual({
+        status: 1,
+        output: '',
+        errors: `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`,
+      });
+      server.close();
+    },
+  );
 });
