@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -67,11 +67,15 @@ export async function hashFile(path: string, signal: AbortSignal): Promise<strin
 }
 
 const POLL_MS = 500;
-const ABANDONED_MS = 2_000;
+const TOUCH_MS = 1_000;
+/** Time after which a lock that nobody touches is taken over: its process may be busy, or another one may have its id. */
+const STALE_MS = 30_000;
+/** The same where no process with the holder's id is seen: it may run in another container. */
+const GONE_MS = 3_000;
 
 /**
  * Holds the lock of the cache during `work`: two processes would write into the same `.part` files. The lock is a file
- * with the holder's process id; one whose process is gone is taken over.
+ * with the holder's process id, which the holder touches.
  */
 export async function withPullLock<T>(
   folder: string,
@@ -82,9 +86,14 @@ export async function withPullLock<T>(
   await makeFolder(folder);
   const path = join(folder, 'pull.lock');
   let told = false;
+  // Measured here: clocks of two machines differ, and a computer that sleeps touches nothing.
+  let touched = { atMs: Number.NaN, seenMs: 0 };
   while (!(await take(path))) {
     const pid = Number(await readFile(path, 'utf8').catch(() => ''));
-    if (pid > 0 ? !isAlive(pid) : await isAbandoned(path)) {
+    const atMs = await stat(path).then(({ mtimeMs }) => mtimeMs, () => 0); // prettier-ignore
+    const nowMs = performance.now();
+    if (atMs !== touched.atMs) touched = { atMs, seenMs: nowMs };
+    if (nowMs - touched.seenMs > (isAlive(pid) ? STALE_MS : GONE_MS)) {
       await rm(path, { force: true });
       continue;
     }
@@ -94,9 +103,14 @@ export async function withPullLock<T>(
     }
     await delay(POLL_MS, undefined, { signal });
   }
+  const touch = setInterval(() => {
+    const now = new Date();
+    void utimes(path, now, now).catch(() => undefined);
+  }, TOUCH_MS);
   try {
     return await work();
   } finally {
+    clearInterval(touch);
     await rm(path, { force: true });
   }
 }
@@ -111,16 +125,9 @@ async function take(path: string): Promise<boolean> {
   }
 }
 
-/** A lock without a process id: its holder died, or ran out of space, between making and writing it. */
-async function isAbandoned(path: string): Promise<boolean> {
-  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
-  return Date.now() - mtimeMs > ABANDONED_MS;
-}
-
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return pid > 0 && process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

@@ -1,4 +1,5 @@
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { rmSync, utimesSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -24,6 +25,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   vi.unstubAllEnvs();
   await rm(base, { recursive: true });
 });
@@ -179,16 +181,64 @@ test('other errors are not taken for one of the file system', () => {
   for (const error of [refused, noProgram, build, 'text', null]) expect(describeFileError(error)).toBeNull();
 });
 
-test('a lock that was never written is taken over', async () => {
-  await mkdir(join(base, 'cache'));
-  await writeFile(join(base, 'cache/pull.lock'), '');
-  await withPullLock(
-    join(base, 'cache'),
-    () => {},
-    AbortSignal.timeout(5_000),
-    async () => {},
+/** Each look at the clock is some time after the one before. */
+function passTime(onLook: (look: number) => void = () => undefined): void {
+  let looks = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    onLook(++looks);
+    return looks * 40_000;
+  });
+}
+
+describe('the lock of a pull', () => {
+  let cache: string;
+  let lock: string;
+
+  beforeEach(async () => {
+    cache = join(base, 'cache');
+    lock = join(cache, 'pull.lock');
+    await mkdir(cache);
+  });
+
+  const take = (work = () => Promise.resolve()): Promise<void> =>
+    withPullLock(cache, () => undefined, AbortSignal.timeout(20_000), work);
+
+  test.each([
+    ['was never written', ''],
+    ['has the id of no process', '999999999'],
+    ['has the id that this process has since a restart', String(process.pid)],
+    ['has the id that another process has since a restart', String(process.ppid)],
+    ["has the id of another user's process", '1'],
+  ])('is taken over where nobody touches it: it %s', async (_, text) => {
+    await writeFile(lock, text);
+    passTime();
+    await take();
+    expect(await readdir(cache)).toEqual([]);
+  });
+
+  test.each(['', '999999999', String(process.pid)])(
+    'is left alone while it is touched, with the id %j',
+    async (text) => {
+      await writeFile(lock, text);
+      const look = vi.fn((count: number) => {
+        if (count === 5) rmSync(lock);
+        else utimesSync(lock, count, count);
+      });
+      passTime(look);
+      await take();
+      expect(look).toHaveBeenCalledTimes(5);
+    },
   );
-  expect(await readdir(join(base, 'cache'))).toEqual([]);
+
+  test('is touched while it is held', async () => {
+    await take(async () => {
+      utimesSync(lock, 1, 1);
+      await vi.waitFor(async () => expect((await stat(lock)).mtimeMs).toBeGreaterThan(1_000), {
+        timeout: 20_000,
+      });
+    });
+    expect(await readdir(cache)).toEqual([]);
+  });
 });
 
 test('files written at once, also by processes with one id, do not meet', async () => {
