@@ -10,6 +10,8 @@ export class HubDouble {
   readonly cuts: number[] = [];
   /** Bodies stop after as many bytes, and their connections stay open: one entry a request. */
   readonly stalls: number[] = [];
+  /** Answers that a proxy gives in place of the hub, one entry a request for a file. */
+  readonly proxied: { type?: string; body: string }[] = [];
   ranges = true;
   readonly #server: Server;
 
@@ -18,6 +20,8 @@ export class HubDouble {
       const range = request.headers.range;
       this.requests.push([request.method, request.url, range].filter(Boolean).join(' '));
       if (request.method === 'HEAD') return response.end();
+      const page = this.proxied.shift();
+      if (page) return response.writeHead(200, page.type ? { 'content-type': page.type } : {}).end(page.body);
       const content = this.files.get(request.url ?? '');
       if (content === undefined) return response.writeHead(404).end();
       const start = this.ranges ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;

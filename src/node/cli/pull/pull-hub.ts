@@ -40,11 +40,14 @@ export interface Download {
   signal: AbortSignal;
 }
 
-/** Downloads into `part`, continuing after the bytes that it has, also when a connection is cut. */
-export async function download(wanted: Download): Promise<void> {
+/**
+ * Downloads into `part`, continuing after the bytes that it has, also when a connection is cut.
+ * @returns whether the file begins with the bytes of an earlier answer
+ */
+export async function download(wanted: Download): Promise<boolean> {
   const { part, signal } = wanted;
   try {
-    await withRetries(() => downloadRest(wanted), {
+    return await withRetries(() => downloadRest(wanted), {
       signal,
       storedBytes: () => sizeOf(part),
       isFinal,
@@ -58,10 +61,10 @@ export async function download(wanted: Download): Promise<void> {
 /** Another attempt would fail in the same way. */
 const isFinal = (error: unknown): boolean => error instanceof PullError || isFileError(error);
 
-async function downloadRest({ url, part, totalBytes, onProgress, signal }: Download): Promise<void> {
+async function downloadRest({ url, part, totalBytes, onProgress, signal }: Download): Promise<boolean> {
   if ((await sizeOf(part)) > totalBytes) await rm(part);
   const offset = await sizeOf(part);
-  if (offset === totalBytes) return;
+  if (offset === totalBytes) return true;
   const timeout = new IdleTimeout(signal);
   // Opened first: bytes that arrive before the connection breaks are lost unless they are read immediately.
   const file = await open(part, 'a');
@@ -70,6 +73,9 @@ async function downloadRest({ url, part, totalBytes, onProgress, signal }: Downl
     const response = await timeout.during(fetch(url, { signal: timeout.signal, headers }));
     if (isTransient(response.status)) throw new TransientStatusError(response);
     if (!response.ok) throw new PullError(`${url} answered ${response.status}`);
+    // A proxy's page that blocks the download or asks to sign in.
+    if (/^text\/html\b/i.test(response.headers.get('content-type') ?? ''))
+      throw new PullError(`${url} answered with a page of HTML instead of the file`);
     const resumed = response.status === 206;
     if (offset > 0 && !resumed) await file.truncate();
     let bytes = resumed ? offset : 0;
@@ -80,6 +86,7 @@ async function downloadRest({ url, part, totalBytes, onProgress, signal }: Downl
       onProgress?.(bytes);
     }
     if (bytes < totalBytes) throw new Error(`the connection ended after ${bytes} of ${totalBytes} bytes`);
+    return resumed;
   } finally {
     await file.close();
   }

@@ -153,9 +153,16 @@ class Pull {
 
   async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
     const { progress, signal } = this.#options;
-    progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
     const onProgress = (bytes: number): void => progress.update(bytes);
-    await download({ url, part, totalBytes: file.bytes, onProgress, signal });
+    const get = async (): Promise<boolean> => {
+      progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
+      return download({ url, part, totalBytes: file.bytes, onProgress, signal });
+    };
+    const resumed = await get();
+    if (!resumed || (await hashFile(part, signal)) === file.sha256) return;
+    progress.line(`What was kept of ${basename(file.path)} was not of this file: it is downloaded again.`);
+    await rm(part);
+    await get();
   }
 
   async #quantize({ config, weights, outliers }: Int8Graph, part: string): Promise<void> {

@@ -176,6 +176,42 @@ test('a file with another hash is refused and thrown away', async () => {
   await expect(stat(join(base, 'site', PATH))).rejects.toThrow('ENOENT');
 });
 
+test.each(['text/html', 'Text/HTML; charset=utf-8'])(
+  "a proxy's page of type %s is refused, and what came before is kept",
+  async (type) => {
+    const part = join(base, 'cache/models', `${PATH}.part`);
+    await mkdir(join(part, '..'), { recursive: true });
+    await writeFile(part, content.subarray(0, 123_456));
+    hub.proxied.push({ type, body: '<title>Blocked</title>' });
+    await expect(pull(options())).rejects.toThrow('answered with a page of HTML instead of the file');
+    expect(downloads()).toHaveLength(1);
+    expect(await pull(options())).toBe(1);
+    expect(downloads().at(-1)).toBe(`GET ${URL_PATH} bytes=123456-`);
+  },
+);
+
+test.each([
+  ['another file', 123_456],
+  ['another file of the same size', 300_000],
+  ["a proxy's page without a type", 0],
+])('a download that continues after bytes of %s starts over once', async (_, kept) => {
+  const part = join(base, 'cache/models', `${PATH}.part`);
+  await mkdir(join(part, '..'), { recursive: true });
+  if (kept > 0) await writeFile(part, Buffer.alloc(kept, 'x'));
+  else hub.proxied.push({ body: 'Blocked by the policy of this network' });
+  expect(await pull(options())).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  expect(downloads().at(-1)).toBe(`GET ${URL_PATH}`);
+  expect(output).toContain('What was kept of model.gguf was not of this file: it is downloaded again.');
+});
+
+test('a wrong file is not downloaded again and again', async () => {
+  hub.files.set(URL_PATH, Buffer.alloc(content.length));
+  hub.cuts.push(100_000);
+  await expect(pull(options())).rejects.toThrow(/instead of 300000 bytes and [0-9a-f]{64}/);
+  expect(downloads()).toHaveLength(3);
+});
+
 test('a longer file is refused before all of it came', async () => {
   hub.files.set(URL_PATH, Buffer.concat([content, content]));
   await expect(pull(options())).rejects.toThrow('longer than the 300000 bytes expected');
