@@ -27,10 +27,20 @@ export function headersFor(hashed: readonly string[]): Connect.NextHandleFunctio
   };
 }
 
-export const notFound: Connect.NextHandleFunction = (_request, response) => {
-  response.statusCode = 404;
-  response.end('not found');
-};
+/**
+ * Serves the files of a folder, and 404 for those that it lacks: a page in their place would be taken for weights.
+ * @param path ends in a slash. As a route, connect would take `/models.html` for a file of `/models`
+ */
+export function serveFolder(path: string, folder: string): Connect.NextHandleFunction {
+  const files = sirv(folder, { dev: true, etag: true });
+  return (request, response, next) => {
+    const { url = '' } = request;
+    // The site may have a page there.
+    if (!url.startsWith(path) || /^(\?|$)/.test(url.slice(path.length))) return next();
+    request.url = url.slice(path.length - 1);
+    files(request, response);
+  };
+}
 
 /** sirv serves folders; a folder of one file is its parent, asked for that name. */
 export function serveFile(path: string): Connect.NextHandleFunction {

@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
-import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
 import {
@@ -19,7 +18,7 @@ import {
   STATIC_FOLDER,
 } from '../package-files.ts';
 import { addFile, addFolder, isPage, markPage, ownFilesScript, type FileLists } from '../site-files.ts';
-import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
+import { apiHint, headersFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
 import { sizeTable } from '../size-table.ts';
@@ -86,8 +85,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   });
 
   const serveModels = (middlewares: Connect.Server): void => {
-    middlewares.use(`${base()}models`, sirv(models(), { dev: true, etag: true }));
-    middlewares.use(`${base()}models`, notFound);
+    middlewares.use(serveFolder(`${base()}models/`, models()));
     middlewares.use(apiHint);
   };
 
