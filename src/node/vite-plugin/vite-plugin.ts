@@ -97,7 +97,9 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       worker: { format: 'es', plugins: () => [own.plugin] },
       define: {
         // A service worker cannot come from another origin, where a base may be.
-        __LOCALTEXT_BASE__: JSON.stringify(/^(\w+:)?\/\//.test(siteBase) ? '/' : siteBase || './'),
+        __LOCALTEXT_BASE__: JSON.stringify(
+          /^(\w+:)?\/\//.test(siteBase) ? '/' : (siteBase || '.').replace(/\/?$/, '/'),
+        ),
         __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
         // The package's worker has it.
         ...(isClone() && { __LOCALTEXT_WASM__: JSON.stringify(await wasmNames()) }),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
+import localtext from '../../../src/node/vite-plugin/vite-plugin.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
@@ -40,3 +41,20 @@ test.each(['/', '/app/'])(
       expect(await get(`${base}models${end}`)).toEqual([200, `page ${base}models${end}`]);
   },
 );
+
+test.each([
+  [undefined, '/'],
+  ['/', '/'],
+  ['/app', '/app/'],
+  ['/app/', '/app/'],
+  ['', './'],
+  ['./', './'],
+  ['https://cdn.example/app/', '/'],
+  ['//cdn.example/app', '/'],
+])('with the base %j pages find their files and their scope at %s', async (base, expected) => {
+  const { config } = localtext();
+  const { define } = await (config as (config: object) => Promise<{ define: Record<string, string> }>)({
+    ...(base !== undefined && { base }),
+  });
+  expect(JSON.parse(define['__LOCALTEXT_BASE__'] ?? '')).toBe(expected);
+});
