@@ -66,6 +66,7 @@ export function showModel(
   };
 
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     let unsubscribe = (): void => undefined;
     const change = (): void => {
       if (signal?.aborted) return;
