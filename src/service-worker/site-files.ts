@@ -36,6 +36,19 @@ interface KeptFile extends Pick<SiteFile, 'sha256' | 'marks'> {
   key: string;
 }
 
+/** One spelling of a URL: a list, a page and the URL parser escape other characters of a name (`@`, `+`, `[`). */
+function canonical(url: string): string {
+  const parsed = new URL(url, self.location.href);
+  parsed.pathname = parsed.pathname.replaceAll(/[^/]+/g, (segment) => {
+    try {
+      return encodeURIComponent(decodeURIComponent(segment));
+    } catch {
+      return segment;
+    }
+  });
+  return parsed.href;
+}
+
 /** Why a file is not stored although its build is whole: the host does not serve it, or the storage has no room. */
 class LeftOut extends Error {}
 
@@ -51,14 +64,14 @@ export class SiteFiles {
     this.#cache = `${name} ${self.registration.scope}`;
     this.#files = new Map(
       files.map(({ url, revision, ...file }) => {
-        const { href } = new URL(url, self.location.href);
+        const href = canonical(url);
         return [href, { ...file, key: revision === null ? href : href + REVISION + revision }];
       }),
     );
   }
 
   has(url: string): boolean {
-    return this.#files.has(url);
+    return this.#files.has(canonical(url));
   }
 
   /**
@@ -84,11 +97,11 @@ export class SiteFiles {
    * @param url the file's, which is not the request's where a folder is asked for
    */
   async respond(request: Request, url = request.url): Promise<Response> {
-    const file = this.#files.get(url);
+    const file = this.#files.get(canonical(url));
     const cached = file && request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
     if (cached) return cached;
     // The HTTP cache may hold another build's file of this name.
-    const unnamed = file && file.key !== url && request.mode !== 'navigate';
+    const unnamed = file?.key.includes(REVISION) && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
     if (file && response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(url));
     return response;

@@ -196,3 +196,32 @@ test('a file that comes with its first use is stored if it is right; a request w
   await vi.waitFor(() => expect(stored.get(url)).toBe(BODY));
   expect(asked).toEqual(['default', 'default', 'reload']);
 });
+
+/** Spellings of one path: as it is, by the URL parser, and by encodeURIComponent. */
+const spellings = (name: string): string[] => [
+  ...new Set([name.replaceAll(/[%?#]/g, encodeURIComponent), encodeURIComponent(name)]),
+];
+const NAMES = [...` !"#$%&'()*+,-.:;<=>?@[]^_\`{|}~\u00e9\u{1f989}`].map((character) => `a${character}b.png`);
+
+test.each(NAMES)('a file called %s is found however its URL is escaped', async (name) => {
+  const { stored } = site(new Response(BODY));
+  for (const written of spellings(name)) {
+    const files = new SiteFiles('files', [listed(`icons/${written}`, '1')]);
+    await files.install();
+    expect(stored.size).toBe(1);
+    for (const asked of spellings(name)) {
+      const url = new URL(`${SITE}icons/${asked}`).href;
+      expect(files.has(url)).toBe(true);
+      for (const key of stored.keys()) stored.set(key, 'kept');
+      await expect((await files.respond(new Request(url))).text()).resolves.toBe('kept');
+    }
+  }
+});
+
+test('names that differ stay different, and a malformed escape is a name', () => {
+  const files = new SiteFiles('files', [listed('a%2Fb.png', '1'), listed('c%ZZ.png', '1')]);
+  expect(files.has(`${SITE}a%2fb.png`)).toBe(true);
+  expect(files.has(`${SITE}c%ZZ.png`)).toBe(true);
+  for (const other of ['a/b.png', 'a%252Fb.png', 'c%25ZZ.png', 'c.png'])
+    expect(files.has(SITE + other)).toBe(false);
+});
