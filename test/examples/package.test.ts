@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
@@ -113,6 +113,21 @@ test('localtext init copies every script that another one imports; the package h
       .map(async (path) => (await readFile(join(installed, path))).length),
   );
   expect(sizes.filter((bytes) => bytes > 5e6)).toHaveLength(1);
+});
+
+test("the first command of an example's README installs the packed package", async () => {
+  const folder = await tempFolder('readme');
+  onTestFinished(() => removeFolder(folder));
+  const tarball = inject('tarball');
+  await copyFile(tarball, join(folder, basename(tarball)));
+  const example = join(folder, 'examples/plain-html');
+  await mkdir(example, { recursive: true });
+  for (const name of ['README.md', 'package.json'])
+    await copyFile(join('examples/plain-html', name), join(example, name));
+  const [, command = ''] = /```sh\n(.+)\n/.exec(await readFile(join(example, 'README.md'), 'utf8')) ?? [];
+  const [program = '', ...args] = command.split(' ');
+  await run(example, program, ...args, '--no-audit', '--no-fund');
+  expect(await run(example, 'npx', 'localtext', '--version')).toBe(`${/-(\d.*)\.tgz$/.exec(tarball)?.[1]}\n`);
 });
 
 test('publint and are-the-types-wrong find nothing', async () => {
