@@ -52,11 +52,12 @@ picker.addEventListener('change', async () => {
     const passages = await splitter.splitDocuments(documents);
     await store.addDocuments(passages);
     output.textContent = `Read ${documents.length} files as ${passages.length} passages.`;
-    button.disabled = false;
   } catch (error) {
     output.textContent = error.message;
   } finally {
     picker.disabled = false;
+    // Nothing can be found in files without text. What was read before stays.
+    button.disabled = store.memoryVectors.length === 0;
   }
 });
 

@@ -141,7 +141,7 @@ class EmbeddingsRequest(BaseModel):
 async def check_key(request: Request, call_next):
     given = request.headers.get("authorization", "")
     expected = f"Bearer {os.environ.get('API_KEY', '')}"
-    if expected != "Bearer " and not secrets.compare_digest(given, expected):
+    if expected != "Bearer " and not secrets.compare_digest(given.encode(), expected.encode()):
         return failure(401, "Incorrect API key.", "invalid_api_key")
     return await call_next(request)
 
@@ -207,6 +207,8 @@ class Gateway:
             vectors, tokens = await self.embeddings.embed.remote(texts)
         except BackPressureError:
             return busy()
+        except RayError as error:
+            return failure(503, f"No replica answers: {type(error).__name__}.")
         in_base64 = asked.encoding_format == "base64"
         values = [base64.b64encode(each).decode() if in_base64 else each.tolist() for each in vectors]
         data = [{"object": "embedding", "index": at, "embedding": each} for at, each in enumerate(values)]

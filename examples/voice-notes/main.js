@@ -36,6 +36,8 @@ record.addEventListener('click', async () => {
     recorder.stop();
     return;
   }
+  // A second recorder could not be stopped.
+  record.disabled = true;
   try {
     // The browser asks the user here, and not before.
     const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
@@ -50,6 +52,8 @@ record.addEventListener('click', async () => {
     record.textContent = 'Stop';
   } catch (error) {
     output.textContent = error.message;
+  } finally {
+    record.disabled = false;
   }
 });
 

@@ -22,21 +22,26 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
   output.textContent = '…';
-  const response = await fetch(`${localtext.baseURL}/chat/completions`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
-    body: JSON.stringify({
-      model: MODEL,
-      messages: [
-        { role: 'system', content: 'You are a helpful assistant.' },
-        { role: 'user', content: form.elements.prompt.value },
-      ],
-      // Greedy: at its model card's 0.2, a model this small may answer in another language.
-      temperature: 0,
-      max_tokens: 60,
-    }),
-  });
-  const answer = await response.json();
-  output.textContent = answer.error?.message ?? answer.choices[0].message.content;
-  button.disabled = false;
+  try {
+    const response = await fetch(`${localtext.baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
+      body: JSON.stringify({
+        model: MODEL,
+        messages: [
+          { role: 'system', content: 'You are a helpful assistant.' },
+          { role: 'user', content: form.elements.prompt.value },
+        ],
+        // Greedy: at its model card's 0.2, a model this small may answer in another language.
+        temperature: 0,
+        max_tokens: 60,
+      }),
+    });
+    const answer = await response.json();
+    output.textContent = answer.error?.message ?? answer.choices[0].message.content;
+  } catch (error) {
+    output.textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
 });
