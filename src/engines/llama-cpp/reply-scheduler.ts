@@ -130,6 +130,7 @@ export class ReplyScheduler {
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates | null;
+  readonly #stopped = new AbortController();
   #looping = false;
 
   /**
@@ -172,14 +173,17 @@ export class ReplyScheduler {
   count(prompt: string, special: string, most: number, images?: PromptImages): Promise<number> {
     const added = most + 1;
     return new Promise((resolve, reject) => {
+      const { signal } = this.#stopped;
+      if (signal.aborted) return reject(signal.reason as Error);
       const text = prompt + special.repeat(added);
       this.#counts.push({ text, images, resolve: (tokens) => resolve(tokens - added), reject });
       void this.#loop();
     });
   }
 
-  /** Fails all that run: the worker behind the calls is being ended, and a call under way would never settle. */
+  /** Fails all that run or come later: the worker behind the calls is being ended, and a call to it would never settle. */
   stop(reason: unknown): void {
+    this.#stopped.abort(reason);
     for (const each of [...this.#replies.splice(0), ...this.#counts.splice(0)]) each.reject(reason);
   }
 
@@ -205,8 +209,12 @@ export class ReplyScheduler {
       since: performance.now(),
       accepted: false,
     };
-    this.#replies.push(reply);
-    void this.#loop();
+    const { signal: stopped } = this.#stopped;
+    if (stopped.aborted) reply.reject(stopped.reason);
+    else {
+      this.#replies.push(reply);
+      void this.#loop();
+    }
     return reply;
   }
 

@@ -313,6 +313,20 @@ test('what runs when the server is stopped fails, though its call never settles'
   await expect(running).rejects.toThrow('unloaded');
 });
 
+test.each([0, 1, 2])('after %s replies, what comes once the server is stopped fails', async (count) => {
+  const fake = new FakeLlamaServer();
+  fake.step = () => new Promise(() => undefined);
+  const server = new ReplyScheduler(fake, 4, '');
+  const another = () => server.run(ask(100, 1), () => undefined, never);
+  const before = Array.from({ length: count }, () => expect(another()).rejects.toThrow('unloaded'));
+  await sleep(0);
+  server.stop(new Error('unloaded'));
+  const calls = fake.log.length;
+  await Promise.all([...before, expect(another()).rejects.toThrow('unloaded')]);
+  await expect(server.count('x', '<eos>', 16)).rejects.toThrow('unloaded');
+  expect(fake.log).toHaveLength(calls);
+});
+
 test('a prompt is counted beside replies, which lose nothing', async () => {
   const server = new FakeLlamaServer();
   const scheduler = new ReplyScheduler(server, 4, '');
