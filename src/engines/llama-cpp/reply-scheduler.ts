@@ -184,7 +184,12 @@ export class ReplyScheduler {
   /** Fails all that run or come later: the worker behind the calls is being ended, and a call to it would never settle. */
   stop(reason: unknown): void {
     this.#stopped.abort(reason);
-    for (const each of [...this.#replies.splice(0), ...this.#counts.splice(0)]) each.reject(reason);
+    this.#failAll(reason);
+  }
+
+  #failAll(reason: unknown): void {
+    for (const each of this.#counts.splice(0)) each.reject(reason);
+    for (const each of this.#replies.splice(0)) this.#end(each, () => each.reject(reason));
   }
 
   #add(
@@ -224,9 +229,14 @@ export class ReplyScheduler {
     for (;;) {
       const [count] = this.#counts;
       const reply = nextReply(this.#replies);
-      if (count) await this.#runCount(count);
-      else if (reply) await this.#turn(reply);
-      else break;
+      try {
+        if (count) await this.#runCount(count);
+        else if (reply) await this.#turn(reply);
+        else break;
+      } catch (error) {
+        // Anything but a refusal has broken the server, for all.
+        this.#failAll(error);
+      }
     }
     this.#looping = false;
   }
@@ -241,9 +251,9 @@ export class ReplyScheduler {
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
       throw new RequestRejectedError('counted no tokens');
     } catch (error) {
-      if (error instanceof RequestRejectedError && error.promptTokens !== undefined)
-        count.resolve(error.promptTokens);
-      else count.reject(error);
+      if (!(error instanceof RequestRejectedError)) throw error;
+      if (error.promptTokens === undefined) count.reject(error);
+      else count.resolve(error.promptTokens);
     }
     const at = this.#counts.indexOf(count);
     if (at >= 0) this.#counts.splice(at, 1);
@@ -264,9 +274,8 @@ export class ReplyScheduler {
         else if (!longer.includes(reply)) await this.#step(reply, state.id);
       }
     } catch (error) {
-      // Anything but a refusal has broken the server, for all.
-      const failed = error instanceof RequestRejectedError ? [reply] : [...this.#replies];
-      for (const each of failed) this.#end(each, () => each.reject(error));
+      if (!(error instanceof RequestRejectedError)) throw error;
+      this.#end(reply, () => reply.reject(error));
     }
   }
 

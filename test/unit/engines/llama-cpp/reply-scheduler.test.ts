@@ -346,3 +346,24 @@ test('a count fails with the server', async () => {
   server.dead = true;
   await expect(new ReplyScheduler(server, 4, '').count('x', '<eos>', 16)).rejects.toThrow('memory access');
 });
+
+test.each(['step', 'take', 'begin', 'beginEmbedding', 'cancel'] as const)(
+  'a server that dies in a call of %s fails all replies that run or wait, and the next is tried',
+  async (call) => {
+    const fake = new FakeLlamaServer();
+    const server = new ReplyScheduler(fake, 4, '');
+    const abort = new AbortController();
+    const dead = new Error('memory access out of bounds');
+    const fails = (signal = never) =>
+      expect(server.run(ask(150, 1000), () => undefined, signal)).rejects.toBe(dead);
+    const running = [fails(), fails(), fails(abort.signal)];
+    while (fake.log.length < 3) await Promise.resolve();
+    const alive = fake[call];
+    Object.assign(fake, { [call]: () => Promise.reject(dead) });
+    const counting = server.count('x', '<eos>', 16).catch(() => undefined);
+    if (call === 'cancel') abort.abort(new Error('gone'));
+    await Promise.all([...running, fails(), counting]);
+    Object.assign(fake, { [call]: alive });
+    await server.run(ask(100, 1), () => undefined, never);
+  },
+);
