@@ -113,12 +113,20 @@ export class SlotQueue {
       this.#waiting.push(waiter);
       this.#waiting.sort(inTurn);
       this.#admit();
-      const last = this.#waiting.at(-1);
+      const last = this.#lastOfMost;
       if (last && this.#waiting.length > this.#limit) {
         this.#drop(last);
         last.reject(this.#full());
       }
     });
+  }
+
+  /** The last in line of the client with the most there. */
+  get #lastOfMost(): Waiter | undefined {
+    const counts = new Map<string, number>();
+    for (const { claim } of this.#waiting) counts.set(claim.client, (counts.get(claim.client) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    return this.#waiting.findLast(({ claim }) => counts.get(claim.client) === most);
   }
 
   #take(claim: Claim): () => void {

@@ -84,6 +84,33 @@ test('a full line drops the last of the client that has most in it, for another 
   void second;
 });
 
+/** Jobs by how they give way. */
+const WAYS: Record<string, Omit<Claim, 'client'>> = {
+  'for none': {},
+  'for shares': { onPause: () => undefined, only: 'shares' },
+  'for short ones': { onPause: () => undefined, only: 'short' },
+  'for all': { onPause: () => undefined },
+};
+
+test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [many, few] as const)))(
+  'a full line of jobs that give way %s refuses no other client its one that does so %s',
+  async (many, few) => {
+    const limit = 5;
+    for (let before = 0; before <= limit; before++) {
+      const queue = new SlotQueue(1, limit);
+      await queue.enter(signal, { client: 'c' });
+      const refused: string[] = [];
+      const enter = (client: string, way: string): void =>
+        void queue.enter(signal, { ...WAYS[way], client }).catch(() => refused.push(client));
+      for (let count = 0; count < before; count++) enter('a', many);
+      enter('b', few);
+      for (let count = before; count < limit + 3; count++) enter('a', many);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(refused).toEqual(['a', 'a', 'a', 'a']);
+    }
+  },
+);
+
 test('jobs that give way leave their slots to others, but for one', async () => {
   const queue = new SlotQueue(4, 4);
   const { order, leaves, paused, enter } = entering(queue);
