@@ -57,12 +57,24 @@ function run<K extends Kind>(
   { id, signal, origin }: EngineRequest,
 ): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
   const progress = trackProgress(job.kind, job);
+  let sender = origin;
   return callEngine<Waiting | EventOf<K>, K>(connection, {
     id,
     signal,
     nextQuestion: (pauses) => {
       const next = progress.nextJob();
-      return next && { type: 'job', job: next, pauses, ...(origin && { origin }) };
+      const question: Question | null = next && {
+        type: 'job',
+        job: next,
+        pauses,
+        ...(sender && { origin: sender }),
+      };
+      if (sender) {
+        // Attempts that an engine leaves ask the next one together: the time between them says nothing.
+        const { attempt: _, ...again } = sender;
+        sender = again;
+      }
+      return question;
     },
     rest: () => progress.lastEvent?.() ?? null,
     received: () => progress.deltas,

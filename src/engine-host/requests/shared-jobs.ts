@@ -68,8 +68,8 @@ class SharedJob<K extends Kind> {
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
   #followers = 0;
-  /** An SDK's latest attempt, and when it came. */
-  #attempt: { limit: AbortController; at: number } | null = null;
+  /** An SDK's attempts, and when they came, but for those that a later one has ended. */
+  readonly #attempts: { number: number; limit: AbortController; at: number }[] = [];
 
   constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
     const reader: Reader<K> = {
@@ -98,12 +98,14 @@ class SharedJob<K extends Kind> {
   }
 
   /** A later attempt says that the one before is given up, and after how long: the later one has as much time. */
-  #limitOf(attempt: number): { signal: AbortSignal; stop(): void } {
+  #limitOf(number: number): { signal: AbortSignal; stop(): void } {
     const limit = new AbortController();
     const at = performance.now();
-    const before = attempt > 0 ? this.#attempt : null;
-    this.#attempt = { limit, at };
-    if (!before) return { signal: limit.signal, stop: () => undefined };
+    const [before, other] = this.#attempts.filter((attempt) => attempt.number === number - 1);
+    this.#attempts.push({ number, limit, at });
+    // With equal requests beside each other, it is not known which was given up.
+    if (!before || other) return { signal: limit.signal, stop: () => undefined };
+    this.#attempts.splice(this.#attempts.indexOf(before), 1);
     // Not at once: its other choices are still to be followed.
     setTimeout(() => before.limit.abort(givenUp()), ATTEMPT_GRACE_MS);
     const timer = setTimeout(() => limit.abort(givenUp()), at - before.at + ATTEMPT_GRACE_MS);

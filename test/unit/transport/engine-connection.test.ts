@@ -130,6 +130,28 @@ describe('a chat', () => {
     expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 5 } });
   });
 
+  it.each(['paused', 'engine_crashed', 'the end of its tab'])(
+    'names its attempt once, and no more after %s',
+    async (end) => {
+      const client = setUp();
+      const origins: unknown[] = [];
+      const answer = ({ question, send }: FakePort): void => {
+        if (question.type === 'job') origins.push(question.origin);
+        if (origins.length > 1) for (const message of [accepted(), done(1)]) send(message);
+        else if (end === 'paused') send({ type: 'paused' });
+        else if (end === 'engine_crashed') send(failure(end));
+        else {
+          lead(answer);
+          leader.leave();
+        }
+      };
+      const leader = lead(answer);
+      const origin = { client: 'page', request: 'r1', background: true, mayBeRepeated: true } as const;
+      await collect(client.run(chatJob, { ...ask(), origin: { ...origin, attempt: 1 } }));
+      expect(origins).toEqual([{ ...origin, attempt: 1 }, origin]);
+    },
+  );
+
   it('yields what the engine sends, and lets go of the lock it held', async () => {
     const client = setUp();
     let heldWhileAsked: string[] = [];

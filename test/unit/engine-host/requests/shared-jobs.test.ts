@@ -153,22 +153,28 @@ test.each(OWN)('computed by itself: %s', async (_, request) => {
   expect(signals.length).toBe(2);
 });
 
-test('an attempt ends the one before, and has as much time as that one had', async () => {
+/** Asks for one job in numbered attempts, in virtual time. */
+function attempting() {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const jobs = new SharedJobs();
-  const { signals, work } = runner();
+  const { go, signals, work } = runner();
   const ends: Promise<unknown>[] = [];
-  const ask = async (attempt: number): Promise<void> => {
-    const id = `${attempt}`;
+  const ask = async (attempt: number, signal = never): Promise<void> => {
+    const id = `${ends.length}`;
     const { reader, text } = reading();
     ends.push(
       jobs
-        .run({ id, job, origin: from(id, { attempt }) }, reader, never, work)
+        .run({ id, job, origin: from(id, { attempt }) }, reader, signal, work)
         .catch((error: unknown) => error),
     );
     await vi.waitFor(() => expect(text()).toBe('a'));
   };
+  return { go, signals, ends, ask };
+}
+
+test('an attempt ends the one before, and has as much time as that one had', async () => {
+  const { signals, ends, ask } = attempting();
   const began = performance.now();
   await ask(0);
   await vi.advanceTimersByTimeAsync(1500);
@@ -181,4 +187,22 @@ test('an attempt ends the one before, and has as much time as that one had', asy
   await vi.advanceTimersByTimeAsync(1000);
   expect(signals[0]?.aborted).toBe(true);
   expect(await ends[1]).toMatchObject({ wire: { status: 408 } });
+});
+
+test.each([
+  { name: 'the first attempt of another', attempts: [0, 1, 0, 2], left: [2, 3] },
+  { name: 'one of two that may be meant', attempts: [0, 0, 1], left: [0, 1, 2] },
+  { name: 'one of two, though the other has left', attempts: [0, 0, 1], leaves: 1, left: [0, 2] },
+  { name: 'one that is not the one before it', attempts: [1, 3], left: [0, 1] },
+])('no attempt ends $name', async ({ attempts, leaves, left }) => {
+  const { go, ends, ask } = attempting();
+  const leaving = new AbortController();
+  for (const [at, attempt] of attempts.entries()) {
+    if (at === attempts.length - 1) leaving.abort('left');
+    await ask(attempt, at === leaves ? leaving.signal : never);
+    await vi.advanceTimersByTimeAsync(10_000);
+  }
+  go.resolve();
+  const results = await Promise.all(ends);
+  expect(results.flatMap((result, at) => (result === undefined ? [at] : []))).toEqual(left);
 });
