@@ -1,4 +1,4 @@
-import { requestError, ServiceError } from '../../errors/service-error.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ChatJob, ChatMessage } from '../../jobs/chat.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import { ModelWorker } from '../model-worker.ts';
@@ -9,7 +9,8 @@ import { thinkTags } from './thought-splitter.ts';
 
 type Worker = ModelWorker<typeof templateWorker>;
 
-/** Time limit for starting the worker and parsing the template. */
+const START_TIMEOUT_MS = 20_000;
+/** Time limit for parsing the template. */
 const LOAD_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 10_000;
 
@@ -89,25 +90,35 @@ export class PromptRenderer {
   }
 
   async #open(): Promise<Worker> {
-    let fault: string | null = null;
-    const timeout = AbortSignal.timeout(LOAD_TIMEOUT_MS);
+    let fault: string | null = `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s`;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(notStarted()), START_TIMEOUT_MS);
     try {
       const worker = await ModelWorker.open<typeof templateWorker>(
         'template',
         async (template) => {
-          fault = await template.load(this.#format);
+          clearTimeout(timer);
+          const parse = async (): Promise<void> => {
+            fault = await template.load(this.#format);
+          };
+          await withTimeout(parse(), LOAD_TIMEOUT_MS);
         },
-        AbortSignal.any([this.#ended.signal, timeout]),
+        AbortSignal.any([this.#ended.signal, late.signal]),
       );
       if (fault === null) return worker;
       worker.end();
-    } catch (error) {
-      if (!timeout.aborted) throw error;
-      fault = `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s`;
+    } finally {
+      clearTimeout(timer);
     }
     throw templateError(fault);
   }
 }
+
+const notStarted = (): ServiceError =>
+  serverError(
+    'engine_failed',
+    `The worker that renders chat templates did not start within ${START_TIMEOUT_MS / 1000} s: the device may be busy. Try again.`,
+  );
 
 const templateError = (why: string): ServiceError =>
   requestError(
