@@ -57,8 +57,8 @@ export class MemoryBudget {
   readonly #loadedModels: () => Iterable<LoadedModel>;
   readonly #engines: Engines;
   readonly #turns = new Mutex();
-  /** Variants that have their memory, and may still be loading. */
-  readonly #admitted = new Set<Variant>();
+  /** Variants that have their memory, of those that are being loaded. */
+  readonly #admitted = new WeakSet<Variant>();
 
   constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>, engines: Engines) {
     this.#engines = engines;
@@ -68,14 +68,11 @@ export class MemoryBudget {
 
   /** Runs a load once there is room for it. Loads get room one after another. */
   async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
+    // It may have been loaded before.
+    this.#admitted.delete(variant);
     await this.#turns.run(() => this.#makeRoom(variant, signal));
     this.#admitted.add(variant);
-    try {
-      return await load();
-    } catch (error) {
-      this.#admitted.delete(variant);
-      throw error;
-    }
+    return load();
   }
 
   /** @returns whether any model was unloaded */

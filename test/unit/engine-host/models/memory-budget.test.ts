@@ -103,6 +103,18 @@ test('loads that come together get their room one after another', async () => {
   expect(most()).toBe(1);
 });
 
+test('models that were loaded before do not wait for each other when they come again', async () => {
+  const { modelManager, inMemory, most } = setUp(150);
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) await modelManager.ready(id, never);
+  await modelManager.release('c');
+  expect(inMemory()).toEqual([]);
+  const began = performance.now();
+  await Promise.all(ids.map((id) => modelManager.ready(id, never)));
+  expect(performance.now() - began).toBeLessThan(1000);
+  expect(most()).toBe(1);
+});
+
 test('one model larger than the whole budget is loaded alone', async () => {
   const { modelManager, inMemory } = setUp(50);
   await modelManager.ready('a', never);
