@@ -184,17 +184,18 @@ async function enterQueue<K extends Kind>(
   const { model, kind } = job;
   for (;;) {
     const loadedModel = modelManager.loadedModel(model, kind, job);
-    const leaveQueue = new AbortController();
-    const queued = loadedModel.queue.enter(AbortSignal.any([signal, leaveQueue.signal]), claim);
+    const left = new AbortController();
+    const either = AbortSignal.any([signal, left.signal]);
+    const queued = loadedModel.queue.enter(either, claim);
     const giveUp = () => {
-      leaveQueue.abort();
+      left.abort();
       queued.then(
         (leave) => leave(),
         () => undefined,
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, signal, job);
+    const ready = modelManager.ready(model, either, job);
     try {
       // The first to settle: a full queue rejects immediately, whatever the load does.
       await Promise.race([queued, ready]);

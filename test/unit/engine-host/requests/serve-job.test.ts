@@ -105,6 +105,39 @@ test('who loads the model by name finds what the browser has by now', async () =
   expect((await models.ready('m', never, { replan: true })).variant).toBe(builtIn);
 });
 
+test('a load ends with the last request that waits for it, though others were refused', async () => {
+  const signals: AbortSignal[] = [];
+  const aborts: AbortController[] = [];
+  const models = new ModelManager({
+    engines: ENGINES,
+    catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'chat', created: 0, variants: [small] }] },
+    load: (_, { signal }) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    },
+  });
+  const turnedAway = new Set<AbortController>();
+  const requests = Array.from({ length: 80 }, async (_, id) => {
+    const abort = new AbortController();
+    const job: ChatJob = {
+      kind: 'chat',
+      model: 'm',
+      input: { messages: [] },
+      sampling: { temperature: 1, topP: 1 },
+    };
+    const reader = { onStage: () => undefined, send: () => undefined };
+    const request = { id: `${id}`, job, imageOrigins: [] };
+    aborts.push(abort);
+    await serveJob<'chat'>(models, request, abort.signal, reader).catch(() => turnedAway.add(abort));
+  });
+  // One has the slot, and 64 wait for it.
+  await vi.waitFor(() => expect(turnedAway.size).toBe(15));
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  for (const abort of aborts) if (!turnedAway.has(abort)) abort.abort();
+  await Promise.all(requests);
+  await vi.waitFor(() => expect(signals.map(({ aborted }) => aborted)).toEqual([true]));
+});
+
 test('an image that is fetched slowly holds no slot', async () => {
   const { models } = manager([small]);
   const fetched = createDeferred();
