@@ -61,6 +61,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   async function answer(question: AskedQuestion): Promise<void> {
     if (question.version !== PROTOCOL_VERSION) {
       send({ type: 'error', error: mismatch(question.version) });
+      port.close();
       return;
     }
     const stopWatching = watchAsker(question.id);
@@ -80,7 +81,8 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     } finally {
       end?.();
       stopWatching();
-      if (abort.signal.aborted) port.close();
+      // The end of its other side closes no BroadcastChannel.
+      port.close();
     }
   }
 

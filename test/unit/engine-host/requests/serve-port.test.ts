@@ -129,7 +129,7 @@ function serve(engines: FakeEngine[]) {
     port1.postMessage({ version: PROTOCOL_VERSION, id: 'r1', ...question });
     return { messages, port: port1 };
   };
-  return { ask, locks, running: () => running, begun: () => begun };
+  return { ask, serving, locks, running: () => running, begun: () => begun };
 }
 
 const errorOf = (messages: EngineMessage[]) =>
@@ -193,6 +193,25 @@ test('a request of another version is refused', async () => {
   const { ask } = serve([]);
   const { messages } = ask({ type: 'status', version: PROTOCOL_VERSION + 1 });
   await expect.poll(() => errorOf(messages)).toBe('protocol_mismatch');
+});
+
+test.each<[string, object, EngineMessage['type']]>([
+  ['answered', { type: 'status' }, 'status'],
+  ['refused', { type: 'job', job: { ...job, model: 'unknown' } }, 'error'],
+  ['of another version', { type: 'status', version: PROTOCOL_VERSION + 1 }, 'error'],
+])('a channel that stands in for a port is closed when its request is %s', async (_, question, last) => {
+  const { serving } = serve([]);
+  const name = crypto.randomUUID();
+  const channel = new BroadcastChannel(name);
+  const asker = new BroadcastChannel(name);
+  const close = vi.spyOn(channel, 'close');
+  const types: string[] = [];
+  asker.onmessage = ({ data }: MessageEvent<EngineMessage>) => types.push(data.type);
+  servePort(channel, serving);
+  asker.postMessage({ version: PROTOCOL_VERSION, id: 'r1', ...question });
+  await expect.poll(() => types.at(-1)).toBe(last);
+  await expect.poll(() => close.mock.calls).toHaveLength(1);
+  asker.close();
 });
 
 test('a crashed engine is dropped, and the next request gets a new one', async () => {
