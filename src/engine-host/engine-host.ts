@@ -15,7 +15,7 @@ import { withTimeout } from '../util/async.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './backend-benchmark.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
-import { FactsWriter } from './models/facts-writer.ts';
+import { factsWriter } from './models/facts-writer.ts';
 import { VariantLoader } from './models/load-variant.ts';
 import type { LoadVariantOptions } from './models/loaded-model.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';
@@ -52,7 +52,6 @@ export class EngineHost implements Serving {
   #found: Device | undefined;
   #catalog: Catalog;
   readonly #channel: StatusChannel;
-  readonly #facts: FactsWriter;
   readonly #estimates: Estimates;
   readonly #benchmark: BackendBenchmark;
   readonly #loader: VariantLoader;
@@ -81,7 +80,7 @@ export class EngineHost implements Serving {
     const sources = new WeightSources(store, modelsUrl, options.sources);
     this.#estimates = new Estimates(sources, rate, engines);
     this.#channel = new StatusChannel(scope, () => this.status());
-    this.#facts = new FactsWriter(
+    const factsChanged = factsWriter(
       epoch,
       () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
@@ -99,7 +98,7 @@ export class EngineHost implements Serving {
       },
       onChange: () => {
         this.#channel.changed();
-        this.#facts.changed();
+        factsChanged();
       },
       plan: variantPlanner({
         device,

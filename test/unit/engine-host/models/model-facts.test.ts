@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
-import { FactsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
+import { factsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
@@ -71,15 +71,15 @@ test('a size that only the hub knows is left out; what an engine in memory knows
 test('facts are written when they change, and only then', async () => {
   const written: EngineFacts[] = [];
   let length = 1;
-  const writer = new FactsWriter(
+  const changed = factsWriter(
     'e',
     async () => ({ m: { context_length: length, capabilities: [] } }),
     async (facts) => void written.push(facts),
   );
-  for (let i = 0; i < 10; i++) writer.changed();
+  for (let i = 0; i < 10; i++) changed();
   await vi.waitFor(() => expect(written).toHaveLength(1));
   length = 2;
-  writer.changed();
+  changed();
   await vi.waitFor(() => expect(written).toHaveLength(2));
   expect(written[1]).toEqual({ epoch: 'e', models: { m: { context_length: 2, capabilities: [] } } });
 });
