@@ -26,25 +26,6 @@ export async function requestAdapter(
   return adapter;
 }
 
-/** Adapter of the device's GPU; null: WebGPU offers none, or only one in software. */
-export async function realAdapter(): Promise<GPUAdapter | null> {
-  try {
-    const adapter = await requestAdapter(navigator.gpu);
-    return adapter && !adapter.info.isFallbackAdapter ? adapter : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Whether the browser offers any GPU now: after several losses it may offer none until it is restarted. */
-export async function hasAdapter(): Promise<boolean> {
-  try {
-    return (await requestAdapter(navigator.gpu)) !== null;
-  } catch {
-    return false;
-  }
-}
-
 /** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
 const GPU_DEADLINE_MS = 5000;
 
@@ -71,10 +52,7 @@ export async function watchGpu(): Promise<WatchedGpu | null> {
 export const hasThreads = (): boolean =>
   crossOriginIsolated && typeof globalThis.SharedArrayBuffer === 'function';
 
-interface ProcessorNavigator {
-  hardwareConcurrency?: number;
-  deviceMemory?: number;
-}
+type ProcessorNavigator = Pick<DeviceNavigator, 'hardwareConcurrency' | 'deviceMemory'>;
 
 /**
  * Logical processors, counted low where the browser hides their number: WebKit, and private windows of Firefox, report 4
@@ -133,7 +111,8 @@ const ANSWER_TIMEOUT_MS = 3000;
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
 ): Promise<Device> {
-  const [gpu, storage] = await Promise.all([orNull(() => findGpu(navigator)), estimateStorage(navigator)]);
+  const finding = withTimeout(findGpu(navigator), ANSWER_TIMEOUT_MS).catch(() => null);
+  const [gpu, storage] = await Promise.all([finding, estimateStorage(navigator)]);
   return {
     gpu,
     memoryGiB: reportedMemoryGiB(navigator),
@@ -161,12 +140,4 @@ function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): bool
     adapter.isFallbackAdapter === true ||
     /swiftshader|llvmpipe|software/i.test(`${adapter.info.architecture} ${adapter.info.description}`)
   );
-}
-
-async function orNull<T>(ask: () => Promise<T> | undefined): Promise<T | null> {
-  try {
-    return (await withTimeout(Promise.resolve(ask()), ANSWER_TIMEOUT_MS)) ?? null;
-  } catch {
-    return null;
-  }
 }

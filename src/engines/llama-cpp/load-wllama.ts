@@ -5,7 +5,7 @@ import { SLOTS } from '../../catalog/engines/llama-cpp.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { chatThreads, hasThreads, realAdapter } from '../device.ts';
+import { chatThreads, hasThreads, requestAdapter } from '../device.ts';
 import { PromptRenderer } from '../prompt/prompt-renderer.ts';
 import { halvedLengths } from '../../catalog/memory-estimate.ts';
 import { noCache } from './no-cache.ts';
@@ -198,10 +198,9 @@ function chatParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
   };
 }
 
-/**
- * Whether a GPU has half floats, which llama.cpp's kernels require; without them it would only fall back to the CPU.
- */
-async function hasGpu(): Promise<boolean> {
-  const adapter = await realAdapter();
-  return adapter?.features.has('shader-f16') ?? false;
-}
+/** Whether a real GPU has half floats, which llama.cpp's kernels require; without them it would only fall back to the CPU. */
+const hasGpu = (): Promise<boolean> =>
+  requestAdapter(navigator.gpu).then(
+    (adapter) => adapter !== null && !adapter.info.isFallbackAdapter && adapter.features.has('shader-f16'),
+    () => false,
+  );

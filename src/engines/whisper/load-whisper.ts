@@ -1,7 +1,7 @@
 import { proxy } from 'comlink';
 
 import type { WhisperVariant } from '../../catalog/catalog.ts';
-import { hasAdapter, hasThreads, processors } from '../device.ts';
+import { hasThreads, processors, requestAdapter } from '../device.ts';
 import type { LoadEngine } from '../engine.ts';
 import { ModelWorker } from '../model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
@@ -26,7 +26,9 @@ const MAX_THREADS = 4;
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
   requireFiles(variant, NEEDED);
   const { name, device = 'wasm' } = variant;
-  if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  // After several losses the browser may offer no GPU until it is restarted.
+  const lacksGpu = async () => !(await requestAdapter(navigator.gpu).catch(() => null));
+  if (device === 'webgpu' && (await lacksGpu())) throw noGpu(variant);
   const files = filesOf(variant, context);
   const { wasm, signal, decodeAudio } = context;
   const { script, wasm: binary } = runtimeFiles(device);
