@@ -1,4 +1,5 @@
 import { serverError, ServiceError } from '../errors/service-error.ts';
+import { messageOf } from '../util/printable.ts';
 
 /** Messages of the runtimes and the browsers; ONNX Runtime throws a bare number, too. */
 const OUT_OF_MEMORY =
@@ -15,7 +16,7 @@ export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
   );
 
 export const isLackOfMemory = (error: unknown): boolean =>
-  error instanceof ServiceError && error.code === 'out_of_memory';
+  error instanceof ServiceError ? error.code === 'out_of_memory' : isOutOfMemory(messageOf(error));
 
 /**
  * Loads with the first context length for which there is memory.

@@ -16,7 +16,7 @@ import { watchWasm } from '../engine-file.ts';
 import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, useWorkerFile } from './internals/worker-proxy.ts';
-import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
+import { WllamaEngine } from './wllama-engine.ts';
 
 /**
  * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.
@@ -39,14 +39,7 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    async (contextLength) => {
-      try {
-        return await loadOnce({ ...variant, contextLength }, context, blobs, gpu);
-      } catch (error) {
-        context.signal.throwIfAborted();
-        throw asLoadFailure(error, variant.name);
-      }
-    },
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 };

@@ -36,7 +36,7 @@ import { BARE } from './internals/prompt-slots.ts';
 import { kernelsOf } from './internals/worker-proxy.ts';
 import { type CompleteWhole, LabelScorer } from './label-scores.ts';
 import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
-import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
+import { outOfMemory } from '../out-of-memory.ts';
 
 /** How often an image's digest stands in the key of a prompt: of 64 characters, as many as 500 tokens have. */
 const IMAGE_KEYS = 32;
@@ -397,11 +397,4 @@ function fromWllamaError(error: unknown, { constraint, input }: ChatJob): Servic
   }
   const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
   return serverError('engine_failed', message, error);
-}
-
-/** Recognises a lack of memory; any other error stays as it is. */
-export function asLoadFailure(error: unknown, variant: string): unknown {
-  if (error instanceof ServiceError) return error;
-  const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
-  return isOutOfMemory(text) ? outOfMemory(variant, error) : error;
 }
