@@ -1,5 +1,4 @@
 import { brokerChannel, type NeedEngine } from '../../protocol/discovery.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
@@ -69,8 +68,8 @@ function listen(leader: ElectionMember, signal: AbortSignal): void {
     'message',
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
       if (!port || data?.type !== 'localtext:need-engine') return;
-      // The leader refuses another version, whose message may name its scope otherwise, or not at all.
-      if (data.version !== PROTOCOL_VERSION || data.scope === leader.scope) leader.serve(port, data.version);
+      // Other versions of this app are refused; one from before scopes names none.
+      if (data.scope === undefined || data.scope === leader.scope) leader.serve(port, data.version);
     },
     { signal },
   );
