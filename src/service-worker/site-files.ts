@@ -75,12 +75,16 @@ export class SiteFiles {
   }
 
   /**
-   * What the cache answers. Null: nothing, in 10 s. Chromium's can be lost with the site's data when that is cleared, until
-   * all tabs of the site are closed; the site's files then come over the network.
+   * What the cache answers. Null: an error, or nothing in 10 s. Chromium's can be damaged, or lost with the site's data when
+   * that is cleared, until all tabs of the site are closed; the site's files then come over the network.
    */
   async #ask<T>(call: (cache: Cache) => Promise<T>): Promise<T | null> {
     if (this.#lost) return null;
-    const answer = await withTimeout(caches.open(this.#cache).then(call), CACHE_MS);
+    const asked = withTimeout(caches.open(this.#cache).then(call), CACHE_MS);
+    const answer = await asked.catch((error: unknown) => {
+      console.warn('localtext:', error);
+      return null;
+    });
     this.#lost = answer === null;
     if (this.#lost) console.warn('localtext: the cache does not answer. Close all tabs of this site.');
     return answer;
@@ -120,9 +124,10 @@ export class SiteFiles {
       const reason = ok ? 'the server sent another file than this build has' : `status ${status}`;
       throw isPicture ? new LeftOut(reason) : new Error(reason);
     }
-    const cache = await caches.open(this.#cache);
     // A new response: a navigation may not be answered with one that followed a redirect.
-    await cache.put(key, new Response(body, { headers: typed(key, headers) })).catch((error: unknown) => {
+    const kept = new Response(body, { headers: typed(key, headers) });
+    const storing = caches.open(this.#cache).then((cache) => cache.put(key, kept));
+    await storing.catch((error: unknown) => {
       throw new LeftOut(String(error));
     });
   }

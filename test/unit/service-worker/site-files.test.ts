@@ -72,6 +72,35 @@ test('where the cache does not answer, it is installed without, and files come o
   expect(warn.mock.calls).toEqual([[expect.stringMatching(/the cache does not answer/)]]);
 });
 
+test.each(['open', 'keys', 'match', 'put', 'delete'])(
+  'where `%s` of the cache fails, it is installed and updated, and files come over the network',
+  async (call) => {
+    const fail = () => Promise.reject(new DOMException('Unexpected internal error.', 'UnknownError'));
+    const cache = {
+      keys: async () => [{ url: `${SITE}of-an-earlier-build.js` }],
+      match: async () => undefined,
+      put: async () => undefined,
+      delete: async () => true,
+      [call]: fail,
+    };
+    vi.stubGlobal('caches', { open: call === 'open' ? fail : () => Promise.resolve(cache) });
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(BODY)));
+    vi.spyOn(console, 'warn').mockReturnValue();
+    const listing = [listed('index.html', '1'), listed('assets/app-1a2b3c4d.js', null)];
+    for (const active of [null, {}]) {
+      vi.stubGlobal('registration', { scope: SITE, active });
+      const files = new SiteFiles('files', listing);
+      await files.install();
+      await files.deleteOutdated();
+      for (const { url } of [...listing, ...listing]) {
+        const response = await files.respond(new Request(SITE + url));
+        await expect(response.text()).resolves.toBe(BODY);
+      }
+    }
+    expect(console.warn).toHaveBeenCalled();
+  },
+);
+
 /** A host that answers with these in turn, the last one again and again; and a cache that is asked for real. */
 function site(...answers: (Response | Error)[]): {
   stored: Map<string, string>;
