@@ -84,7 +84,9 @@ export function browserV1(engine: EngineConnection): V1 {
   };
   const device = createEngineClient(engine);
   const service = createService({
-    engine: servers ? routedEngine(device, ({ catalogModel }) => servers.targetsOf(catalogModel)) : device,
+    engine: servers
+      ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
+      : device,
     keys: createKeyStore({ scope, now, locks: engine.locks }),
     models: catalogDirectory(readModels, {
       facts,

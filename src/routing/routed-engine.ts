@@ -1,3 +1,4 @@
+import type { EngineConnection } from '../transport/engine-connection.ts';
 import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../api/service-dependencies.ts';
 import { type EventOf, type JobOf, type Kind, limited } from '../jobs/kinds.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
@@ -5,6 +6,7 @@ import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
+import { keepLock, requestLock } from '../protocol/locks.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 
@@ -28,18 +30,35 @@ const UPSTREAM: {
  */
 export function routedEngine(
   device: EngineClient,
+  { scope, locks }: Pick<EngineConnection, 'scope' | 'locks'>,
   targetsOf: (model: ModelEntry) => Promise<Target[]> | null,
 ): EngineClient {
   return {
     run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
-      const { model, signal } = request;
+      const { id, model, signal } = request;
       const targets = job.deviceOnly || !model ? null : targetsOf(model);
       if (!targets) return device.run(job, request);
+      // The device's client holds it, too.
+      const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
       return withFailover(targets, signal, ({ server, variants }) =>
-        server ? UPSTREAM[job.kind](server, job, signal) : device.run<K>(limited(job, { variants }), request),
+        server
+          ? whileHeld(hold, UPSTREAM[job.kind](server, job, signal))
+          : device.run<K>(limited(job, { variants }), request),
       );
     },
   };
+}
+
+async function* whileHeld<T>(
+  hold: () => Promise<() => void>,
+  answer: AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
+  const release = await hold();
+  try {
+    yield* answer;
+  } finally {
+    release();
+  }
 }
 
 async function* withFailover<Event extends { type: string }>(

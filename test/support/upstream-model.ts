@@ -10,6 +10,7 @@ import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../src/database/database.ts';
 import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
+import { FakeLocks } from './fake-locks.ts';
 
 interface Options<A> {
   kind: CatalogModel['kind'];
@@ -50,7 +51,8 @@ export function upstreamModel<A>({ kind, engine, path, theirName, read }: Option
       });
       const [model] = models as [CatalogModel];
       const servers = new Servers('/', () => undefined);
-      return { model, engine: routedEngine(device, () => servers.targetsOf(model)) };
+      const app = { scope: '/', locks: new FakeLocks().manager };
+      return { model, engine: routedEngine(device, app, () => servers.targetsOf(model)) };
     },
   };
   beforeEach(async () => {

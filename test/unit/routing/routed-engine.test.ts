@@ -13,6 +13,8 @@ import { serverError } from '../../../src/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../src/routing/servers.ts';
+import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const never = new AbortController().signal;
 const job = {
@@ -21,6 +23,8 @@ const job = {
   input: { messages: [{ role: 'user' as const, content: 'hi' }] },
   sampling: { temperature: 0, topP: 1 },
 };
+
+const { manager: locks } = new FakeLocks();
 
 type Answer = (response: ServerResponse) => void;
 const status =
@@ -129,8 +133,18 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'device', timings };
     },
   };
-  return { run: <K extends Kind>(given: JobOf<K>) => runs[given.kind](given) };
+  return { run: (given, { id }) => whileHeld(id, runs[given.kind](given)) };
 };
+
+/** Holds the request's lock, as the device's client does. */
+async function* whileHeld<T>(id: string, events: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  const release = await keepLock(locks, requestLock('/', id));
+  try {
+    yield* events;
+  } finally {
+    release();
+  }
+}
 
 const common = { license: 'MIT', contextLength: 10, files: [] };
 const onDeviceVariant = (name: string): Variant => ({ ...common, engine: 'wllama', name });
@@ -163,8 +177,10 @@ function models(
   const known = new Servers('/', () => ++changes);
   return {
     entry: { id: 'm', kind, created: 0, ownedBy: 'us', defaults: {}, catalogModel: model },
-    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works'), ({ catalogModel }) =>
-      known.targetsOf(catalogModel),
+    engine: routedEngine(
+      device(next === 'fails' ? 'fails' : 'works'),
+      { scope: '/', locks },
+      ({ catalogModel }) => known.targetsOf(catalogModel),
     ),
     reasons: async () => (await known.addTo(null, catalog))?.models[0]?.reasons,
   };
@@ -183,7 +199,8 @@ async function ask(
   more: Partial<ChatJob> = {},
 ): Promise<{ text: string; fingerprint: string | null }> {
   const events: ChatEvent[] = [];
-  for await (const event of engine.run({ ...job, ...more }, { id: 'r', signal: never, model: entry })) {
+  const request = { id: crypto.randomUUID(), signal: never, model: entry };
+  for await (const event of engine.run({ ...job, ...more }, request)) {
     if (event.type !== 'waiting') events.push(event);
     // As the service does.
     if (event.type === 'done') break;
@@ -194,7 +211,7 @@ async function ask(
 }
 
 async function embed({ engine, entry }: ReturnType<typeof models>, more: Partial<EmbeddingJob> = {}) {
-  const request = { id: 'r', signal: never, model: entry };
+  const request = { id: crypto.randomUUID(), signal: never, model: entry };
   for await (const event of engine.run({ ...embedding, ...more }, request))
     if (event.type === 'done') return event;
   throw new Error('no vectors came');
@@ -429,6 +446,26 @@ test('a redirect is refused, and the other host hears nothing', async () => {
     expect(await ask(models())).toEqual(byDevice);
   }
   expect(heard).toBe(0);
+});
+
+test.each([
+  ['is whole', whole, 'read', byServer],
+  ['is left by its reader', whole, 'left', null],
+  ['breaks off', stream('half a', 'cut'), 'read', null],
+  ['goes on on the device', stream('', 'cut'), 'read', byDevice],
+] as const)('a request counts as running until the answer of its server %s', async (_, given, how, read) => {
+  let seen: Promise<boolean> | undefined;
+  answer = (response) => {
+    seen = requestsRun(locks, '/');
+    given(response);
+  };
+  const model = models();
+  if (how === 'left') {
+    for await (const event of model.engine.run(job, { id: 'left', signal: never, model: model.entry }))
+      if (event.type === 'delta') break;
+  } else expect(await ask(model).catch(() => null)).toEqual(read);
+  expect(await seen).toBe(true);
+  await expect.poll(() => requestsRun(locks, '/')).toBe(false);
 });
 
 const fakeTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
