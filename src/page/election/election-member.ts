@@ -1,4 +1,4 @@
-import { backoff, delay, withTimeout } from '../../util/async.ts';
+import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
@@ -92,7 +92,7 @@ export class ElectionMember extends EventTarget {
     const startedAt = performance.now();
     try {
       // Only the tab that leads fetches it.
-      const { spawnEngineWorker } = await import('./engine-worker.ts');
+      const { spawnEngineWorker } = await abortable(import('./engine-worker.ts'), signal);
       const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       this.#failures = 0;
       for (const port of this.#enter({ type: 'serving', worker })) worker.serve(port);

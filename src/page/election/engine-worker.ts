@@ -16,6 +16,9 @@ const START_TIMEOUT_MS = 30_000;
 const PING_MS = 10_000;
 const MISSED_PINGS = 2;
 
+/** How long the server may take to send this page, which is compared with the build's. */
+const PAGE_MS = 5000;
+
 const NOT_STARTED =
   "The browser did not start the engine's worker. Reload the page: the site may have a new build. If that does not help, check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }).";
 
@@ -49,7 +52,7 @@ export async function spawnEngineWorker(
   { workerUrl, ...settings }: EngineSettings,
   signal: AbortSignal,
 ): Promise<EngineWorker> {
-  const [comlink, catalog, shared] = await Promise.all([
+  const modules = Promise.all([
     import('comlink'),
     settings.catalog ?? import('../../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
     // By the extension that browsers need today, pages have it and workers do not.
@@ -57,6 +60,7 @@ export async function spawnEngineWorker(
       ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
       : null,
   ]);
+  const [comlink, catalog, shared] = await abortable(modules, signal);
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
   const loads = new StoredLoads(scope);
@@ -86,7 +90,8 @@ export async function spawnEngineWorker(
   } catch (error) {
     loads.stop();
     worker.terminate();
-    throw (await isReplaced()) ? buildReplaced(error) : error;
+    signal.throwIfAborted();
+    throw (await isReplaced(signal)) ? buildReplaced(error) : error;
   } finally {
     started.abort();
   }
@@ -106,13 +111,13 @@ export async function spawnEngineWorker(
 }
 
 /** Whether the server has another build's page than this one: the Vite plugin marks each build's pages. */
-async function isReplaced(): Promise<boolean> {
+async function isReplaced(leave: AbortSignal): Promise<boolean> {
   const mark = document.querySelector<HTMLMetaElement>('meta[name=localtext-build]')?.content;
   if (mark === undefined) return false;
-  const html = await fetch(location.href, { cache: 'reload' }).then(
-    (response) => response.text(),
-    () => '',
-  );
+  const signal = AbortSignal.any([leave, AbortSignal.timeout(PAGE_MS)]);
+  const html = await fetch(location.href, { cache: 'reload', signal })
+    .then((response) => response.text())
+    .catch(() => '');
   return html.includes('name="localtext-build"') && !html.includes(mark);
 }
 

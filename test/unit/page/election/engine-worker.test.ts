@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { whenStuck } from '../../../../src/page/election/engine-worker.ts';
+import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
+import { spawnEngineWorker, whenStuck, type EngineSettings } from '../../../../src/page/election/engine-worker.ts';
+import { FakeLocks } from '../../../support/fake-locks.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -36,4 +38,73 @@ test.each([
   ],
 ])('a worker that %s is not', async (_, answers) => {
   expect(await stuckAfter(answers, 20_000)).toBe(false);
+});
+
+/** A page whose workers fail as soon as they are told to start, and whose server answers nothing. */
+function failingPage() {
+  const asked: string[] = [];
+  const ended: EventTarget[] = [];
+  class FailingWorker extends EventTarget {
+    postMessage(_: unknown, ports: MessagePort[]): void {
+      for (const port of ports) port.close();
+      setTimeout(() => this.dispatchEvent(new Event('error')), 100);
+    }
+    terminate(): void {
+      ended.push(this);
+    }
+  }
+  vi.stubGlobal('Worker', FailingWorker);
+  vi.stubGlobal('ErrorEvent', class extends Event {});
+  vi.stubGlobal('addEventListener', () => undefined);
+  vi.stubGlobal('location', { href: 'https://site.example/' });
+  vi.stubGlobal('navigator', { locks: new FakeLocks().manager });
+  vi.stubGlobal(
+    'document',
+    Object.assign(new EventTarget(), { querySelector: () => ({ content: 'this build' }) }),
+  );
+  vi.stubGlobal('fetch', (url: string, { signal }: RequestInit) => {
+    asked.push(url);
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+  });
+  // Fake timers leave the browser's own alone.
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const late = new AbortController();
+    setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), ms);
+    return late.signal;
+  });
+  return { asked, ended };
+}
+
+/** How a start ends whose tab leaves after so many milliseconds: its error's code or message, and when. */
+async function startAndLeave(milliseconds: number): Promise<{ error: unknown; after: number }> {
+  const leave = new AbortController();
+  const settings = { catalog: defaultCatalog, workerUrl: '/worker.js', sources: {} } as EngineSettings;
+  const began = Date.now();
+  setTimeout(() => leave.abort(new Error('left')), milliseconds);
+  let end: { error: unknown; after: number } | undefined;
+  void spawnEngineWorker('/', settings, leave.signal).catch((error: unknown) => {
+    end = { error, after: Date.now() - began };
+  });
+  await vi.dynamicImportSettled();
+  await vi.advanceTimersByTimeAsync(60_000);
+  if (!end) throw new Error('it has not ended in a minute');
+  return end;
+}
+
+test('a worker that does not start, where the server does not answer, is an error after seconds', async () => {
+  const { asked, ended } = failingPage();
+  const { error, after } = await startAndLeave(50_000);
+  expect(error).toMatchObject({ wire: { code: 'worker_blocked' } });
+  expect(after).toBeLessThan(10_000);
+  expect(asked).toEqual(['https://site.example/']);
+  expect(ended).toHaveLength(1);
+});
+
+test('a tab that leaves waits neither for its worker nor for the server', async () => {
+  const { asked, ended } = failingPage();
+  expect(await startAndLeave(50)).toEqual({ error: new Error('left'), after: 50 });
+  expect(asked).toEqual([]);
+  expect((await startAndLeave(1000)).after).toBe(1000);
+  expect(asked).toHaveLength(1);
+  expect(ended).toHaveLength(2);
 });
