@@ -33,6 +33,8 @@ export class ElectionMember extends EventTarget {
   #state: State = { type: 'waiting' };
   /** Starts in a row that have failed. */
   #failures = 0;
+  /** Starts in a row that have failed, or whose worker lived shortly. */
+  #shortLives = 0;
   /** Thefts of the lock in a row, and the time of the last one. */
   #thefts = { count: 0, at: -Infinity };
 
@@ -89,11 +91,12 @@ export class ElectionMember extends EventTarget {
   }
 
   async #ownWorker(signal: AbortSignal): Promise<void> {
-    const startedAt = performance.now();
+    let startedAt = Infinity;
     try {
       // Only the tab that leads fetches it.
       const { spawnEngineWorker } = await abortable(import('./engine-worker.ts'), signal);
       const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
+      startedAt = performance.now();
       this.#failures = 0;
       for (const port of this.#enter({ type: 'serving', worker })) worker.serve(port);
       await Promise.race([worker.gone, whenAborted(signal, () => announceExit(worker.epoch))]);
@@ -108,8 +111,9 @@ export class ElectionMember extends EventTarget {
       console.error('localtext: the engine worker did not start', error);
       this.#fail(error);
     }
-    if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
-    await delay(backoff(this.#failures, PAUSES), signal).catch(() => undefined);
+    if (signal.aborted) return;
+    if (performance.now() - startedAt > SHORT_LIFE_MS) this.#shortLives = 0;
+    else await delay(backoff(this.#shortLives++, PAUSES), signal).catch(() => undefined);
   }
 
   #fail(error: unknown): void {

@@ -62,10 +62,7 @@ export async function spawnEngineWorker(
   ]);
   const [comlink, catalog, shared] = await abortable(modules, signal);
   signal.throwIfAborted();
-  const epoch = crypto.randomUUID();
-  const loads = new StoredLoads(scope);
-  const started = new AbortController();
-  const blocked = whenBlocked(started.signal);
+  // Before anything that must be stopped: it throws where the script is of another origin.
   // Written out twice, as bundlers look for these very words.
   const worker = withTrustedWorkers(() =>
     workerUrl === null
@@ -76,6 +73,10 @@ export async function spawnEngineWorker(
       : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
   );
   const control = comlink.wrap<WorkerControl>(worker);
+  const epoch = crypto.randomUUID();
+  const loads = new StoredLoads(scope);
+  const started = new AbortController();
+  const blocked = whenBlocked(started.signal);
   const ended = new AbortController();
   try {
     await Promise.race([

@@ -6,6 +6,7 @@ import { leaderLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/util/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { sleep } from '../../../support/virtual-time.ts';
 
 const locks = new FakeLocks();
 vi.stubGlobal('navigator', { locks: locks.manager });
@@ -13,18 +14,24 @@ afterAll(() => vi.unstubAllGlobals());
 
 const running = new Set<string>();
 let started = 0;
+const startedAt: number[] = [];
+/** How long the next workers live, in milliseconds; those after them do not end. */
+let lives: (number | 'fails')[] = [];
 /** The worker starts then. */
 let gate = Promise.resolve();
 vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (original) => ({
   ...(await original()),
   spawnEngineWorker: async (_scope, _settings, signal) => {
     await abortable(gate, signal);
+    startedAt.push(performance.now());
+    const livesMs = lives.shift();
+    if (livesMs === 'fails') throw new Error('no script');
     const epoch = String(++started);
     running.add(epoch);
     return {
       epoch,
       serve: () => undefined,
-      gone: new Promise<void>(() => undefined),
+      gone: livesMs === undefined ? new Promise<void>(() => undefined) : sleep(livesMs),
       released: Promise.resolve(),
       terminate: () => void running.delete(epoch),
     };
@@ -66,4 +73,25 @@ test('a lock that is stolen again and again: who waits is told why, and is serve
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
   stop.abort();
   await ended;
+});
+
+test('pauses after workers that live shortly, or do not start, double up to 10 s; one that lives long ends the row', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  vi.spyOn(console, 'error').mockReturnValue();
+  try {
+    const stop = new AbortController();
+    const short = [100, 'fails', 4000, 'fails', 50, 100, 100, 100] as const;
+    lives = [...short, 6000, 100];
+    const lived = lives.map((life) => (life === 'fails' ? 0 : life));
+    startedAt.length = 0;
+    const ended = new ElectionMember('/', {} as EngineSettings).run(stop.signal);
+    await vi.dynamicImportSettled();
+    await vi.advanceTimersByTimeAsync(120_000);
+    const pauses = startedAt.slice(1).map((at, index) => at - (startedAt[index] ?? 0) - (lived[index] ?? 0));
+    expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 0, 250]);
+    stop.abort();
+    await ended;
+  } finally {
+    vi.useRealTimers();
+  }
 });

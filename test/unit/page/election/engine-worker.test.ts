@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import { spawnEngineWorker, whenStuck, type EngineSettings } from '../../../../src/page/election/engine-worker.ts';
+import {
+  spawnEngineWorker,
+  whenStuck,
+  type EngineSettings,
+} from '../../../../src/page/election/engine-worker.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { sleep } from '../../../support/virtual-time.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -47,7 +52,7 @@ function failingPage() {
   class FailingWorker extends EventTarget {
     postMessage(_: unknown, ports: MessagePort[]): void {
       for (const port of ports) port.close();
-      setTimeout(() => this.dispatchEvent(new Event('error')), 100);
+      void sleep(100).then(() => this.dispatchEvent(new Event('error')));
     }
     terminate(): void {
       ended.push(this);
@@ -64,12 +69,14 @@ function failingPage() {
   );
   vi.stubGlobal('fetch', (url: string, { signal }: RequestInit) => {
     asked.push(url);
-    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    return new Promise((_, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason as Error)),
+    );
   });
   // Fake timers leave the browser's own alone.
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
     const late = new AbortController();
-    setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), ms);
+    void sleep(ms).then(() => late.abort(new DOMException('late', 'TimeoutError')));
     return late.signal;
   });
   return { asked, ended };
@@ -80,7 +87,7 @@ async function startAndLeave(milliseconds: number): Promise<{ error: unknown; af
   const leave = new AbortController();
   const settings = { catalog: defaultCatalog, workerUrl: '/worker.js', sources: {} } as EngineSettings;
   const began = Date.now();
-  setTimeout(() => leave.abort(new Error('left')), milliseconds);
+  void sleep(milliseconds).then(() => leave.abort(new Error('left')));
   let end: { error: unknown; after: number } | undefined;
   void spawnEngineWorker('/', settings, leave.signal).catch((error: unknown) => {
     end = { error, after: Date.now() - began };
@@ -107,4 +114,18 @@ test('a tab that leaves waits neither for its worker nor for the server', async 
   expect((await startAndLeave(1000)).after).toBe(1000);
   expect(asked).toHaveLength(1);
   expect(ended).toHaveLength(2);
+});
+
+test('a worker of another origin, whose constructor throws, leaves no listener behind', async () => {
+  failingPage();
+  vi.stubGlobal('Worker', function ForeignWorker() {
+    throw new DOMException('The script is of another origin.', 'SecurityError');
+  });
+  const listening: (AbortSignal | undefined)[] = [];
+  const listen: typeof document.addEventListener = (_type: string, _listener: unknown, options?: unknown) =>
+    void listening.push((options as AddEventListenerOptions | undefined)?.signal);
+  vi.stubGlobal('addEventListener', listen);
+  vi.spyOn(document, 'addEventListener').mockImplementation(listen);
+  expect((await startAndLeave(50_000)).error).toMatchObject({ name: 'SecurityError' });
+  expect(listening.filter((signal) => !signal?.aborted)).toEqual([]);
 });
