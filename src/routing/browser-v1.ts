@@ -106,9 +106,9 @@ export function browserV1(engine: EngineConnection): V1 {
       const found = servers && (await readModels()).models.find(({ id }) => id === model);
       const targets = found && (await servers.targetsOf(found));
       if (!targets) return loadModel(engine, model, options);
-      return new Failover(targets).first(options.signal, async ({ server, variants }) => {
+      return new Failover(targets).first(options.signal, async ({ server, variants }, hasNext) => {
         if (!server) return loadModel(engine, model, { ...options, variants });
-        await server.probe();
+        await server.probe(options.signal, hasNext);
         options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
       });
     },

@@ -22,11 +22,16 @@ export class Failover {
     return this.#remaining.shift();
   }
 
+  /** Whether another target may answer in the place of the last one that `next` gave. */
+  get hasNext(): boolean {
+    return this.#remaining.length > 0;
+  }
+
   /** @throws what `ask` fails with where no other target may answer; otherwise `error`, when all have failed */
-  async first<T>(signal: AbortSignal, ask: (target: Target) => Promise<T>): Promise<T> {
+  async first<T>(signal: AbortSignal, ask: (target: Target, hasNext: boolean) => Promise<T>): Promise<T> {
     for (let target = this.next(); target; target = this.next()) {
       try {
-        return await ask(target);
+        return await ask(target, this.hasNext);
       } catch (error) {
         this.failed(target, error, signal.aborted);
       }
@@ -38,8 +43,7 @@ export class Failover {
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
     const { status, passOn } = asServiceError(error).wire;
     const isForCaller = error instanceof UpstreamError ? error.isForCaller : status < 500 && !passOn;
-    const another = this.#remaining.length > 0;
-    if (server && another && error instanceof UpstreamError && !isForCaller) server.passOver(error);
+    if (server && this.hasNext && error instanceof UpstreamError && !isForCaller) server.passOver(error);
     if (isFinal || isForCaller) throw error;
     if (server || this.error === undefined) this.error = error;
   }

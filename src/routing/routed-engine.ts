@@ -40,9 +40,9 @@ export function routedEngine(
       if (!targets) return device.run(job, request);
       // The device's client holds it, too.
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
-      return withFailover(targets, signal, ({ server, variants }) =>
+      return withFailover(targets, signal, ({ server, variants }, hasNext) =>
         server
-          ? whileHeld(hold, UPSTREAM[job.kind](server, job, signal))
+          ? whileHeld(hold, UPSTREAM[job.kind](server, job, hasNext ? server.orDown(signal) : signal))
           : device.run<K>(limited(job, { variants }), request),
       );
     },
@@ -64,14 +64,14 @@ async function* whileHeld<T>(
 async function* withFailover<Event extends { type: string }>(
   targets: Promise<Target[]>,
   signal: AbortSignal,
-  ask: (target: Target) => AsyncIterable<Event>,
+  ask: (target: Target, hasNext: boolean) => AsyncIterable<Event>,
 ): AsyncGenerator<Event, void, undefined> {
   const failover = new Failover(await targets);
   for (let target = failover.next(); target; target = failover.next()) {
     let sent = false;
     let failed = false;
     try {
-      for await (const event of ask(target)) {
+      for await (const event of ask(target, failover.hasNext)) {
         sent ||= event.type !== 'waiting';
         yield event;
       }

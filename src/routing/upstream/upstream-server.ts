@@ -5,6 +5,8 @@ import { lacks, redirected, timedOut, unreachable, type UpstreamError } from './
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
+/** The same where there is no next variant: some servers start when they are asked. */
+const START_MS = 60_000;
 
 /** Statuses of a path that a server does not have. */
 const LACKING = new Set([404, 405, 501]);
@@ -47,6 +49,18 @@ export class UpstreamServer {
   }
 
   /**
+   * The signal, which aborts also where the server has never answered and does not list its models in time: a host that
+   * swallows packets is found out by a question that most servers answer at once. For requests that have a next variant.
+   */
+  orDown(signal: AbortSignal): AbortSignal {
+    if (this.hasAnswered) return signal;
+    const down = new AbortController();
+    this.#firstProbe ??= this.#listModels(null, PROBE_MS).finally(() => (this.#firstProbe = undefined));
+    this.#firstProbe.catch((error: unknown) => this.hasAnswered || down.abort(error));
+    return AbortSignal.any([signal, down.signal]);
+  }
+
+  /**
    * @param body sent as JSON, or a form as it is
    * @param silenceMs until its headers, or the bytes of another answer: more requests may run than it has connections
    * @param isOptional a healthy server may lack the path
@@ -59,13 +73,7 @@ export class UpstreamServer {
     silenceMs: number,
     isOptional = false,
   ): Promise<Response> {
-    const down = new AbortController();
-    // A host that swallows packets is found out by a question that any server answers at once.
-    if (!this.hasAnswered) {
-      this.#firstProbe ??= this.#listModels().finally(() => (this.#firstProbe = undefined));
-      this.#firstProbe.catch((error: unknown) => this.hasAnswered || down.abort(error));
-    }
-    const response = await this.#ask(path, body, AbortSignal.any([signal, down.signal]), silenceMs);
+    const response = await this.#ask(path, body, signal, silenceMs);
     if (response.ok) return response;
     if (!isOptional || !LACKING.has(response.status)) throw await this.#failure(response);
     // Unread, it would hold one of the few connections that a browser opens to a host.
@@ -88,7 +96,7 @@ export class UpstreamServer {
   /** A server may be back: that is found out beside a request, which need not wait for it. */
   probeWhenDue(): void {
     if (!this.circuit.startProbe()) return;
-    this.probe()
+    this.probe(null, true)
       .then(
         () => this.circuit.close(),
         (error: unknown) => this.circuit.open(error),
@@ -96,17 +104,17 @@ export class UpstreamServer {
       .finally(this.#onChange);
   }
 
-  /** Asks for its models. @throws UpstreamError where it would fail a request, too */
-  async probe(): Promise<void> {
-    const response = await this.#listModels();
+  /** Asks for its models. @throws UpstreamError where it would fail a request, too; the signal's reason when aborted */
+  async probe(signal: AbortSignal | null, hasNext: boolean): Promise<void> {
+    const response = await this.#listModels(signal, hasNext ? PROBE_MS : START_MS);
     const { passThrough = [] } = this.variant;
     // A reachable server without a list of models is sufficient.
     if (!response.ok && ![404, 429, ...passThrough].includes(response.status))
       throw await this.#failure(response);
   }
 
-  async #listModels(): Promise<Response> {
-    const response = await this.#ask('/models', null, null, PROBE_MS);
+  async #listModels(signal: AbortSignal | null, silenceMs: number): Promise<Response> {
+    const response = await this.#ask('/models', null, signal, silenceMs);
     // Unread, it would hold one of the few connections that a browser opens to a host.
     if (response.ok) await response.body?.cancel();
     return response;

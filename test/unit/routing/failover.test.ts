@@ -30,3 +30,13 @@ test('a fault of the request is the last word, and so is a refusal by all target
     expect(calls).toBe(asked);
   }
 });
+
+test('each target is asked with the word whether another one is left', async () => {
+  const seen: boolean[] = [];
+  const asking = new Failover([...targets(), { variants: ['smaller'] }]).first(never, async (_, hasNext) => {
+    seen.push(hasNext);
+    throw refusal(true);
+  });
+  await expect(asking).rejects.toMatchObject({ wire: { param: 'seed' } });
+  expect(seen).toEqual([true, true, false]);
+});

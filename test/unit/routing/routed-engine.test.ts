@@ -14,6 +14,7 @@ import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../src/routing/servers.ts';
 import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.ts';
+import { createDeferred } from '../../../src/util/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const never = new AbortController().signal;
@@ -182,6 +183,7 @@ function models(
       { scope: '/', locks },
       ({ catalogModel }) => known.targetsOf(catalogModel),
     ),
+    targets: async () => (await known.targetsOf(model)) ?? [],
     reasons: async () => (await known.addTo(null, catalog))?.models[0]?.reasons,
   };
 }
@@ -531,3 +533,53 @@ test('a host that answers nothing at all is known after three seconds', async ()
     vi.useRealTimers();
   }
 });
+
+test.each([
+  ['it is the only variant', 'none', {}],
+  ['the device has failed before', 'fails', { route: 'device-first' }],
+] as const)('a server that starts when it is asked has 20 s where %s', async (_, next, options) => {
+  const started = createDeferred();
+  list = (response) => void started.promise.then(() => response.end('{}'));
+  answer = (response) => void started.promise.then(() => whole(response));
+  const model = models(next, 'chat', undefined, options);
+  fakeTimers();
+  try {
+    const asking = ask(model).catch((error: unknown) => error);
+    await until(() => asked === 1);
+    vi.advanceTimersByTime(20_000);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    started.resolve();
+    expect(await asking).toEqual(byServer);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each([
+  [true, 3100],
+  [false, 60_100],
+])(
+  'a look for a server, with another variant left: %s, ends after %i ms, or with its caller',
+  async (hasNext, ms) => {
+    baseUrl = await listen(() => ++connections);
+    const [target] = await models('none').targets();
+    fakeTimers();
+    try {
+      const looking = target?.server?.probe(never, hasNext).catch((error: unknown) => error);
+      await until(() => connections === 1);
+      let ended = false;
+      void looking?.then(() => (ended = true));
+      vi.advanceTimersByTime(ms - 200);
+      for (let turns = 0; turns < 50; turns++) await turn();
+      expect(ended).toBe(false);
+      vi.advanceTimersByTime(200);
+      expect(await looking).toMatchObject({ wire: { code: 'upstream_unavailable' } });
+      const left = new AbortController();
+      const second = target?.server?.probe(left.signal, hasNext);
+      left.abort(new Error('left'));
+      await expect(second).rejects.toThrow('left');
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);

@@ -325,14 +325,16 @@ test.each([
 });
 
 test('a server that is down, or refuses the key, is known by its list of models', async () => {
-  expect(await failure(serverAt('http://127.0.0.1:9/v1').probe())).toMatchObject({
+  expect(await failure(serverAt('http://127.0.0.1:9/v1').probe(null, true))).toMatchObject({
     wire: { code: 'upstream_unavailable' },
   });
   const { baseUrl } = await serve(
     () => undefined,
     (response) => json(response, 401, { error: { message: 'no' } }),
   );
-  expect(await failure(serverAt(baseUrl).probe())).toMatchObject({ wire: { code: 'upstream_refused' } });
+  expect(await failure(serverAt(baseUrl).probe(null, true))).toMatchObject({
+    wire: { code: 'upstream_refused' },
+  });
 });
 
 test('a server without a list of models will do', async () => {
@@ -340,7 +342,7 @@ test('a server without a list of models will do', async () => {
     (response) => stream(response, [delta('a'), last('stop')]),
     (response) => json(response, 404, { error: { message: 'no' } }),
   );
-  await serverAt(baseUrl).probe();
+  await serverAt(baseUrl).probe(null, true);
   expect((await run(baseUrl)).at(-1)).toMatchObject({
     finishReason: 'stop',
     usage: { completionTokens: 1 },
