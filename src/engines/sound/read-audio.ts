@@ -60,7 +60,7 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   });
   if (!track) throw refuse('has no sound in it');
   const { numberOfChannels, sampleRate } = track;
-  if (numberOfChannels > MAX_CHANNELS || sampleRate > MAX_RATE || sampleRate < MIN_RATE) {
+  if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate)) {
     throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
   }
   // A format without an index is decoded to see: the limit holds there too.
@@ -105,6 +105,8 @@ class BoundedSource extends BlobSource {
   }
 }
 
+const isRate = (rate: number): boolean => rate >= MIN_RATE && rate <= MAX_RATE;
+
 const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.test(codec);
 
 /** Detects WebKitGTK, which reports that it decodes mp3 in a worker; its process then ends, and with it the page. */
@@ -134,7 +136,7 @@ async function* inSeconds(sound: Sound): Sound {
 }
 
 async function* decode(track: InputAudioTrack, input: Input, source: BoundedSource): Sound {
-  const resampler = new Resampler(track.sampleRate);
+  let resampler: Resampler | null = null;
   /** Timestamp of the first sample: files need not begin at 0. */
   let origin: number | null = null;
   let position = 0;
@@ -144,6 +146,12 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       const { timestamp, duration, sampleRate } = sample;
       const samples = mono(sample);
       sample.close();
+      // The decoder's rate: many files in HE-AAC name half of it, and it may change within a file.
+      if (resampler?.rate !== sampleRate) {
+        if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);
+        if (resampler) yield resampler.end();
+        resampler = new Resampler(sampleRate);
+      }
       origin ??= timestamp;
       // Silence that the file leaves out, a second at a time.
       for (let gap = timestamp - origin - position; gap > MIN_GAP_SECONDS; gap -= 1) {
@@ -154,7 +162,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       position += duration;
       yield resampler.push(samples);
     }
-    yield resampler.end();
+    if (resampler) yield resampler.end();
   } catch (error) {
     console.warn('localtext: an audio file could not be decoded', error);
     throw refuse(`is damaged after ${position.toFixed(1)} s`);

@@ -14,6 +14,8 @@ const FILTER = Float32Array.from({ length: CROSSINGS * RESOLUTION + 1 }, (_, at)
 
 /** Converts sound, in pieces, to 16 kHz. A low-pass filter removes what that rate cannot represent. */
 export class Resampler {
+  /** Samples a second that go in. */
+  readonly rate: number;
   readonly #step: number;
   /** Width of the filter in samples, on each side. */
   readonly #reach: number;
@@ -24,6 +26,7 @@ export class Resampler {
   #at: number;
 
   constructor(rate: number) {
+    this.rate = rate;
     this.#step = rate / SAMPLE_RATE;
     this.#cutoff = Math.min(1, SAMPLE_RATE / rate);
     this.#reach = Math.ceil(CROSSINGS / this.#cutoff);

@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import {
+  AudioSample,
+  CustomAudioDecoder,
+  type EncodedPacket,
+  registerDecoder,
+} from 'mediabunny';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { openSound, type Sound } from '../../../../src/engines/sound/read-audio.ts';
@@ -62,3 +68,40 @@ test('a file whose packets have no end is refused', async () => {
     wire: { status: 400, param: 'file', message: expect.stringMatching(/packets have no end/) as string },
   });
 });
+
+/** Plays each packet of AAC as a tone, at these rates in turn, for as long as the packet lasts. */
+let rates: number[] = [];
+class ToneDecoder extends CustomAudioDecoder {
+  #packets = 0;
+  static override supports = (codec: string): boolean => codec === 'aac' && rates.length > 0;
+  override init(): void {}
+  override decode({ timestamp, duration }: EncodedPacket): void {
+    const sampleRate = rates[Math.floor(this.#packets++ / 10) % rates.length] ?? 0;
+    const data = new Float32Array(Math.round(duration * sampleRate)).map((_, at) =>
+      tone(timestamp + at / sampleRate),
+    );
+    this.onSample(
+      new AudioSample({ data, format: 'f32-planar', numberOfChannels: 1, sampleRate, timestamp }),
+    );
+  }
+  override flush(): void {}
+  override close(): void {}
+}
+registerDecoder(ToneDecoder);
+const HERTZ = 440;
+const tone = (seconds: number): number => Math.sin(2 * Math.PI * HERTZ * seconds);
+
+test.each([[[16_000]], [[32_000]], [[44_100]], [[16_000, 32_000]], [[48_000, 44_100, 22_050]]])(
+  'sound is resampled from the rates at which it is decoded: %j',
+  async (decoded) => {
+    rates = decoded;
+    const sound = (await openSound(new Blob([await clip('sentence.m4a')]))) as Sound;
+    const pieces: number[] = [];
+    for await (const piece of sound) pieces.push(...piece);
+    const seconds = pieces.length / 16_000;
+    expect(seconds).toBeGreaterThan(2.5);
+    expect(seconds).toBeLessThan(2.8);
+    const crossings = pieces.filter((value, at) => value < 0 !== (pieces[at - 1] ?? value) < 0).length;
+    expect(Math.abs(crossings / seconds / 2 - HERTZ)).toBeLessThan(0.02 * HERTZ);
+  },
+);
