@@ -24,6 +24,14 @@ const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 const MAX_SECONDS = 2 * 60 * 60;
 /** Maximum size of a file's samples in the page's decoder: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
+/** Samples that encoders put into a packet: from 32 kHz on, and below. Packets of a hostile file have at most 32 times as many. */
+const SAMPLES_A_PACKET: Record<string, [number, number]> = {
+  aac: [1024, 1024],
+  mp3: [1152, 576],
+  opus: [960, 960],
+  vorbis: [1024, 512],
+  flac: [4096, 2048],
+};
 /** Speech in the codecs of telephones. */
 const MIN_BITS_A_SECOND = 6000;
 /** Shorter gaps are rounding of the times. */
@@ -69,16 +77,30 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   if (seconds > MAX_SECONDS) throw tooLong();
   if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
     return inSeconds(decode(track, input, source));
-  input.dispose();
   const codec = track.codec ?? 'an unknown codec';
-  const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
+  const mostSamples = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels);
+  const most = mostSamples / sampleRate;
   // Without a duration, the file's size is the bound.
-  if ((seconds || (file.size * 8) / MIN_BITS_A_SECOND) > most) {
+  const isLong =
+    (seconds || (file.size * 8) / MIN_BITS_A_SECOND) > most || (await hasMore(track, mostSamples));
+  input.dispose();
+  if (isLong) {
     const minutes = Math.floor(most / 60);
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
     throw refuse(rule);
   }
   return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
+}
+
+/** Whether the packets hold more samples, whatever the file's times say. */
+async function hasMore(track: InputAudioTrack, samples: number): Promise<boolean> {
+  const { codec, sampleRate } = track;
+  const [high, low] = SAMPLES_A_PACKET[codec ?? ''] ?? [1024, 1024];
+  const most = Math.floor(samples / (sampleRate < 32_000 ? low : high));
+  const { packetCount } = await track.computePacketStats(most + 1).catch(() => {
+    throw refuse('is damaged: its packets cannot be read');
+  });
+  return packetCount > most;
 }
 
 /** Limits reads: in damaged files of some formats, mediabunny would look for the next packet without end. */

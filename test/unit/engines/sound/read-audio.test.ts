@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   AudioSample,
+  BufferTarget,
   CustomAudioDecoder,
-  type EncodedPacket,
+  EncodedAudioPacketSource,
+  EncodedPacket,
+  Mp4OutputFormat,
+  Output,
   registerDecoder,
 } from 'mediabunny';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -105,3 +109,31 @@ test.each([[[16_000]], [[32_000]], [[44_100]], [[16_000, 32_000]], [[48_000, 44_
     expect(Math.abs(crossings / seconds / 2 - HERTZ)).toBeLessThan(0.02 * HERTZ);
   },
 );
+
+/** An m4a of tiny packets, each of which is one sample by the times of the file. */
+async function tinyPackets(count: number): Promise<Blob> {
+  const target = new BufferTarget();
+  const output = new Output({ format: new Mp4OutputFormat(), target });
+  const source = new EncodedAudioPacketSource('aac');
+  output.addAudioTrack(source);
+  await output.start();
+  const decoderConfig = {
+    codec: 'mp4a.40.2',
+    numberOfChannels: 8,
+    sampleRate: 16_000,
+    description: Uint8Array.of(0x14, 0x38),
+  };
+  for (let at = 0; at < count; at++) {
+    const packet = new EncodedPacket(new Uint8Array(4), 'key', at / 16_000, 1 / 16_000);
+    await source.add(packet, { decoderConfig });
+  }
+  await output.finalize();
+  return new Blob([target.buffer ?? '']);
+}
+
+test('packets count by the sound that is decoded from them, whatever their times', async () => {
+  rates = [];
+  expect(await openSound(await tinyPackets(1000))).toMatchObject({ codec: 'aac' });
+  // 256 MiB are 8,192 packets of 1,024 samples in 8 channels.
+  await expect(openSound(await tinyPackets(8200))).rejects.toThrow(/decodes at most 8 minutes/);
+});
