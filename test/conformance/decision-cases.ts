@@ -201,6 +201,7 @@ export const decisionCases: ConformanceCase[] = [
     '.instructions[0]',
     'unsupported_value',
   ),
+  asked('a name of 257 characters', { ...predicate, name: 'x'.repeat(257) }, '.name'),
   asked('one choice', { ...choice, choices: [{ value: 'a' }] }, '.choices'),
   asked('256 choices', { ...choice, choices: choices(256) }, '.choices'),
   asked('a choice twice', { ...choice, choices: [{ value: 'a' }, { value: 'a' }] }, '.choices[1].value'),

@@ -77,7 +77,9 @@ const instructions = textOrParts(
   ),
 );
 const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));
-const questionFields = { instructions, name: text };
+/** A server repeats it in its answer, which has a bound. */
+const questionName = z.nullish(z.string().check(z.maxLength(MAX_LABEL_CHARACTERS)));
+const questionFields = { instructions, name: questionName };
 
 const question = z.discriminatedUnion(
   'type',
