@@ -22,14 +22,16 @@ const text = z.string();
 
 const GRANULARITY_FIELD = 'timestamp_granularities[]';
 
+/** Whether a text is a decimal from 0 to 1, such as `0.30000000000000004` and `1e-7`. */
+const isTemperature = (given: string): boolean =>
+  /^[\d.e+-]{1,32}$/i.test(given) && Number(given) >= 0 && Number(given) <= 1;
+
 /** The rule of each field that OpenAI documents for Whisper. */
 const schema = z.object({
   language: z.optional(text.check(z.regex(/^[a-z]{2,3}$/i, 'must be a code of ISO 639-1, such as `en`'))),
   prompt: z.optional(text.check(z.maxLength(MAX_PROMPT, `must have at most ${MAX_PROMPT} characters`))),
   response_format: z.optional(z.enum(FORMATS, oneOf(FORMATS))),
-  temperature: z.optional(
-    text.check(z.regex(/^(0(\.\d{1,10})?|1(\.0{1,10})?|\.\d{1,10})$/, 'must be a number from 0 to 1')),
-  ),
+  temperature: z.optional(text.check(z.refine(isTemperature, 'must be a number from 0 to 1'))),
   [GRANULARITY_FIELD]: z.optional(z.array(z.enum(GRANULARITIES, oneOf(GRANULARITIES)))),
   stream: z.optional(z.enum(['true', 'false'], 'must be true or false')),
 });

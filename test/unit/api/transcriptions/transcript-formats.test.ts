@@ -121,10 +121,23 @@ test('defaults, and lists under every name that clients give them', () => {
   });
 });
 
+test('every number from 0 to 1 is a temperature, as JavaScript and Python write it', () => {
+  const numbers = Array.from({ length: 200 }, () => Math.random() ** (1 + 40 * Math.random()));
+  for (const number of [0, 1, 0.1 + 0.2, 1e-7, 5e-324, ...numbers])
+    expect(parseFields([['temperature', `${number}`]]).job.temperature).toBe(number);
+  for (const text of ['0.0', '1.0', '1e-07', '.5', '1E-3'])
+    expect(parseFields([['temperature', text]]).job.temperature).toBe(Number(text));
+});
+
 test.for([
   [[['response_format', 'xml']], 'response_format', 'invalid_value'],
   [[['temperature', '2']], 'temperature', 'invalid_value'],
   [[['temperature', 'NaN']], 'temperature', 'invalid_value'],
+  [[['temperature', '']], 'temperature', 'invalid_value'],
+  [[['temperature', ' ']], 'temperature', 'invalid_value'],
+  [[['temperature', '0x1']], 'temperature', 'invalid_value'],
+  [[['temperature', '-1e-7']], 'temperature', 'invalid_value'],
+  [[['temperature', '1.0000000000000003']], 'temperature', 'invalid_value'],
   [[['language', 'english']], 'language', 'invalid_value'],
   [[['prompt', 'x'.repeat(10_001)]], 'prompt', 'invalid_value'],
   [[['stream', 'yes']], 'stream', 'invalid_value'],
