@@ -15,16 +15,7 @@ import type { Wllama } from '@wllama/wllama';
 import { printable } from '../../../util/printable.ts';
 import type { Chunk, RawLogprob } from '../completion-format.ts';
 import { readable, TextJoiner } from './escaped-text.ts';
-import {
-  beginCompletion,
-  beginEmbedding,
-  cancelCompletion,
-  getResult,
-  kernelsOf,
-  proxyOf,
-  type ResultAnswer,
-  takeResult,
-} from './worker-proxy.ts';
+import { kernelsOf, proxyOf, type ResultAnswer } from './worker-proxy.ts';
 
 /** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
@@ -153,20 +144,30 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
     else joiners.delete(id);
     return { chunks: chunks.map((chunk) => withText(chunk, joiner)), more: answer.has_more };
   };
-  const queued = (id: Promise<number>): Promise<number> =>
-    id.catch((error: unknown) => {
+  const queued = async (queueing: Promise<{ req_id: number }>): Promise<number> => {
+    const answer = await queueing.catch((error: unknown) => {
       if (!isNoAnswer(error)) throw error;
       if (log.takeBadAlloc()) throw new ServerMemoryError('at its begin', { cause: error });
       throw new RequestRejectedError('not understood');
     });
+    return answer.req_id;
+  };
+  const resultOf = (id: number) => ({ _name: 'gres_req', req_id: id });
   return {
-    begin: (fields, files) => queued(beginCompletion(proxy, fields, files)),
-    beginEmbedding: (text) => queued(beginEmbedding(proxy, text)),
-    step: async (id) => (await read(id, getResult(proxy, id))) ?? NO_RESULT,
-    take: async (id) => (canTake ? read(id, takeResult(proxy, id)) : null),
-    cancel(id) {
+    begin(fields, files = []) {
+      const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files };
+      return queued(proxy.wllamaAction('completion', body));
+    },
+    beginEmbedding(input) {
+      const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
+      return queued(proxy.wllamaAction('embedding', body));
+    },
+    step: async (id) => (await read(id, proxy.wllamaAction('get_result', resultOf(id)))) ?? NO_RESULT,
+    // Without a step: a call that the linked kernels add (tools/kernels/server.h).
+    take: async (id) => (canTake ? read(id, proxy.wllamaAction('!get_result', resultOf(id))) : null),
+    async cancel(id) {
       joiners.delete(id);
-      return cancelCompletion(proxy, id);
+      await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
     },
   };
 }

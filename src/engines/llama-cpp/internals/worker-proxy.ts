@@ -126,34 +126,8 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
 const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
 
-/** Computes a step; then takes one result of this completion. */
-export const getResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
-  proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
-
-/** Takes a result as `getResult()` does, without a step: a call that the linked kernels add (tools/kernels/server.h). */
-export const takeResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
-  proxy.wllamaAction('!get_result', { _name: 'gres_req', req_id: id });
-
 /** Text that stands for an image in a prompt; null: the model has no vision. */
 export const mediaMarkerOf = (wllama: Wllama): string | null =>
   wllama.supportInputModality('image')
     ? ((wllama as unknown as { mediaMarker?: string }).mediaMarker ?? null)
     : null;
-
-export const beginCompletion = async (
-  proxy: WorkerProxy,
-  fields: Record<string, unknown>,
-  files: readonly Uint8Array[] = [],
-): Promise<number> => {
-  const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files };
-  return (await proxy.wllamaAction('completion', body)).req_id;
-};
-
-export async function beginEmbedding(proxy: WorkerProxy, input: string): Promise<number> {
-  const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
-  return (await proxy.wllamaAction('embedding', body)).req_id;
-}
-
-export async function cancelCompletion(proxy: WorkerProxy, id: number): Promise<void> {
-  await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
-}
