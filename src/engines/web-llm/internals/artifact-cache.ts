@@ -38,7 +38,7 @@ async function answer(request: RequestInfo | URL): Promise<Response> {
 }
 
 /** The part of a Cache that web-llm uses. It is read-only. */
-class ArtifactCache implements Cache {
+class ArtifactCache implements Pick<Cache, 'match' | 'add' | 'keys' | 'delete'> {
   match(request: RequestInfo | URL): Promise<Response> {
     return answer(request);
   }
@@ -46,18 +46,9 @@ class ArtifactCache implements Cache {
   async add(request: RequestInfo | URL): Promise<void> {
     await answer(request);
   }
-  async addAll(requests: Iterable<RequestInfo | URL>): Promise<void> {
-    await Promise.all(Array.from(requests, (request) => this.add(request)));
-  }
-  async matchAll(request?: RequestInfo | URL): Promise<Response[]> {
-    return request === undefined ? [] : [await answer(request)];
-  }
   /** Reports no files: web-llm then asks for each before it loads the first. */
   keys(): Promise<Request[]> {
     return Promise.resolve([]);
-  }
-  put(): Promise<void> {
-    return Promise.reject(new Error('The weight store keeps the files of models, not this cache'));
   }
   delete(): Promise<boolean> {
     return Promise.resolve(false);
@@ -76,7 +67,7 @@ function installCaches(): void {
     if (own) return own;
     throw new DOMException('This browser has no Cache API here', 'NotSupportedError');
   };
-  const artifacts = new ArtifactCache();
+  const artifacts = new ArtifactCache() as Partial<Cache> as Cache;
   const storage: CacheStorage = {
     open: async (name) => (isOurs(name) ? artifacts : browser().open(name)),
     has: async (name) => isOurs(name) || browser().has(name),
