@@ -33,14 +33,13 @@ export interface ModelManagerOptions {
   catalog: Catalog;
   engines: Engines;
   load: LoadVariant;
-  onChange?: () => void;
-  /** Default: a model's variants in the catalog's order. */
-  plan?: PlanVariants;
-  /** Bytes that models may take in memory together. Default: unlimited. */
-  budgetBytes?: Promise<number>;
-  facts?: VariantFacts;
-  onDeviceLost?: (variant: Variant) => void;
-  onJob?: OnJob;
+  onChange: () => void;
+  plan: PlanVariants;
+  /** Bytes that models may take in memory together. */
+  budgetBytes: Promise<number>;
+  facts: VariantFacts;
+  onDeviceLost: (variant: Variant) => void;
+  onJob: OnJob;
 }
 
 /** Loads models and keeps them in memory. Ids that share weights share one engine and one queue. */
@@ -63,12 +62,12 @@ export class ModelManager {
     catalog,
     engines,
     load,
-    onChange = () => undefined,
-    plan = inOrder,
-    budgetBytes = Promise.resolve(Number.POSITIVE_INFINITY),
-    facts = {},
-    onDeviceLost = () => undefined,
-    onJob = () => undefined,
+    onChange,
+    plan,
+    budgetBytes,
+    facts,
+    onDeviceLost,
+    onJob,
   }: ModelManagerOptions) {
     this.onJob = onJob;
     this.#onDeviceLost = onDeviceLost;
@@ -299,5 +298,3 @@ export class ModelManager {
     return loadedModel;
   }
 }
-
-const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

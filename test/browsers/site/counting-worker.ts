@@ -6,10 +6,9 @@ import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
-import { ModelManager } from '../../../src/engine-host/models/model-manager.ts';
 import { serveCalls, servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
+import { createModelManager } from '../../support/create-model-manager.ts';
 
 const TOKEN_MS = 20;
 
@@ -42,8 +41,7 @@ const control: WorkerControl = {
     await holdLock(navigator.locks, engineLock(epoch));
     const status = (): EngineStatus => ({ epoch, deviceMemoryBytes: null, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
-    const modelManager = new ModelManager({
-      engines: ENGINES,
+    const modelManager = createModelManager({
       catalog,
       load: async () => countingEngine,
       onChange: () => channel.changed(),

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ErrorCode } from '../../../../src/errors/error-codes.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 virtualTime();
 
@@ -47,8 +46,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       unload: async () => void loaded.delete(name),
     };
   };
-  const modelManager = new ModelManager({
-    engines: ENGINES,
+  const modelManager = createModelManager({
     catalog,
     load,
     budgetBytes: Promise.resolve(budget),

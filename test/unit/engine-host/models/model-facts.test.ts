@@ -2,9 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
 import { factsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
+import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const never = new AbortController().signal;
 const id = 'amber-phoenix-4';
@@ -19,8 +19,7 @@ function manager(engine: string, onChange = () => undefined): ModelManager {
     async *run() {},
     unload: async () => undefined,
   };
-  return new ModelManager({
-    engines: ENGINES,
+  return createModelManager({
     catalog: defaultCatalog,
     load: async () => loaded,
     onChange,

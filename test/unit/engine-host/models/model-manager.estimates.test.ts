@@ -4,12 +4,12 @@ import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { Estimates } from '../../../../src/engine-host/models/memory-budget.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import { DownloadRate } from '../../../../src/model-files/download/download-rate.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { openStore } from '../../model-files/open-store.ts';
 import { hashBlob } from '../../../../src/model-files/integrity/integrity-record.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const blob = new Blob(['some weights']);
 const file = { path: 'a.gguf', bytes: blob.size, sha256: (await hashBlob(blob)).sha256 };
@@ -63,8 +63,7 @@ test('the status has the estimates of all variants, and where the files of a loa
     facts: {},
     run: () => Promise.reject(new Error('not here')),
   };
-  const manager = new ModelManager({
-    engines: ENGINES,
+  const manager = createModelManager({
     catalog,
     load: async ({ files }, { onFile }) => {
       for (const { path } of files) onFile?.(path, 'disk');

@@ -8,12 +8,12 @@ import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import { variantPlanner } from '../../../../src/engine-host/models/variant-choice.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { openStore } from '../../model-files/open-store.ts';
 import { plainDevice } from '../../engines/plain-device.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const never = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -180,7 +180,7 @@ function modelManager(
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1 };
   const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
-  return new ModelManager({ engines: ENGINES, catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
+  return createModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }
 
 const engine = ({ name }: Variant): Engine<'chat'> => ({
@@ -224,7 +224,7 @@ test('a request that names variants gets one of them, or an error', async () => 
 
 test('where only servers run a model, a request limited to the device is told so', async () => {
   const catalog = { ownedBy: 'o', models: [model()] };
-  const models = new ModelManager({ engines: ENGINES, catalog, load: async (variant) => engine(variant) });
+  const models = createModelManager({ catalog, load: async (variant) => engine(variant) });
   await expect(models.ready('m', never, { deviceOnly: true })).rejects.toThrow(
     /limited to this device.*only servers run it/,
   );

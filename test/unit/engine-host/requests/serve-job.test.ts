@@ -3,14 +3,14 @@ import { expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
+import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
 import { JobPaused, serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { createDeferred, delay } from '../../../../src/util/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const never = new AbortController().signal;
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -46,8 +46,7 @@ function manager(variants: Variant[], error = refused('unsupported_value')) {
     );
     return { candidates, reasons: [] };
   };
-  const models = new ModelManager({
-    engines: ENGINES,
+  const models = createModelManager({
     catalog,
     load: async (variant) => {
       loaded.push(variant.name);
@@ -108,8 +107,7 @@ test('who loads the model by name finds what the browser has by now', async () =
 test('a load ends with the last request that waits for it, though others were refused', async () => {
   const signals: AbortSignal[] = [];
   const aborts: AbortController[] = [];
-  const models = new ModelManager({
-    engines: ENGINES,
+  const models = createModelManager({
     catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'chat', created: 0, variants: [small] }] },
     load: (_, { signal }) => {
       signals.push(signal);
@@ -185,8 +183,7 @@ test('a long transcription that is not streamed gives way to a short one at the 
     unload: () => Promise.resolve(),
   };
   const variant: Variant = { ...common, engine: 'whisper', name: 'v' };
-  const models = new ModelManager({
-    engines: ENGINES,
+  const models = createModelManager({
     catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'transcription', created: 0, variants: [variant] }] },
     load: () => Promise.resolve(engine),
     plan: () => Promise.resolve({ candidates: [variant], reasons: [] }),

@@ -3,8 +3,6 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import { servePort } from '../../../../src/engine-host/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
@@ -12,6 +10,7 @@ import { requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 
 virtualTime();
 
@@ -94,8 +93,7 @@ afterEach(() => {
 function serve(engines: FakeEngine[]) {
   const locks = new AskersLocks();
   const loads = [...engines];
-  const modelManager = new ModelManager({
-    engines: ENGINES,
+  const modelManager = createModelManager({
     catalog,
     load: async () => {
       const engine = loads.shift();

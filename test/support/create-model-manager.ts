@@ -1,0 +1,17 @@
+import { ModelManager, type ModelManagerOptions } from '../../src/engine-host/models/model-manager.ts';
+import { ENGINES } from '../../src/engines/registry.ts';
+
+type Given = Pick<ModelManagerOptions, 'catalog' | 'load'> & Partial<ModelManagerOptions>;
+
+/** A manager that, unless the options say otherwise, takes variants in the catalog's order and has no limit of memory. */
+export const createModelManager = (options: Given): ModelManager =>
+  new ModelManager({
+    engines: ENGINES,
+    plan: async ({ variants }) => ({ candidates: variants, reasons: [] }),
+    budgetBytes: Promise.resolve(Number.POSITIVE_INFINITY),
+    facts: {},
+    onChange: () => undefined,
+    onDeviceLost: () => undefined,
+    onJob: () => undefined,
+    ...options,
+  });
