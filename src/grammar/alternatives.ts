@@ -72,13 +72,21 @@ export const anyObject: ObjectForm = {
 
 export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
 
+const texts = new WeakMap<object, string>();
+
 /** One text for equal values, whatever the order of their members. */
-export const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
+export function canonical(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null;
+  const known = isObject ? texts.get(value) : undefined;
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
+  if (isObject) texts.set(value, text);
+  return text;
+}
 
 /** The values that both allow; null: none. Literals are the caller's. */
 export function meetForms(

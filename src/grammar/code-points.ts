@@ -51,18 +51,25 @@ export function contains(ranges: Ranges, point: number): boolean {
 
 const properties = new Map<string, Ranges>();
 
-/** Code points of a Unicode property, such as `L` or `Script=Greek`. Throws a SyntaxError for an unknown one. */
+/** Code points that are looked at in one text. Halves of surrogate pairs are one such part. */
+const PART = 0x800;
+
+/** Code points of a Unicode property, such as `L` or `Script=Greek`. @throws SyntaxError for an unknown one */
 export function ofProperty(name: string): Ranges {
   const known = properties.get(name);
   if (known) return known;
-  const test = new RegExp(`^\\p{${name}}$`, 'u');
+  const runs = new RegExp(`\\p{${name}}+`, 'gu');
   const ranges: number[] = [];
-  for (let point = 0; point <= MAX_CODE_POINT; point++) {
-    if (point === 0xd800) point = 0xe000;
-    if (!test.test(String.fromCodePoint(point))) continue;
-    if (ranges.at(-1) === point - 1) ranges[ranges.length - 1] = point;
-    else ranges.push(point, point);
+  for (let start = 0; start <= MAX_CODE_POINT; start += PART) {
+    if (start === 0xd800) continue;
+    const text = String.fromCodePoint(...Array.from({ length: PART }, (_, index) => start + index));
+    const units = start > 0xffff ? 2 : 1;
+    for (const { 0: run, index } of text.matchAll(runs)) {
+      const first = start + index / units;
+      ranges.push(first, first + run.length / units - 1);
+    }
   }
-  properties.set(name, ranges);
-  return ranges;
+  const joined = normalized(ranges);
+  properties.set(name, joined);
+  return joined;
 }

@@ -5,6 +5,7 @@ import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
 import { type SchemaContext, SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
+import { targetOf, valueAt } from '../util/schema-children.ts';
 
 type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
 
@@ -94,20 +95,7 @@ class Context implements SchemaContext {
   }
 
   target(reference: string): Schema | undefined {
-    let pointer = reference.slice(1);
-    try {
-      pointer = decodeURIComponent(pointer);
-    } catch {
-      // A `%` that begins no escape.
-    }
-    const keys = pointer.split('/').slice(1);
-    const found = valueAt(
-      this.#root,
-      keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')),
-    );
-    return typeof found === 'boolean' || (typeof found === 'object' && found !== null)
-      ? (found as Schema)
-      : undefined;
+    return targetOf(reference, this.#root);
   }
 
   loosened(schema: SchemaObject): SchemaObject {
@@ -140,13 +128,4 @@ class Context implements SchemaContext {
     else
       throw invalidField(param, `${rule}: leave it out, or set \`strict\` to false`, 'invalid_json_schema');
   }
-}
-
-function valueAt(root: unknown, keys: readonly string[]): unknown {
-  let value = root;
-  for (const key of keys) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<string, unknown>)[key];
-  }
-  return value;
 }

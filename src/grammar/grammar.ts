@@ -13,6 +13,7 @@ type Item = string | Rule | { rule: Rule; min: number; max: number };
 
 const MAX_RULES = 8000;
 const MAX_CHARACTERS = 400_000;
+const MAX_INLINE = 100;
 /** The engine makes a rule of each repetition. */
 const MAX_REPETITIONS = 20_000;
 
@@ -26,6 +27,7 @@ export const ANY_NUMBER = 'number';
 
 export class Grammar {
   readonly #rules: Rule[] = [];
+  readonly #classes = new Map<string, Rule>();
   #repetitions = 0;
 
   rule(alternatives: Item[][] = []): Rule {
@@ -45,6 +47,15 @@ export class Grammar {
   repeatedRule(rule: Rule, min: number, max: number): Item {
     this.repeated('', min, max);
     return { rule, min, max };
+  }
+
+  /** One character of a set; a long class, such as that of all letters, is written once. */
+  #terminal(ranges: Ranges, isString: boolean): Item {
+    const text = terminal(ranges, isString);
+    if (text.length <= MAX_INLINE) return text;
+    const rule = this.#classes.get(text) ?? this.rule([[text]]);
+    this.#classes.set(text, rule);
+    return rule;
   }
 
   /** @param isString the automaton reads the characters of a JSON string, and the quote that ends it is part of the rule */
@@ -69,7 +80,7 @@ export class Grammar {
         if (state.next.length === 0 && state.accepts) return [...items, ...end];
         if (state.accepts || state.next.length !== 1 || !only) return [...items, ruleOf(at)];
         passed.add(at);
-        items.push(terminal(only.ranges, isString));
+        items.push(this.#terminal(only.ranges, isString));
         at = only.to;
       }
     };
@@ -79,7 +90,7 @@ export class Grammar {
       const rule = rules[index];
       if (!state || !rule) continue;
       for (const { ranges, to } of state.next)
-        rule.alternatives.push([terminal(ranges, isString), ...follow(to)]);
+        rule.alternatives.push([this.#terminal(ranges, isString), ...follow(to)]);
       if (state.accepts) rule.alternatives.push(end.length > 0 ? end : ['""']);
     }
     return first;

@@ -115,9 +115,11 @@ export class JsonGrammar {
     const members = Array.from({ length: Math.min(prefix, max) }, (_, index) =>
       this.#forms.item(form, index),
     );
+    const contained = form.contains.reduce((sum, each) => sum + each.min, 0);
+    if (members.length + contained > max) return [];
+    this.#languages.spend(contained * ITEM_STEPS);
     for (const { schema, min: count } of form.contains)
       for (let i = 0; i < count; i++) members.push([...this.#forms.item(form, members.length), schema]);
-    if (members.length > max) return [];
     const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
     const left = [Math.max(0, min - members.length), max - members.length] as const;
     const fixed = members.map((schemas) => this.#value(schemas));
@@ -218,6 +220,9 @@ export class JsonGrammar {
     return after(0, true, 0);
   }
 }
+
+/** Steps of an element that an array must contain. */
+const ITEM_STEPS = 10;
 
 /** Members beside the named ones, where they are counted. */
 const MAX_COUNTED = 512;

@@ -1,4 +1,5 @@
-import { ANY, contains, normalized, type Ranges } from './code-points.ts';
+import { ANY, contains, normalized, ofProperty, type Ranges } from './code-points.ts';
+import { symbolClasses } from './symbol-classes.ts';
 
 /** A grammar would be larger than the engine can take. */
 export class TooCostlyError extends Error {}
@@ -8,9 +9,15 @@ const BEGIN = 0x110000;
 const END = 0x110001;
 
 const MAX_EXPRESSIONS = 60_000;
-/** Parts of alternatives and conjunctions that are sorted and named: states of nested repetitions have thousands each. */
-const MAX_JOINED = 200_000;
+/** Steps of one compilation: a derivative, or a comparison. They take a second at most, about. */
+const MAX_STEPS = 2_000_000;
+/** Steps of a part of an alternative or a conjunction, which is sorted and named. */
+const JOIN_STEPS = 10;
+/** Steps of a Unicode property, which is looked up in each code point. */
+const PROPERTY_STEPS = 100_000;
 const MAX_STATES = 2500;
+
+const DIGITS_AND_POINT = [0x2e, ...Array.from({ length: 10 }, (_, digit) => 0x30 + digit)];
 
 type Kind =
   | { kind: 'never' | 'empty' }
@@ -34,7 +41,15 @@ export interface AutomatonState {
 export class Languages {
   readonly #expressions = new Map<string, Language>();
   readonly #derivatives = new Map<string, Language>();
-  #joined = 0;
+  readonly #classes = new Map<string, Ranges[]>();
+  readonly #properties = new Set<string>();
+  #steps = 0;
+
+  /** Counts work before it is done. @throws TooCostlyError */
+  readonly spend = (steps: number): void => {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new TooCostlyError();
+  };
 
   #make(key: string, expression: Kind, nullable: boolean): Language {
     const known = this.#expressions.get(key);
@@ -48,6 +63,7 @@ export class Languages {
 
   readonly set = (ranges: Ranges): Language => {
     if (ranges.length === 0) return this.never;
+    this.spend(ranges.length);
     const sorted = normalized(ranges);
     return this.#make(`s${sorted.join()}`, { kind: 'set', ranges: sorted }, false);
   };
@@ -88,8 +104,7 @@ export class Languages {
   /** @param neutral changes nothing @param decisive decides alone */
   #join(kind: 'or' | 'and', parts: Language[], neutral: Language, decisive: Language): Language {
     const flat = new Set(parts.flatMap((part) => (part.kind === kind ? part.parts : [part])));
-    this.#joined += flat.size;
-    if (this.#joined > MAX_JOINED) throw new TooCostlyError();
+    this.spend(flat.size * JOIN_STEPS);
     flat.delete(neutral);
     if (flat.has(decisive)) return decisive;
     if (kind === 'or') this.#joinSets(flat);
@@ -126,6 +141,15 @@ export class Languages {
     return this.#make(`m${of},${remainder}`, { kind: 'multiple', of, remainder }, remainder === 0);
   };
 
+  /** Code points of a Unicode property. @throws SyntaxError for an unknown one */
+  readonly property = (name: string): Ranges => {
+    if (!this.#properties.has(name)) this.spend(PROPERTY_STEPS);
+    this.#properties.add(name);
+    const ranges = ofProperty(name);
+    this.spend(ranges.length);
+    return ranges;
+  };
+
   /** A whole word between its marks. */
   readonly word = (of: Language): Language => {
     return this.sequence(this.begin, of, this.end);
@@ -137,14 +161,19 @@ export class Languages {
   readonly character = this.set(ANY);
   readonly begin = this.set([BEGIN, BEGIN]);
   readonly end = this.set([END, END]);
+  readonly #digits = DIGITS_AND_POINT.map((point) => this.set([point, point]));
   /** Every sequence of symbols, the marks included. */
   readonly all = this.repeat(this.set([...ANY, BEGIN, END]), 0, Infinity);
 
   /** Derivative of a language: what may follow `point` in the words that begin with it. */
   #derive(from: Language, point: number): Language {
+    if (from.kind === 'set') return contains(from.ranges, point) ? this.empty : this.never;
+    if (from.kind === 'then' && from.first.kind === 'set')
+      return contains(from.first.ranges, point) ? from.rest : this.never;
     const key = `${from.id},${point}`;
     const known = this.#derivatives.get(key);
     if (known) return known;
+    this.spend('parts' in from ? from.parts.length : 1);
     const derived = this.#derivative(from, point);
     this.#derivatives.set(key, derived);
     return derived;
@@ -152,8 +181,6 @@ export class Languages {
 
   #derivative(from: Language, point: number): Language {
     switch (from.kind) {
-      case 'set':
-        return contains(from.ranges, point) ? this.empty : this.never;
       case 'then': {
         const through = this.#then(this.#derive(from.first, point), from.rest);
         return from.first.nullable ? this.or(through, this.#derive(from.rest, point)) : through;
@@ -182,19 +209,20 @@ export class Languages {
   /** `of`: a language of marked words; `isWord` false: of plain ones. @throws TooCostlyError */
   automaton(of: Language, isWord = true): AutomatonState[] {
     const start = isWord ? this.#derive(of, BEGIN) : of;
-    const classes = symbolClasses(start);
     const indices = new Map([[start, 0]]);
     const queue = [start];
     const states: AutomatonState[] = [];
     for (const language of queue) {
       const accepts = (isWord ? this.#derive(language, END) : language).nullable;
       const targets = new Map<number, number[]>();
-      for (const ranges of classes) {
+      for (const ranges of this.#symbolClasses(language)) {
         const target = this.#derive(language, ranges[0] ?? 0);
         if (target === this.never) continue;
         const to = indices.get(target) ?? queue.push(target) - 1;
         indices.set(target, to);
-        targets.set(to, [...(targets.get(to) ?? []), ...ranges]);
+        const known = targets.get(to);
+        if (known) known.push(...ranges);
+        else targets.set(to, [...ranges]);
       }
       if (queue.length > MAX_STATES) throw new TooCostlyError();
       states.push({
@@ -203,6 +231,37 @@ export class Languages {
       });
     }
     return live(states);
+  }
+
+  /** Sets of symbols that have one derivative. */
+  #symbolClasses(of: Language): Ranges[] {
+    const sets = this.#firstSets(of);
+    const key = sets.map(({ id }) => id).join();
+    const known = this.#classes.get(key);
+    if (known) return known;
+    const classes = symbolClasses(
+      sets.map(({ ranges }) => ranges),
+      this.spend,
+    );
+    this.#classes.set(key, classes);
+    return classes;
+  }
+
+  /** Sets with which the first symbol of a word is compared. */
+  #firstSets(root: Language): (Language & { kind: 'set' })[] {
+    const sets = new Set<Language & { kind: 'set' }>();
+    const seen = new Set([root]);
+    for (const each of seen) {
+      if (each.kind === 'set') sets.add(each);
+      else if (each.kind === 'multiple') for (const set of this.#digits) seen.add(set);
+      else if (each.kind === 'then') {
+        seen.add(each.first);
+        if (each.first.nullable) seen.add(each.rest);
+      } else if ('parts' in each) for (const part of each.parts) seen.add(part);
+      else if ('of' in each) seen.add(each.of);
+    }
+    this.spend(seen.size);
+    return [...sets].toSorted((a, b) => a.id - b.id);
   }
 
   accepts(of: Language, text: string): boolean {
@@ -214,39 +273,6 @@ export class Languages {
     const [first] = this.automaton(of);
     return !first || (!first.accepts && first.next.length === 0);
   }
-}
-
-/** Sets of symbols that the expression does not distinguish. */
-function symbolClasses(root: Language): Ranges[] {
-  const sets = setsIn(root);
-  const bounds = new Set(ANY.map((bound, index) => bound + (index % 2)));
-  for (const ranges of sets) for (const [index, bound] of ranges.entries()) bounds.add(bound + (index % 2));
-  const sorted = [...bounds].toSorted((a, b) => a - b);
-  const classes = new Map<string, number[]>();
-  for (const [index, first] of sorted.entries()) {
-    const next = sorted[index + 1];
-    if (next === undefined || !contains(ANY, first)) continue;
-    const members = sets.map((ranges) => (contains(ranges, first) ? '1' : '0')).join('');
-    const ranges = classes.get(members) ?? [];
-    ranges.push(first, next - 1);
-    classes.set(members, ranges);
-  }
-  return [...classes.values()];
-}
-
-const DIGITS_AND_POINT = [0x2e, ...Array.from({ length: 10 }, (_, digit) => 0x30 + digit)];
-
-function setsIn(root: Language): Ranges[] {
-  const sets: Ranges[] = [];
-  const seen = new Set([root]);
-  for (const each of seen) {
-    if (each.kind === 'set') sets.push(each.ranges);
-    else if (each.kind === 'multiple') sets.push(...DIGITS_AND_POINT.map((point) => [point, point]));
-    else if (each.kind === 'then') seen.add(each.first).add(each.rest);
-    else if ('parts' in each) for (const part of each.parts) seen.add(part);
-    else if ('of' in each) seen.add(each.of);
-  }
-  return sets;
 }
 
 /** Removes transitions into states from which no word can be completed. */

@@ -1,4 +1,4 @@
-import { ANY, complement, intersection, normalized, ofProperty, type Ranges } from './code-points.ts';
+import { ANY, complement, intersection, normalized, type Ranges } from './code-points.ts';
 import type { Language, Languages } from './language.ts';
 
 /** A pattern uses what no regular language has, or more of it than is read here. */
@@ -20,7 +20,7 @@ const MAX_REPEATS = 10_000;
 /** Words that a regular expression of JSON Schema finds a match in. @throws UnknownPatternError, TooCostlyError */
 export function patternLanguage(languages: Languages, pattern: string): Language {
   const { all } = languages;
-  const tree = new PatternParser(pattern).parse();
+  const tree = new PatternParser(languages, pattern).parse();
   return languages.sequence(all, new Translator(languages).translate(tree, all));
 }
 
@@ -102,12 +102,14 @@ const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 
 
 /** The syntax of JavaScript's regular expressions with the flag `u`. */
 class PatternParser {
+  readonly #languages: Languages;
   readonly #pattern: string;
   #at = 0;
   #depth = 0;
   #looks = 0;
 
-  constructor(pattern: string) {
+  constructor(languages: Languages, pattern: string) {
+    this.#languages = languages;
     if (pattern.length > MAX_CHARACTERS)
       throw new UnknownPatternError(`has more than ${MAX_CHARACTERS} characters`);
     if (!isValid(pattern)) throw new UnknownPatternError('is not a regular expression');
@@ -212,7 +214,7 @@ class PatternParser {
     if (hex) return this.#codeUnit(Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? '', 16));
     const property = this.#match(/([pP])\{([^}]*)\}/y);
     if (property) {
-      const ranges = ofProperty(property[2] ?? '');
+      const ranges = this.#languages.property(property[2] ?? '');
       return property[1] === 'P' ? complement(ranges) : ranges;
     }
     const control = this.#match(/c([A-Za-z])/y);

@@ -27,7 +27,7 @@ class UnenforceableError extends Error {}
 
 export interface SchemaContext {
   /** Undefined: there is no such place. */
-  target(reference: string, from: SchemaObject): Schema | undefined;
+  target(reference: string): Schema | undefined;
   /** The schema without the keywords that are not enforced in it. */
   loosened(schema: SchemaObject): SchemaObject;
   /** Called for a keyword that cannot be enforced. Throws where it must be. */
@@ -121,7 +121,7 @@ export class SchemaForms {
       forms = this.meet(forms, this.#own(schema));
       for (const part of (schema['allOf'] ?? []) as Schema[]) queue.add(part);
       if (typeof schema['$ref'] === 'string') {
-        const target = this.#context.target(schema['$ref'], given);
+        const target = this.#context.target(schema['$ref']);
         if (target === undefined) this.#context.unenforceable(given, '$ref', 'points nowhere');
         else queue.add(target);
       }
@@ -215,7 +215,8 @@ export class SchemaForms {
     try {
       return this.#bounded(schema, counts, read(), 'pattern');
     } catch (error) {
-      if (!(error instanceof TooCostlyError || error instanceof UnknownPatternError)) throw error;
+      const isUnread = error instanceof UnknownPatternError || error instanceof SyntaxError;
+      if (!isUnread && !(error instanceof TooCostlyError)) throw error;
       return this.#bounded(schema, counts, ofFormat, 'format');
     }
   }
@@ -290,7 +291,8 @@ export class SchemaForms {
       prefix: (Array.isArray(prefix) ? prefix : []) as Schema[],
       ...(others !== undefined && { items: others as Schema }),
     };
-    const atLeast = typeof minContains === 'number' ? minContains : 1;
+    const atLeast =
+      minContains === undefined ? 1 : this.#counts(schema, 'minContains', 'maxContains', MAX_ITEMS).min;
     return {
       kind: 'array',
       layers: [layer],
@@ -389,7 +391,7 @@ export class SchemaForms {
   /** The forms of values that do not fit. @throws UnenforceableError */
   #not(schema: Schema): Form[] {
     if (typeof schema === 'boolean') return schema ? [] : this.#types(TYPES);
-    return Object.entries(schema).flatMap(([keyword, value]) => this.#notOne(schema, keyword, value));
+    return Object.entries(schema).flatMap(([keyword, value]) => this.#notOne(keyword, value));
   }
 
   #negation(schema: Schema): Schema {
@@ -399,7 +401,7 @@ export class SchemaForms {
     return known;
   }
 
-  #notOne(schema: SchemaObject, keyword: string, value: unknown): Form[] {
+  #notOne(keyword: string, value: unknown): Form[] {
     switch (keyword) {
       case 'type': {
         const types = new Set([value].flat());
@@ -451,7 +453,7 @@ export class SchemaForms {
       case 'not':
         return this.of([value as Schema]);
       case '$ref': {
-        const target = this.#context.target(String(value), schema);
+        const target = this.#context.target(String(value));
         if (target !== undefined) return this.#not(target);
         break;
       }
@@ -484,6 +486,7 @@ export class SchemaForms {
   }
 
   meet(left: Form[], right: Form[]): Form[] {
+    this.#languages.spend(left.length * right.length);
     const met = left.flatMap((a) => right.flatMap((b) => this.#meetOne(a, b)));
     if (met.length > MAX_FORMS) throw new TooCostlyError();
     return met;

@@ -22,6 +22,14 @@ function doubling(depth: number): Schema {
   return { $ref: '#/$defs/d0', $defs: Object.fromEntries(numbered(depth + 1, (i) => [`d${i}`, pair(i)])) };
 }
 
+const ideograph = (index: number): string => String.fromCodePoint(0x4e00 + index);
+const ideographs = (count: number, first = 0): string =>
+  numbered(count, (index) => ideograph(first + index)).join('');
+const SCRIPTS =
+  'Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher Copt Cprt Cyrl Deva Dogr Dsrt Dupl Egyp Elba Ethi Geor Glag Gong Gonm Goth Gran Grek Gujr Guru Hang Hani Hano Hatr Hebr Hira'.split(
+    ' ',
+  );
+
 const SIZES = [1, 16, 64, 65, 256, 257, 1000, 10_000];
 const DEPTHS = [3, 8, 20, 30, 31, 40, 90];
 /** Those of a tool are part of the prompt, and computed: they are short, or refused, as a body of more than 200 levels. */
@@ -33,7 +41,7 @@ export function hostileSchema(random: Random, forTool = false): Schema {
   const size = random.pick(forTool ? TOOL_SIZES : SIZES);
   const depth = random.pick(forTool ? TOOL_DEPTHS : DEPTHS);
   const inner = (): Schema => (random.below(2) === 0 ? { type: 'string' } : hostileSchema(random, forTool));
-  switch (random.below(16)) {
+  switch (random.below(20)) {
     case 0:
       return { enum: numbered(size, (index) => `value ${index}`) };
     case 1:
@@ -84,6 +92,16 @@ export function hostileSchema(random: Random, forTool = false): Schema {
         type: random.pick([['string', 'null'], [], 'nothing', 7]),
         format: random.pick(['date', 'uuid', '', 7]),
       };
+    case 15:
+      return { enum: random.pick([[ideographs(size), ideographs(size, size)], numbered(size, ideograph)]) };
+    case 16:
+      return { allOf: [0, 1].map((first) => ({ enum: numbered(size, (index) => ({ a: index + first })) })) };
+    case 17: {
+      const each = { contains: inner(), minContains: size * depth ** 3 };
+      return { type: 'array', allOf: numbered(random.pick([1, 8, 300]), () => each) };
+    }
+    case 18:
+      return { type: 'string', pattern: `^[${SCRIPTS.slice(0, size).map((name) => `\\p{sc=${name}}`)}]+$` };
     default:
       return { not: inner(), if: inner(), patternProperties: { '^a': inner() }, items: inner() };
   }

@@ -1,4 +1,11 @@
-import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from '../../util/schema-children.ts';
+import {
+  children,
+  isObject,
+  type Schema,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  targetOf,
+} from '../../util/schema-children.ts';
 import { describe, shortened } from './schema-issues.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
@@ -39,7 +46,7 @@ export function checkJsonSchema(
     if (!budget.takes(schema, at, strict)) return;
     checkNode(schema, at, hasNames ? null : root, strict);
     addChildren(node, schema, open);
-    const found = schema['$ref'] === undefined ? undefined : target(String(schema['$ref']), root);
+    const found = schema['$ref'] === undefined ? undefined : targetOf(String(schema['$ref']), root);
     if (found !== undefined) addTarget(node, found, open);
   }
 }
@@ -84,7 +91,7 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
 const isReference = (value: unknown, root: Schema | null): boolean =>
   typeof value === 'string' &&
   value.length <= MAX_REFERENCE &&
-  (root === null || target(value, root) !== undefined);
+  (root === null || targetOf(value, root) !== undefined);
 
 function requireList(value: unknown, at: string): void {
   if (!Array.isArray(value) || value.length === 0)
@@ -98,30 +105,6 @@ function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): vo
   for (const key of SCHEMA_LISTS) if (schema[key] !== undefined) requireList(schema[key], `${at}.${key}`);
   for (const child of children(schema))
     open.push({ schema: child.schema, at: `${at}.${child.at}`, depth: depth + 1, via });
-}
-
-/** Undefined: it does not point into the schema. */
-function target(reference: string, root: Schema): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/')) return undefined;
-  let value: unknown = root;
-  for (const key of pointerKeys(reference)) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Schema)[key];
-  }
-  return isObject(value) || typeof value === 'boolean' ? value : undefined;
-}
-
-/** The keys of a JSON pointer in a URL fragment. A `%` that begins no escape is taken as it is. */
-function pointerKeys(reference: string): string[] {
-  let pointer = reference.slice(1);
-  try {
-    pointer = decodeURIComponent(pointer);
-  } catch {}
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 const isStrings = (value: unknown): value is string[] =>

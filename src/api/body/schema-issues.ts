@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
+import { valueAt } from '../../util/schema-children.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -10,9 +11,9 @@ export function schemaError(error: z.core.$ZodError, body: unknown): ServiceErro
   if (!issue) return requestError(400, 'The request body does not match this endpoint.');
   const { path, rule, isKey } = explain(issue, []);
   const param = notation(path);
-  const { value, exists } = isKey ? { value: path.at(-1), exists: true } : valueAt(body, path);
-  const code = codeOf(issue, exists);
-  if (!exists) return invalidField(param, `is required: it ${rule}`, code);
+  const value = isKey ? path.at(-1) : valueAt(body, path);
+  const code = codeOf(issue, value);
+  if (value === undefined) return invalidField(param, `is required: it ${rule}`, code);
   return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
 }
 
@@ -96,18 +97,7 @@ function bound(side: 'at least' | 'at most', limit: number | bigint, origin: str
   return `must have ${side} ${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`;
 }
 
-function codeOf(issue: Issue, exists: boolean): ErrorCode {
-  if (!exists) return 'missing_required_parameter';
+function codeOf(issue: Issue, value: unknown): ErrorCode {
+  if (value === undefined) return 'missing_required_parameter';
   return issue.code === 'invalid_type' ? 'invalid_type' : 'invalid_value';
-}
-
-function valueAt(body: unknown, path: readonly PropertyKey[]): { value: unknown; exists: boolean } {
-  let value = body;
-  for (const part of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) {
-      return { value: undefined, exists: false };
-    }
-    value = (value as Record<PropertyKey, unknown>)[part];
-  }
-  return { value, exists: true };
 }

@@ -5,14 +5,15 @@ import type { Completion } from '../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */
 export function completionRequest(
-  { prompt, maxTokens, constraint, topLogprobs }: Completion,
+  { prompt, maxTokens, tokensBefore, constraint, topLogprobs }: Completion,
   sampling: Sampling,
   own: VariantSampling,
 ): Record<string, unknown> {
+  const settings = penalizes(sampling, constraint) ? own : { ...own, frequencyPenalty: 0 };
   return {
     stream: true,
     prompt,
-    ...samplers(sampling, penalizes(sampling, constraint) ? own : { ...own, frequencyPenalty: 0 }, maxTokens),
+    ...samplers(sampling, settings, tokensBefore + (maxTokens ?? PENALTY_WINDOW)),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
@@ -39,7 +40,7 @@ const PENALTY_WINDOW = 512;
 function samplers(
   sampling: Sampling,
   { topK = 0, minP = 0, repeatPenalty = 1, frequencyPenalty = 0 }: VariantSampling,
-  maxTokens: number = PENALTY_WINDOW,
+  replyTokens: number,
 ): Record<string, unknown> {
   return {
     // What the model holds improbable is dropped before the temperature flattens its distribution.
@@ -48,7 +49,7 @@ function samplers(
     min_p: minP,
     repeat_penalty: repeatPenalty,
     frequency_penalty: frequencyPenalty,
-    repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
+    repeat_last_n: Math.min(PENALTY_WINDOW, replyTokens),
     ...engineFields(sampling, FIELDS),
   };
 }

@@ -52,8 +52,15 @@ const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
   constraint === undefined && topLogprobs === undefined;
 
 /** Completion that continues after the text and tokens that have come so far. */
-function continued({ prompt, maxTokens }: Completion, so: { text: string; tokens: number }): Completion {
-  return { prompt: prompt + so.text, ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }) };
+function continued(
+  { prompt, maxTokens, tokensBefore }: Completion,
+  so: { text: string; tokens: number },
+): Completion {
+  return {
+    prompt: prompt + so.text,
+    tokensBefore: tokensBefore + so.tokens,
+    ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }),
+  };
 }
 
 interface EngineOptions {
@@ -258,7 +265,8 @@ export class WllamaEngine implements Engine<'chat'> {
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
-      yield* this.#complete({ prompt: completion.prompt, maxTokens: 1 }, sampling, signal, images);
+      const prompt = { prompt: completion.prompt, tokensBefore: 0, maxTokens: 1 };
+      yield* this.#complete(prompt, sampling, signal, images);
     }
   }
 

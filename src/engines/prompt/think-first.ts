@@ -39,13 +39,16 @@ type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 export interface Completion extends Form {
   prompt: string;
   maxTokens?: number;
+  /** Tokens of the reply that the prompt ends with: those that came before this part. */
+  tokensBefore: number;
 }
 
 export const toCompletion = (
-  { maxTokens, constraint, topLogprobs }: ChatJob,
+  { maxTokens, constraint, topLogprobs, resume }: ChatJob,
   prompt: string,
 ): Completion => ({
   prompt,
+  tokensBefore: resume?.tokens ?? 0,
   ...(maxTokens !== undefined && { maxTokens }),
   ...(constraint && { constraint }),
   ...(topLogprobs !== undefined && { topLogprobs }),
@@ -166,6 +169,7 @@ export class ThinkFirst {
     this.#splitter.close();
     for await (const event of this.#complete({
       ...part,
+      tokensBefore: part.tokensBefore + this.#tokens,
       ...(remaining < Infinity && { maxTokens: remaining }),
     })) {
       if (event.type === 'accepted' && !thought) yield event;

@@ -25,6 +25,10 @@ function draws(schema: Schema, random: Random, count: number, strict = true): st
   return Array.from({ length: count }, () => sampler.draw(random)).filter((text) => text !== null);
 }
 
+/** Ideographs that differ. */
+const ideographs = (from: number, to: number): string =>
+  String.fromCodePoint(...Array.from({ length: to - from }, (_, index) => 0x4e00 + from + index));
+
 /** The first text of a grammar that its schema does not allow. */
 function invalidDraw(schema: Schema, random: Random, count: number): { drawn: number; fault: string | null } {
   const texts = draws(schema, random, count);
@@ -219,6 +223,7 @@ const UNENFORCEABLE: Record<string, [Schema, string]> = {
   'a negative bound past all numbers': [{ type: 'integer', exclusiveMaximum: -1e15 }, '.exclusiveMaximum'],
   'a negation of what is not read': [{ type: 'object', not: { additionalProperties: false } }, '.not'],
   'repetitions of repetitions': [{ type: 'string', pattern: '^((a{1,100}b){1,100}c){1,100}$' }, '.pattern'],
+  'more elements than a reply has': [{ type: 'array', contains: {}, minContains: 1e9 }, '.minContains'],
   'a length past all replies': [{ type: 'string', minLength: 100_000 }, '.minLength'],
   'a condition that is not read': [{ type: 'object', if: { additionalProperties: false } }, '.if'],
 };
@@ -254,6 +259,45 @@ test('a schema without strict whose grammar is too large keeps its types alone',
   const { gbnf, loosened } = compile(schema, false);
   expect(loosened.length).toBeGreaterThan(0);
   expect(JSON.parse(new GbnfSampler(gbnf).draw(new Random(1)) ?? '')).toHaveProperty('a');
+});
+
+/** Schemas that are small, and would take minutes or all memory. */
+const COSTLY: Record<string, Schema> = {
+  'objects compared with objects': {
+    allOf: [0, 1].map((first) => ({ enum: Array.from({ length: 3000 }, (__, i) => ({ a: i + first })) })),
+  },
+  'words of thousands of characters': { enum: [ideographs(0, 9000), ideographs(9000, 18_000)] },
+  'elements that many schemas ask for': {
+    allOf: Array.from({ length: 300 }, (__, i) => ({ contains: { const: i }, minContains: 1000 })),
+  },
+};
+
+test.each(Object.entries(COSTLY))('%s are refused with strict, or left out', (_, schema) => {
+  expect(() => compile(schema)).toThrow(ServiceError);
+  expect(compile(schema, false).loosened.length).toBeGreaterThan(0);
+});
+
+test('a list of many labels in ideographs is enforced', () => {
+  const labels = Array.from({ length: 500 }, (_, index) => ideographs(7 * index, 7 * index + 5));
+  const drawn = draws({ enum: labels }, new Random(SEED), 20);
+  expect(drawn).toHaveLength(20);
+  for (const text of drawn) expect(labels).toContain(JSON.parse(text));
+});
+
+test('a class of all letters may be repeated', () => {
+  const pattern = String.raw`^[\p{L}\p{N} ]{1,64}$`;
+  expect(invalidDraw({ type: 'string', pattern }, new Random(SEED), 10)).toEqual({ drawn: 10, fault: null });
+});
+
+test('a format holds where the pattern beside it cannot be read', () => {
+  const schema = { type: 'string', format: 'date', pattern: String.raw`^\p{Alnum}+$` };
+  expect(invalidDraw({ type: 'string', format: 'date' }, new Random(SEED), 5).fault).toBeNull();
+  for (const text of draws(schema, new Random(SEED), 5)) expect(text).toMatch(/^"\d{4}-\d\d-\d\d"$/);
+});
+
+test.each(['#nowhere', 'other.json', '#/$defs/none'])('a reference to %s is refused beside names', ($ref) => {
+  const schema = { $id: 'https://example.com/a', type: 'object', properties: { next: { $ref } } };
+  expect(() => compile(schema)).toThrow('points nowhere');
 });
 
 test('a schema without values is refused', () => {

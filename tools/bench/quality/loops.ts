@@ -87,7 +87,7 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
       const sampling = { temperature, topP: 1, seed: 1 };
       const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
       const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
-      return completionRequest({ prompt, maxTokens }, sampling, own);
+      return completionRequest({ tokensBefore: 0, prompt, maxTokens }, sampling, own);
     };
     // A whole answer may take longer than `fetch` waits for headers: it is streamed.
     const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
