@@ -2,10 +2,10 @@ import type { Page, Worker } from 'playwright';
 
 /** Something that the engine's worker sent, and when, in milliseconds since 1970. */
 export interface Sent {
-  /** `accepted`, `result` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
+  /** `accepted`, `done` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
   what: string;
   at: number;
-  /** Time of the embedding engine, in a `result`. */
+  /** Time of the embedding engine, in its `done`. */
   computeMs?: number;
 }
 
@@ -67,14 +67,13 @@ function listen(): void {
     void tapped.push({ what, at: performance.timeOrigin + performance.now(), ...more });
   interface Message {
     type?: string;
-    event?: { type: string };
-    result?: { timings: { computeMs: number } };
+    event?: { type: string; timings?: { computeMs?: number } };
   }
   const { postMessage, close } = MessagePort.prototype;
   MessagePort.prototype.postMessage = function (this: MessagePort, ...args: Posted) {
     const message = args[0] as Message | null;
-    if (message?.result?.timings) note('result', { computeMs: message.result.timings.computeMs });
-    else if (message?.event) note(message.event.type);
+    const computeMs = message?.event?.timings?.computeMs;
+    if (message?.event) note(message.event.type, computeMs === undefined ? {} : { computeMs });
     else if (typeof message?.type === 'string') note(message.type);
     postMessage.apply(this, args);
   };
