@@ -11,6 +11,8 @@ import { speechModel } from '../support/speech/speech-model.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const TOLERANCE = 0.15;
+/** Loads of each variant. A peak depends on when the browser collects what a load leaves behind: the median counts. */
+const LOADS = 3;
 const text = 'The lighthouse keeper counts ships, writes their names down, and lights the lamp at dusk. ';
 
 /** About 120 tokens. */
@@ -76,16 +78,20 @@ test.runIf(process.platform === 'linux').each([
         .poll(() => estimateOf(page, model, variant))
         .toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
     });
-    await inBrowser(async ({ page, key }) => {
-      const { memoryBytes, promptStateBytes } = await estimateOf(page, model, variant);
-      const root = await findRoot(`--user-data-dir=${profile}`);
-      const before = await treeBytes(root);
-      const measured = (await peakTreeBytes(root, use(page, key))) - before;
-      // States of earlier prompts take their part only after as many tokens as the context holds.
-      const estimated = memoryBytes - promptStateBytes;
-      console.log(`${variant}: ${megabytes(measured)} MB measured, ${megabytes(estimated)} MB estimated`);
-      expect(Math.abs(estimated / measured - 1)).toBeLessThan(TOLERANCE);
-    });
+    const measured: number[] = [];
+    let estimated = 0;
+    for (let load = 0; load < LOADS; load++)
+      await inBrowser(async ({ page, key }) => {
+        const { memoryBytes, promptStateBytes } = await estimateOf(page, model, variant);
+        // States of earlier prompts take their part only after as many tokens as the context holds.
+        estimated = memoryBytes - promptStateBytes;
+        const root = await findRoot(`--user-data-dir=${profile}`);
+        const before = await treeBytes(root);
+        measured.push((await peakTreeBytes(root, use(page, key))) - before);
+      });
+    console.log(`${variant}: ${measured.map(megabytes)} MB measured, ${megabytes(estimated)} MB estimated`);
+    const median = measured.toSorted((a, b) => a - b)[(LOADS - 1) / 2] ?? 0;
+    expect(Math.abs(estimated / median - 1)).toBeLessThan(TOLERANCE);
   } finally {
     await removeFolder(profile);
   }
