@@ -158,8 +158,7 @@ export class KeyAdministrator {
 
 function checkLimits(limits: KeyLimits): KeyLimits {
   for (const [name, value] of Object.entries(limits)) {
-    if (!Number.isFinite(value) || value <= 0)
-      throw new RangeError(`\`limits.${name}\` must be more than 0.`);
+    if (!Number.isFinite(value) || value < 1) throw new RangeError(`\`limits.${name}\` must be 1 or more.`);
   }
   return limits;
 }

@@ -193,6 +193,9 @@ describe('keys', () => {
   test.each([
     { label: '' },
     { label: 'a', limits: { requestsPerMinute: 0 } },
+    { label: 'a', limits: { requestsPerMinute: 0.5 } },
+    { label: 'a', limits: { tokensPerMinute: 0.5 } },
+    { label: 'a', limits: { inFlight: 0.5 } },
     { label: 'a', limits: { inFlight: NaN } },
   ])('refuses to issue %j', async (options) => {
     await expect(keys.issue(options)).rejects.toThrow();
