@@ -2,8 +2,10 @@ import { addSequenceHeaders } from './av1.ts';
 import { ImageSize, type ImageReader, textAt } from './image-size.ts';
 
 const MAX_DEPTH = 10;
-/** Places of the data of all items, or of the frames of a track. */
-const MAX_EXTENTS = 4096;
+/** Chunks of a track's frames that are read. */
+const MAX_CHUNKS = 4096;
+/** Bytes whose copy counts as a part of the image. */
+const COPIED_BYTES = 1024;
 
 /** Bytes from `start` to `end`, without the header. */
 interface Box {
@@ -14,8 +16,9 @@ interface Box {
   whole: boolean;
 }
 
-function* boxes(view: DataView, from: number, to: number): Generator<Box, void, undefined> {
+function* boxes(view: DataView, from: number, to: number, size: ImageSize): Generator<Box, void, undefined> {
   for (let at = from; at + 8 <= to;) {
+    size.count();
     const short = view.getUint32(at);
     const head = short === 1 ? 16 : 8;
     const length = short === 0 ? to - at : short === 1 ? Number(view.getBigUint64(at + 8)) : short;
@@ -46,7 +49,7 @@ export const avif: ImageReader = (view) => {
     return null;
   const size = new ImageSize();
   let last: Box | null = null;
-  for (const box of boxes(view, 0, view.byteLength)) last = box;
+  for (const box of boxes(view, 0, view.byteLength, size)) last = box;
   addBoxes(view, 0, view.byteLength, size);
   // Bytes after the last box are a box that breaks off.
   const whole = last !== null && last.whole && last.end === view.byteLength;
@@ -55,8 +58,7 @@ export const avif: ImageReader = (view) => {
 
 function addBoxes(view: DataView, from: number, to: number, size: ImageSize, depth = 0): void {
   if (depth > MAX_DEPTH) throw new RangeError('more levels of boxes than an image has');
-  for (const { type, start, end } of boxes(view, from, to)) {
-    size.count();
+  for (const { type, start, end } of boxes(view, from, to, size)) {
     const before = CONTAINERS.get(type);
     switch (type) {
       case 'ispe':
@@ -89,7 +91,8 @@ const bytesAt = (view: DataView, start: number, end: number): Uint8Array =>
 /** A track's chunks of frames: they follow one another to the end of the data. */
 function addSamples(view: DataView, start: number, width: number, size: ImageSize): void {
   const count = view.getUint32(start + 4);
-  for (let index = 0; index < Math.min(count, MAX_EXTENTS); index++) {
+  for (let index = 0; index < Math.min(count, MAX_CHUNKS); index++) {
+    size.count();
     const at = start + 8 + index * width;
     const offset = width === 4 ? view.getUint32(at) : Number(view.getBigUint64(at));
     addSequenceHeaders(bytesAt(view, offset, view.byteLength), size);
@@ -101,22 +104,21 @@ function addItems(view: DataView, from: number, to: number, size: ImageSize): vo
   const types = new Map<number, string>();
   let data = 0;
   let locations = 0;
-  for (const { type, start, end } of boxes(view, from, to)) {
+  for (const { type, start, end } of boxes(view, from, to, size)) {
     if (type === 'idat') data = start;
     if (type === 'iloc') locations = start;
     if (type !== 'iinf') continue;
-    for (const entry of boxes(view, start + (view.getUint8(start) === 0 ? 6 : 8), end)) {
+    for (const entry of boxes(view, start + (view.getUint8(start) === 0 ? 6 : 8), end, size)) {
       const isLong = view.getUint8(entry.start) > 2;
       const id = isLong ? view.getUint32(entry.start + 4) : view.getUint16(entry.start + 4);
-      size.count();
       types.set(id, textAt(view, entry.start + (isLong ? 10 : 8), 4));
     }
   }
   if (locations === 0) return;
-  for (const { id, extents } of itemLocations(view, locations, data)) {
+  for (const { id, extents } of itemLocations(view, locations, data, size)) {
     const type = types.get(id);
-    if (type === 'av01') addSequenceHeaders(joined(view, extents), size);
-    if (type === 'grid') addGrid(joined(view, extents), size);
+    if (type === 'av01') addSequenceHeaders(joined(view, extents, size), size);
+    if (type === 'grid') addGrid(joined(view, extents, size), size);
   }
 }
 
@@ -126,7 +128,12 @@ interface Item {
 }
 
 /** @param data where the `idat` box begins, to which offsets of method 1 are relative */
-function* itemLocations(view: DataView, start: number, data: number): Generator<Item, void, undefined> {
+function* itemLocations(
+  view: DataView,
+  start: number,
+  data: number,
+  size: ImageSize,
+): Generator<Item, void, undefined> {
   const version = view.getUint8(start);
   const widths = view.getUint16(start + 4);
   let at = start + 6;
@@ -135,7 +142,6 @@ function* itemLocations(view: DataView, start: number, data: number): Generator<
     for (let byte = 0; byte < width; byte++) value = value * 256 + view.getUint8(at++);
     return value;
   };
-  let remaining = MAX_EXTENTS;
   const wide = version < 2 ? 2 : 4;
   for (let items = read(wide); items > 0; items--) {
     const id = read(wide);
@@ -147,17 +153,18 @@ function* itemLocations(view: DataView, start: number, data: number): Generator<
       if (version > 0) read(widths & 15);
       const offset = base + read(widths >> 12);
       extents.push([offset, read((widths >> 8) & 15) || view.byteLength]);
-      if (--remaining < 0) throw new RangeError('more extents than an image has');
+      size.count();
     }
     yield { id, extents };
   }
 }
 
-function joined(view: DataView, extents: Item['extents']): Uint8Array {
+function joined(view: DataView, extents: Item['extents'], size: ImageSize): Uint8Array {
   const parts = extents.map(([start, length]) => bytesAt(view, start, start + length));
   if (parts.length === 1 && parts[0]) return parts[0];
   const total = parts.reduce((sum, part) => sum + part.length, 0);
   if (total > view.byteLength) throw new RangeError('an item is larger than the file');
+  size.count(total / COPIED_BYTES);
   const bytes = new Uint8Array(total);
   let at = 0;
   for (const part of parts) {

@@ -104,6 +104,7 @@ const FRAME_HEAD = 16;
 function addWebpChunks(view: DataView, from: number, size: ImageSize): void {
   const u24 = (at: number): number => view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
   for (let at = from; at + 8 <= view.byteLength;) {
+    size.count();
     const length = view.getUint32(at + 4, true);
     const start = at + 8;
     switch (textAt(view, at, 4)) {

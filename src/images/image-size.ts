@@ -9,7 +9,7 @@ export interface ImageHeader {
 /** Reads a header; null: the file has another type. @throws RangeError where the file is cut off */
 export type ImageReader = (view: DataView) => ImageHeader | null;
 
-/** Frames, boxes and units of one file. An image has a few, an animation some thousands. */
+/** Chunks, frames, boxes, units and extents of one file. An image has a few, an animation some thousands. */
 const MAX_PARTS = 100_000;
 
 /** The largest width and the largest height of an image's parts. */

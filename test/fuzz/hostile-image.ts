@@ -9,6 +9,7 @@ import {
   itemOf,
   jpegOf,
   meta,
+  overlappingItems,
   sequenceHeader,
   trackOf,
   webpOf,
@@ -46,6 +47,10 @@ export function hostileImage(random: Random): HostileImage {
     ],
     'avif of a grid': [2 ** 32 - 1, (width, height) => avifOf(gridOf(width, height))],
     'avif of a track': [65_535, (width, height) => avifOf(meta(extents(1, 1)), trackOf(width, height))],
+    'avif of overlapping items': [
+      2 ** 32 - 1,
+      (width, height) => overlappingItems(random.below(100), 4000, width, height),
+    ],
     'avif with other data': [
       65_536,
       (width, height) =>

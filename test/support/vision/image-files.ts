@@ -35,6 +35,26 @@ export const itemOf = (type: string, data: Buffer): Buffer =>
     box('idat', data),
   );
 
+/** Items of AV1 data, with two extents each that are half of the rest of the file. */
+export function overlappingItems(items: number, bytes: number, width = 1, height = 1): Buffer {
+  const u16 = (value: number): Buffer => u32(value).subarray(2);
+  const extent = u32(0, bytes >> 1);
+  const entries = Array.from({ length: items }, (_, id) =>
+    box('infe', Buffer.from('02000000', 'hex'), u16(id), u16(0), latin('av01')),
+  );
+  const locations = Array.from({ length: items }, (_, id) =>
+    Buffer.concat([u16(id), u16(0), u16(2), extent, extent]),
+  );
+  return avifOf(
+    meta(
+      extents(width, height),
+      box('iinf', u32(0), u16(items), ...entries),
+      box('iloc', u32(0), Buffer.from('4400', 'hex'), u16(items), ...locations),
+    ),
+    box('mdat', Buffer.alloc(bytes)),
+  );
+}
+
 /** The item of a grid of images: what they make together. */
 export const gridOf = (width: number, height: number): Buffer =>
   itemOf('grid', Buffer.concat([Buffer.from('00010101', 'hex'), u32(width, height)]));

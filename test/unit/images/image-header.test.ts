@@ -12,6 +12,7 @@ import {
   itemOf,
   jpegOf,
   meta,
+  overlappingItems,
   sequenceHeader,
   trackOf,
   u32,
@@ -95,6 +96,26 @@ test.each([
       ),
     ),
   ],
+  [
+    'tables of chunks behind its end',
+    avifOf(
+      meta(extents(1, 1)),
+      Buffer.concat(
+        Array.from({ length: 40 }, () => box('stco', u32(0, 2 ** 32 - 1), Buffer.alloc(16_384, 0xff))),
+      ),
+    ),
+  ],
+  ['items of all its bytes', overlappingItems(2000, 10_000_000)],
+  [
+    'boxes of metadata with extents without bytes',
+    avifOf(
+      meta(extents(1, 1)),
+      ...Array.from({ length: 100 }, () =>
+        meta(box('iloc', Buffer.from('0000000000000001000100001000', 'hex'))),
+      ),
+    ),
+  ],
+  ['chunks', Buffer.concat([webpOf(9, 9), Buffer.alloc(1_600_000)])],
   [
     'sequence headers',
     avifOf(itemOf('av01', Buffer.concat(Array.from({ length: 100_000 }, () => sequenceHeader(9, 9))))),
