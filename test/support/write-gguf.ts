@@ -1,8 +1,11 @@
 /** A plain number is a u32. */
-type Value = number | string | boolean | string[] | { f32: number } | { f32s: number[] } | { i32s: number[] };
+export type GgufMetadata = Record<
+  string,
+  number | string | boolean | string[] | { f32: number } | { f32s: number[] } | { i32s: number[] }
+>;
 
 export interface GgufContents {
-  metadata?: Record<string, Value>;
+  metadata?: GgufMetadata;
   /** Zeros where no `data` is given. */
   tensors?: { name: string; shape: number[]; type: number; bytes: number; data?: Buffer }[];
 }
@@ -36,7 +39,7 @@ export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer
 }
 
 /** A header that describes a small chat model. */
-export const chatMetadata: Record<string, Value> = {
+export const chatMetadata: GgufMetadata = {
   'general.architecture': 'llama',
   'general.name': 'Tiny Llama',
   'general.license': 'mit',
@@ -64,7 +67,7 @@ const u64 = (value: number): Buffer => {
 const floats = (values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
 const text = (value: string): Buffer => Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);
 
-function typed(value: Value): Buffer[] {
+function typed(value: GgufMetadata[string]): Buffer[] {
   if (typeof value === 'number') return [u32(4), u32(value)];
   if (typeof value === 'string') return [u32(8), text(value)];
   if (typeof value === 'boolean') return [u32(7), Buffer.of(Number(value))];

@@ -34,7 +34,7 @@ export const ggufFormat: AddedFormat = {
   async describe(given, _, device, keepTemplateText) {
     const inspected = await inspectModel(given);
     const { facts, name, bytes, files, projector } = inspected;
-    const { architecture, quantization, kvValues, kvWindow, embedding, chatTemplate, canChat } = facts;
+    const { architecture, quantization, embedding, chatTemplate, canChat } = facts;
     const fit = fitModel(inspected, device);
     const { contextLength, memoryBytes } = fit;
     const completionsOnly = !canChat && !embedding && { completionsOnly: true };
@@ -47,8 +47,7 @@ export const ggufFormat: AddedFormat = {
         engine: 'wllama',
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
-        ...(kvValues > 0 && { kvValues }),
-        ...(kvWindow && { kvWindow }),
+        ...kvCacheOf(facts),
         ...(embedding ?? { sampling: SAMPLING }),
         ...completionsOnly,
         ...(keepTemplateText && { keepTemplateText }),
@@ -92,17 +91,21 @@ function findModels(files: readonly RemoteFile[]): FoundModel[] {
   }));
 }
 
+const kvCacheOf = ({ kvValues, kvWindow }: InspectedModel<unknown>['facts']) => ({
+  ...(kvValues > 0 && { kvValues }),
+  ...(kvWindow && { kvWindow }),
+});
+
 /** The longest context that fits, and the memory with it. A GPU holds no weights of an embedding model. */
 function fitModel(
   { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
 ): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
-  const { contextLength: trained, kvValues, kvWindow, embedding } = facts;
+  const { contextLength: trained, embedding } = facts;
   const sized = {
     engine: 'wllama',
     files: [{ bytes, ...(projector && { role: 'projector' as const }) }],
-    kvValues,
-    ...(kvWindow && { kvWindow }),
+    ...kvCacheOf(facts),
     contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
     ...(embedding && { dimensions: embedding.dimensions }),
   };

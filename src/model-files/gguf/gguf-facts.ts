@@ -1,7 +1,7 @@
 import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architectures.ts';
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
-import { align, type Gguf, type GgufValue, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
+import { align, type Gguf, type GgufValue, readNumbers, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
 import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
 import { printable } from '../../util/printable.ts';
 
@@ -23,7 +23,7 @@ export interface GgufFacts {
   /** Shape of its vectors; null: not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   tensors: number;
-  /** Values that the KV cache holds for each token. */
+  /** Values that the KV cache holds for each token; 0: it has no KV cache, or the file does not say. */
   kvValues: number;
   /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
   kvWindow: KvWindow | null;
@@ -63,11 +63,13 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     const value = metadata.get(key)?.value;
     return typeof value === 'string' && value !== '' ? value : null;
   };
+  const bounded = (key: string, value: number, max: number): number => {
+    if (value <= max) return value;
+    throw new FormatError(`gives ${value} as ${key}; at most ${max} is allowed`);
+  };
   const number = (key: string, max: number): number | null => {
     const value = metadata.get(key)?.value;
-    if (typeof value !== 'number') return null;
-    if (value > max) throw new FormatError(`gives ${value} as ${key}; at most ${max} is allowed`);
-    return value;
+    return typeof value === 'number' ? bounded(key, value, max) : null;
   };
   const count = number('split.count', MAX_SPLITS) ?? 1;
   const index = number('split.no', MAX_SPLITS) ?? 0;
@@ -78,6 +80,12 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   if (index === 0) requireKnown(architecture, gguf);
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
+  const list: SizeList = (name, max) => {
+    const key = `${architecture}.${name}`;
+    const { at, value } = metadata.get(key) ?? {};
+    if (at === undefined || value !== null) return null;
+    return readNumbers(cursor, at, MAX_LAYERS)?.map((each) => bounded(key, each, max)) ?? null;
+  };
   requireSizes(gguf, architecture);
   const vectors = embedding(architecture, of);
   return {
@@ -89,7 +97,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    ...(ENCODERS.has(architecture) ? { kvValues: 0, kvWindow: null } : kvCache(architecture, of)),
+    ...(ENCODERS.has(architecture) ? { kvValues: 0, kvWindow: null } : kvCache(architecture, of, list)),
     embedding: vectors,
     split,
   };
@@ -115,21 +123,33 @@ const FULL_LAYERS = new Map([
   ['gpt-oss', 2],
 ]);
 
-/** @param of reads a size of the architecture; 0 where the file has none */
+/** Reads a size that the file gives for each layer; null: it gives none, or one for all. */
+type SizeList = (name: string, max: number) => number[] | null;
+
+/** @param of reads a size of the architecture; 0 where the file has none, or one for each layer */
 function kvCache(
   architecture: string,
-  of: (key: string, max: number) => number,
+  of: (name: string, max: number) => number,
+  list: SizeList,
 ): Pick<GgufFacts, 'kvValues' | 'kvWindow'> {
-  const heads = of('attention.head_count', MAX_WIDTH);
-  const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
+  const layers = of('block_count', MAX_LAYERS);
+  const ofLayers = (name: string): number[] =>
+    list(name, MAX_WIDTH)?.slice(0, layers) ?? Array<number>(layers).fill(of(name, MAX_WIDTH));
+  const heads = ofLayers('attention.head_count');
+  const ownHeads = ofLayers('attention.head_count_kv');
+  // Layers without attention have none.
+  const cached = ownHeads.some((count) => count > 0) ? ownHeads : heads;
+  const some = heads.find((count) => count > 0);
+  const headSize = some ? Math.floor(of('embedding_length', MAX_WIDTH) / some) : 0;
   const keySize = of('attention.key_length', MAX_WIDTH) || headSize;
   const valueSize = of('attention.value_length', MAX_WIDTH) || headSize;
-  const layers = of('block_count', MAX_LAYERS);
-  const ofLayer = (of('attention.head_count_kv', MAX_WIDTH) || heads) * (keySize + valueSize);
+  const valuesOf = (counts: readonly number[]): number =>
+    counts.reduce((sum, count) => sum + count * (keySize + valueSize), 0);
   const tokens = of('attention.sliding_window', MAX_CONTEXT);
+  const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
-  const values = (layers - Math.floor(layers / period)) * ofLayer;
-  return { kvValues: layers * ofLayer, kvWindow: tokens > 0 && values > 0 ? { values, tokens } : null };
+  const values = valuesOf(cached.filter((_, layer) => (pattern ? pattern[layer] : (layer + 1) % period)));
+  return { kvValues: valuesOf(cached), kvWindow: tokens > 0 && values > 0 ? { values, tokens } : null };
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */

@@ -103,6 +103,15 @@ export function readTexts(
   return texts;
 }
 
+/** An array of up to `most` integers; null: it has more, or others. @param at the array's place in the metadata */
+export function readNumbers(cursor: ByteCursor, at: number, most: number): number[] | null {
+  cursor.position = at;
+  const type = cursor.u32();
+  const bytes = FLOATS.has(type) ? 0 : (SCALAR_BYTES[type] ?? 0);
+  const length = cursor.count('length of a list');
+  return bytes > 0 && length <= most ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
+}
+
 /** Whether an array of strings has each of these short texts. @param at the array's place in the metadata */
 export function hasTexts(cursor: ByteCursor, at: number, wanted: readonly string[]): boolean {
   cursor.position = at;

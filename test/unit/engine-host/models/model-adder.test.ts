@@ -8,7 +8,7 @@ import { ModelAdder, type ModelAdderOptions } from '../../../../src/engine-host/
 import { serveWeights } from '../../../../src/engine-host/requests/serve-weights.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/worker-control.ts';
-import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 
 vi.mock('../../../../src/engines/prompt/prompt-renderer.ts', () => import('./template-without-worker.ts'));
@@ -26,7 +26,7 @@ const device: Device = {
   saveData: false,
 };
 const never = new AbortController().signal;
-const gguf = (name: string, more: Record<string, number | string> = {}): Buffer<ArrayBuffer> =>
+const gguf = (name: string, more: GgufMetadata = {}): Buffer<ArrayBuffer> =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
 
 /** What a page has, by the ticket. */
@@ -158,6 +158,17 @@ test('what is too large for the memory is refused before it is stored; a shorter
   await expect(refused).rejects.toMatchObject({ wire: { code: 'unsupported_model' } });
   await expect(refused).rejects.toThrow(/Huge needs .* of memory, and this device has about 2 GB/);
   expect([...service.backend.files.keys()]).toEqual(before);
+});
+
+test('a model whose layers have different numbers of heads is sized by all of them', async () => {
+  const wide = { 'llama.block_count': 200, 'llama.embedding_length': 8192, 'llama.attention.head_count': 64 };
+  const kv = Array.from({ length: 200 }, (_, layer) => (layer % 20 === 0 ? 8 : 0));
+  const { contextLength } = await add(
+    source(gguf('Hybrid', { ...wide, 'llama.attention.head_count_kv': { i32s: kv } })),
+  );
+  expect(contextLength).toBe(4096);
+  const variant = saved.find(({ model }) => model.id === 'hybrid')?.variant;
+  expect(variant).toMatchObject({ kvValues: 10 * 8 * 256 });
 });
 
 test('a storage that gives less than it reports is found out before the file is hashed', async () => {

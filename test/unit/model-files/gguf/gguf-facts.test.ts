@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { ggufFacts, type GgufFacts } from '../../../../src/model-files/gguf/gguf-facts.ts';
 import { FormatError, readHeader, startOfBlob } from '../../../../src/model-files/gguf/byte-cursor.ts';
 import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
-import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 
 const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>
   readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufFacts(readGguf(cursor), cursor));
 
-const withMetadata = (metadata: Record<string, number | string | string[]>) =>
+const withMetadata = (metadata: GgufMetadata) =>
   writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] });
 
 test('the header tells what a model is', async () => {
@@ -61,6 +61,56 @@ test.each([
     ...pattern,
   });
   expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 32, tokens: 512 });
+});
+
+const KV = 'llama.attention.head_count_kv';
+const HEADS = 'llama.attention.head_count';
+const sixLayers: GgufMetadata = { ...chatMetadata, 'llama.block_count': 6 };
+const { [KV]: _kv, [HEADS]: _heads, ...headless } = sixLayers;
+const alternating = { 'llama.attention.sliding_window': 512, [HEADS]: 4 };
+
+test.each<[string, GgufMetadata, number, object | null]>([
+  ['attention in two layers of six', { [HEADS]: 4, [KV]: { i32s: [0, 0, 2, 0, 0, 2] } }, 4 * 32, null],
+  [
+    'more heads in later layers',
+    { [HEADS]: { i32s: [4, 4, 4, 8, 8, 8] }, [KV]: { i32s: [1, 1, 1, 2, 2, 2] } },
+    9 * 32,
+    null,
+  ],
+  ['no attention in its first layer', { [HEADS]: { i32s: [0, 4, 0, 4, 0, 4] } }, 12 * 32, null],
+  [
+    'a size of keys and values',
+    {
+      [HEADS]: { i32s: [4, 8] },
+      [KV]: { i32s: [1, 2] },
+      'llama.attention.key_length': 10,
+      'llama.attention.value_length': 6,
+    },
+    3 * 16,
+    null,
+  ],
+  [
+    'a list that is longer than its layers',
+    { [HEADS]: 4, [KV]: { i32s: [1, 1, 1, 1, 1, 1, 9, 9] } },
+    6 * 32,
+    null,
+  ],
+  ['a list of fractions', { [HEADS]: { f32s: [4, 4] } }, 0, null],
+  ['a list that is longer than any model', { [HEADS]: { i32s: Array<number>(10_001).fill(4) } }, 0, null],
+  [
+    'a window in the layers that it lists',
+    { ...alternating, 'llama.attention.sliding_window_pattern': { i32s: [1, 1, 0, 1, 1, 0] } },
+    24 * 32,
+    { values: 16 * 32, tokens: 512 },
+  ],
+])('sizes for each layer: %s', async (_, metadata, kvValues, kvWindow) => {
+  const bytes = writeGguf({ metadata: { ...headless, ...metadata }, tensors: [oneTensor] });
+  expect(await factsOf(bytes)).toMatchObject({ kvValues, kvWindow });
+});
+
+test('a number of heads that no layer can have is refused', async () => {
+  const refused = factsOf(withMetadata({ [KV]: { i32s: [2, -1] } }));
+  await expect(refused).rejects.toThrow(`gives 4294967295 as ${KV}`);
 });
 
 test('an encoder is an embedding model without a KV cache, by the mean where its file names no pooling', async () => {
