@@ -3,6 +3,7 @@ import { preference } from '../preferences.ts';
 import { replaceRoute } from '../router.ts';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
 import {
+  merged,
   newConversation,
   shownTurns,
   showing,
@@ -51,7 +52,7 @@ export function putTurn(
   const base = conversation.value.id === target.id ? conversation.value : target;
   const next = withTurn(base, turn, options.show);
   if (conversation.value.id === target.id) conversation.value = next;
-  if (options.save) void save(next);
+  if (options.save) void save(next, turn);
   return next;
 }
 
@@ -60,10 +61,10 @@ export function showTurn(turn: Turn): void {
   void save(conversation.value);
 }
 
-/** Puts a kept conversation in, or in the place of the one with the same id. */
+/** Adds a kept conversation, or its turns to the one with the same id. */
 export async function importConversation(imported: Conversation): Promise<void> {
-  await saveConversation(imported);
-  if (conversation.value.id === imported.id) conversation.value = imported;
+  const whole = await saveConversation(imported);
+  if (conversation.value.id === whole.id) conversation.value = merged(whole, conversation.value);
 }
 
 export async function removeConversation(id: string): Promise<void> {
@@ -75,9 +76,9 @@ export async function removeConversation(id: string): Promise<void> {
   await refreshHistory();
 }
 
-async function save(next: Conversation): Promise<void> {
+async function save(next: Conversation, turn?: Turn): Promise<void> {
   try {
-    await saveConversation(next);
+    await saveConversation(next, turn);
     storageProblem.value = null;
     await refreshHistory();
   } catch (error) {

@@ -1,5 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
-import type { Conversation } from './conversation.ts';
+import { merged, type Conversation, type Turn } from './conversation.ts';
 
 interface Schema extends DBSchema {
   conversations: { key: string; value: Conversation; indexes: { updatedAt: number } };
@@ -23,14 +23,26 @@ function db(): Promise<IDBPDatabase<Schema>> {
   return database;
 }
 
-export async function saveConversation(conversation: Conversation): Promise<void> {
-  await (await db()).put('conversations', conversation);
+/**
+ * Adds a conversation to what is stored of it: another tab, or an earlier export, may have other turns. Where both differ, the
+ * later state counts, except for `turn`, the only one that the caller has changed.
+ * @returns what is stored now
+ */
+export async function saveConversation(conversation: Conversation, turn?: Turn): Promise<Conversation> {
+  const [database, schema] = await Promise.all([db(), loadSchema()]);
+  const { store, done } = database.transaction('conversations', 'readwrite');
+  const stored = schema.safeParse(await store.get(conversation.id)).data;
+  const whole = stored ? merged(stored, conversation) : conversation;
+  const turns = turn ? { ...whole.turns, ...stored?.turns, [turn.id]: turn } : whole.turns;
+  await Promise.all([store.put({ ...whole, turns }), done]);
+  return { ...whole, turns };
 }
 
 /** What is not a conversation is as good as not there: anything may write to the storage. */
 export async function readConversation(id: string): Promise<Conversation | undefined> {
-  const [stored, schema] = await Promise.all([(await db()).get('conversations', id), loadSchema()]);
-  return schema.safeParse(stored).data;
+  // The same steps as in saveConversation(), so that a save that was begun before is read.
+  const [database, schema] = await Promise.all([db(), loadSchema()]);
+  return schema.safeParse(await database.get('conversations', id)).data;
 }
 
 export async function deleteConversation(id: string): Promise<void> {

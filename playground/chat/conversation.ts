@@ -96,6 +96,16 @@ export function showing(conversation: Conversation, turn: Turn): Conversation {
   return { ...conversation, chosen: { ...conversation.chosen, [key(turn.parent)]: turn.id } };
 }
 
+/** All turns of two states of a conversation; where they differ, the later state counts. */
+export function merged(a: Conversation, b: Conversation): Conversation {
+  const [earlier, later] = a.updatedAt > b.updatedAt ? [b, a] : [a, b];
+  return {
+    ...later,
+    turns: { ...earlier.turns, ...later.turns },
+    chosen: { ...earlier.chosen, ...later.chosen },
+  };
+}
+
 function titleOf(text: string): string {
   const line = text.trim().split('\n')[0] ?? '';
   return line.length > 60 ? `${line.slice(0, 59)}…` : line || 'Picture';

@@ -48,7 +48,7 @@ async function toJson(conversation: Conversation): Promise<string> {
   return JSON.stringify({ ...conversation, turns: Object.fromEntries(turns) as unknown }, null, 2);
 }
 
-/** @returns what came of it, for people. One of the same id is replaced. */
+/** @returns what came of it, for people. The turns of one of the same id are added to it. */
 export async function importConversations(source: File): Promise<string> {
   const read = await readExport(source);
   if ('problem' in read) return `${source.name} cannot be imported: ${read.problem} Nothing was imported.`;

@@ -1,0 +1,85 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
+import 'fake-indexeddb/auto';
+import { openDB } from 'idb';
+import { expect, test } from 'vitest';
+
+import {
+  newConversation,
+  shownTurns,
+  withTurn,
+  type Conversation,
+  type Turn,
+} from '../../../../playground/chat/conversation.ts';
+import { readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
+
+const said = (id: string, parent: string | null, content = id): Turn => ({
+  id,
+  parent,
+  createdAt: 1,
+  role: 'user',
+  content,
+});
+
+const at = (updatedAt: number, conversation: Conversation): Conversation => ({ ...conversation, updatedAt });
+
+async function stored(...turns: Turn[]): Promise<Conversation> {
+  return saveConversation(turns.reduce((target, turn) => withTurn(target, turn), newConversation()));
+}
+
+const texts = async (id: string): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    Object.values((await readConversation(id))?.turns ?? {}).map((turn) => [turn.id, turn.content]),
+  );
+
+test('turns that two tabs add to one conversation are all kept, and each sees its own branch', async () => {
+  const opened = await stored(said('a', null));
+  const one = withTurn(opened, said('b', 'a'));
+  await saveConversation(one, one.turns['b']);
+  const other = withTurn(opened, said('c', 'a'));
+  await saveConversation(other, other.turns['c']);
+  const last = withTurn(one, said('d', 'b'));
+  await saveConversation(last, last.turns['d']);
+  expect(Object.keys(await texts(opened.id)).toSorted()).toEqual(['a', 'b', 'c', 'd']);
+  const read = await readConversation(opened.id);
+  expect(read && shownTurns(read).map(({ id }) => id)).toEqual(['a', 'b', 'd']);
+});
+
+test('a turn that another tab has changed is not put back', async () => {
+  const opened = await stored(said('a', null, 'short'));
+  const longer = withTurn(opened, said('a', null, 'short, and continued'));
+  await saveConversation(longer, longer.turns['a']);
+  const other = withTurn(opened, said('b', 'a'));
+  await saveConversation(other, other.turns['b']);
+  expect(await texts(opened.id)).toEqual({ a: 'short, and continued', b: 'b' });
+});
+
+test('an import of an earlier export loses no turn, and changes none', async () => {
+  const exported = at(1, withTurn(withTurn(newConversation(), said('a', null, 'short')), said('b', 'a')));
+  await saveConversation(exported);
+  const continued = at(2, withTurn(exported, said('a', null, 'continued')));
+  await saveConversation(continued);
+  await saveConversation(at(3, withTurn(continued, said('c', 'b'))));
+  await saveConversation(exported);
+  expect(await texts(exported.id)).toEqual({ a: 'continued', b: 'b', c: 'c' });
+});
+
+test('saves that are begun at once are all kept', async () => {
+  const opened = await stored(said('a', null));
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) => {
+      const next = withTurn(opened, said(`t${index}`, 'a'));
+      return saveConversation(next, next.turns[`t${index}`]);
+    }),
+  );
+  expect(Object.keys(await texts(opened.id))).toHaveLength(21);
+});
+
+test('what is stored and is no conversation is replaced', async () => {
+  const conversation = withTurn(newConversation(), said('a', null));
+  await saveConversation(conversation);
+  const database = await openDB('localtext-playground');
+  await database.put('conversations', { id: conversation.id, turns: 7, updatedAt: 1 });
+  database.close();
+  await saveConversation(conversation);
+  expect(await texts(conversation.id)).toEqual({ a: 'a' });
+});
