@@ -24,7 +24,7 @@ export const settings = preference<ChatSettings>('chat-settings', DEFAULT_SETTIN
 export const conversation = signal<Conversation>(newConversation());
 export const turns = computed(() => shownTurns(conversation.value));
 export const history = signal<ConversationHead[]>([]);
-/** What the storage said, when it could not keep a conversation. */
+/** Why a conversation could not be kept or opened. */
 export const storageProblem = signal<string | null>(null);
 
 export async function refreshHistory(): Promise<void> {
@@ -37,6 +37,7 @@ export function startConversation(): void {
 
 /** @returns whether there is such a conversation. */
 export async function openConversation(id: string): Promise<boolean> {
+  storageProblem.value = null;
   if (conversation.value.id === id) return true;
   const found = await readConversation(id);
   if (found) conversation.value = found;

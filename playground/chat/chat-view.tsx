@@ -9,6 +9,7 @@ import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
+import { messageOf } from '../format.ts';
 import { preference } from '../preferences.ts';
 import { navigate, replaceRoute, route } from '../router.ts';
 import { ChatHead } from './chat-head.tsx';
@@ -133,6 +134,10 @@ export function ChatView() {
 }
 
 async function openWanted(id: string): Promise<void> {
-  const found = await openConversation(id).catch(() => false);
-  if (!found) replaceRoute('chat');
+  try {
+    if (await openConversation(id)) return;
+  } catch (error) {
+    storageProblem.value = `This conversation cannot be opened: ${messageOf(error)}`;
+  }
+  replaceRoute('chat');
 }

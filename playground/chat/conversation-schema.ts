@@ -1,17 +1,7 @@
 import { z } from 'zod/mini';
 import { fromDataUrl } from '../pictures/data-url.ts';
 import { MAX_PICTURE_BYTES, MAX_PICTURES, PICTURE_TYPES } from '../pictures/picture.ts';
-import type { Conversation } from './conversation.ts';
-
-/** What a conversation from elsewhere may hold; the page's own stay far below. */
-export const LIMITS = {
-  fileBytes: 200_000_000,
-  conversations: 1000,
-  turns: 2000,
-  chars: 1_000_000,
-  tokens: 20_000,
-  items: 128,
-};
+import { LIMITS, type Conversation } from './conversation.ts';
 
 /** No name that objects have already, such as `__proto__`. */
 const id = z.string().check(z.regex(/^(?!constructor$)[a-z0-9][\w-]{0,99}$/i, 'not an id'));

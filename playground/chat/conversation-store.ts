@@ -34,27 +34,35 @@ export async function saveConversation(conversation: Conversation, turn?: Turn):
   const stored = schema.safeParse(await store.get(conversation.id)).data;
   const whole = stored ? merged(stored, conversation) : conversation;
   const turns = turn ? { ...whole.turns, ...stored?.turns, [turn.id]: turn } : whole.turns;
-  await Promise.all([store.put({ ...whole, turns }), done]);
-  return { ...whole, turns };
+  const { data } = schema.safeParse({ ...whole, turns });
+  // Stored, it could not be opened again.
+  if (!data) throw new Error('it has become too large. Begin another one.');
+  await Promise.all([store.put(data), done]);
+  return data;
 }
 
-/** What is not a conversation is as good as not there: anything may write to the storage. */
+/** @throws for what is stored and is no conversation: anything may write to the storage */
 export async function readConversation(id: string): Promise<Conversation | undefined> {
   // The same steps as in saveConversation(), so that a save that was begun before is read.
   const [database, schema] = await Promise.all([db(), loadSchema()]);
-  return schema.safeParse(await database.get('conversations', id)).data;
+  const stored: unknown = await database.get('conversations', id);
+  const { data } = schema.safeParse(stored);
+  if (stored !== undefined && !data) throw new Error('its stored record is damaged, or too large.');
+  return data;
 }
 
 export async function deleteConversation(id: string): Promise<void> {
   await (await db()).delete('conversations', id);
 }
 
-export async function allConversations(): Promise<Conversation[]> {
+/** The newest first; `damaged` counts the records that are no conversations. */
+export async function allConversations(): Promise<{ conversations: Conversation[]; damaged: number }> {
   const [all, schema] = await Promise.all([
     (await db()).getAllFromIndex('conversations', 'updatedAt'),
     loadSchema(),
   ]);
-  return all.toReversed().flatMap((stored) => schema.safeParse(stored).data ?? []);
+  const conversations = all.toReversed().flatMap((stored) => schema.safeParse(stored).data ?? []);
+  return { conversations, damaged: all.length - conversations.length };
 }
 
 /** Heads of all conversations, for the list, which is read again after each turn. */

@@ -47,6 +47,16 @@ export interface Conversation {
   chosen: Record<string, string>;
 }
 
+/** What a stored or imported conversation may hold, and so what this page writes. */
+export const LIMITS = {
+  fileBytes: 200_000_000,
+  conversations: 1000,
+  turns: 2000,
+  chars: 1_000_000,
+  tokens: 20_000,
+  items: 128,
+};
+
 const key = (parent: string | null): string => parent ?? '';
 
 export function newConversation(): Conversation {

@@ -5,10 +5,10 @@ import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, putTurn, settings, turns } from './chat-state.ts';
 import type { Picture } from '../pictures/picture.ts';
-import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
+import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
-import { messageOf } from '../format.ts';
+import { count, messageOf } from '../format.ts';
 
 /** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
 export const writing = signal<{ turnIds: string[]; stop: () => void } | null>(null);
@@ -20,6 +20,7 @@ export async function say(
   pictures: Picture[] = [],
   parent: string | null = turns.value.at(-1)?.id ?? null,
 ): Promise<boolean> {
+  if (isTooLong([content])) return false;
   const turn: Turn = {
     ...newTurn(parent),
     role: 'user',
@@ -33,6 +34,7 @@ export async function say(
 export async function answerTools(
   results: { toolCallId: string; name: string; content: string }[],
 ): Promise<boolean> {
+  if (isTooLong(results.map(({ content }) => content))) return false;
   return await ask((target) => {
     let parent = turns.value.at(-1)?.id ?? null;
     let next = target;
@@ -43,6 +45,14 @@ export async function answerTools(
     }
     return next;
   });
+}
+
+/** Says so of a text that could not be kept. */
+function isTooLong(texts: string[]): boolean {
+  const longest = Math.max(...texts.map(({ length }) => length));
+  if (longest <= LIMITS.chars) return false;
+  sendProblem.value = `The message has ${count(longest)} characters. Shorten it to ${count(LIMITS.chars)}.`;
+  return true;
 }
 
 /** Another reply to the same words: a sibling of this one. */

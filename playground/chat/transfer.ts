@@ -2,8 +2,8 @@ import { z } from 'zod/mini';
 import { downloadBlob } from '../download-file.ts';
 import { bytes, plural } from '../format.ts';
 import { importConversation, refreshHistory } from './chat-state.ts';
-import { conversationSchema, LIMITS } from './conversation-schema.ts';
-import { picturesOf, type Conversation } from './conversation.ts';
+import { conversationSchema } from './conversation-schema.ts';
+import { LIMITS, picturesOf, type Conversation } from './conversation.ts';
 import { allConversations } from './conversation-store.ts';
 import { toDataUrl } from '../pictures/data-url.ts';
 
@@ -19,7 +19,7 @@ const fileSchema = z.object({
 
 /** Exports the newest conversations, as many as a file may have. @returns a message for people */
 export async function exportConversations(): Promise<string> {
-  const all = await allConversations();
+  const { conversations: all, damaged } = await allConversations();
   const parts: Blob[] = [];
   let size = 0;
   for (const conversation of all.slice(0, LIMITS.conversations)) {
@@ -31,8 +31,9 @@ export async function exportConversations(): Promise<string> {
   const file = new Blob([HEAD, ...parts, TAIL], { type: 'application/json' });
   downloadBlob(`localtext-${new Date().toISOString().slice(0, 10)}.json`, file);
   const done = `Exported ${plural(parts.length, 'conversation')}`;
-  if (parts.length === all.length) return `${done}.`;
-  return `${done} of ${all.length}, the newest: a file may have ${bytes(LIMITS.fileBytes)}.`;
+  const omitted = damaged > 0 ? ` ${plural(damaged, 'stored record')} could not be read.` : '';
+  if (parts.length === all.length) return `${done}.${omitted}`;
+  return `${done} of ${all.length}, the newest: a file may have ${bytes(LIMITS.fileBytes)}.${omitted}`;
 }
 
 /** Serializes a conversation with its pictures as `data:` URLs. */

@@ -4,13 +4,18 @@ import { openDB } from 'idb';
 import { expect, test } from 'vitest';
 
 import {
+  LIMITS,
   newConversation,
   shownTurns,
   withTurn,
   type Conversation,
   type Turn,
 } from '../../../../playground/chat/conversation.ts';
-import { readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
+import {
+  allConversations,
+  readConversation,
+  saveConversation,
+} from '../../../../playground/chat/conversation-store.ts';
 
 const said = (id: string, parent: string | null, content = id): Turn => ({
   id,
@@ -82,4 +87,26 @@ test('what is stored and is no conversation is replaced', async () => {
   database.close();
   await saveConversation(conversation);
   expect(await texts(conversation.id)).toEqual({ a: 'a' });
+});
+
+test.each([
+  ['a message', [said('b', 'a', 'x'.repeat(LIMITS.chars + 1))]],
+  ['turns', Array.from({ length: LIMITS.turns }, (_, index) => said(`t${index}`, 'a'))],
+])('what could not be read again is not stored: too large %s', async (_name, turns) => {
+  const opened = await stored(said('a', null));
+  const larger = turns.reduce((target, turn) => withTurn(target, turn), opened);
+  await expect(saveConversation(larger)).rejects.toThrow('too large');
+  expect(await texts(opened.id)).toEqual({ a: 'a' });
+});
+
+test('a record that is no conversation is told from one that is missing, and counted for an export', async () => {
+  const database = await openDB('localtext-playground');
+  await database.put('conversations', { id: 'damaged', turns: 7, updatedAt: 1 });
+  database.close();
+  await expect(readConversation('damaged')).rejects.toThrow('damaged, or too large');
+  expect(await readConversation('missing')).toBeUndefined();
+  const { id } = await stored(said('a', null));
+  const all = await allConversations();
+  expect(all.conversations.map((each) => each.id)).toContain(id);
+  expect(all.damaged).toBe(1);
 });

@@ -1,0 +1,78 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
+import 'fake-indexeddb/auto';
+import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
+import { beforeEach, expect, test, vi } from 'vitest';
+
+import { conversation, turns } from '../../../../playground/chat/chat-state.ts';
+import { LIMITS, newConversation } from '../../../../playground/chat/conversation.ts';
+import { readConversation } from '../../../../playground/chat/conversation-store.ts';
+import { answerTools, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
+
+/** The chat without a page: what a browser has is replaced, and so is the service. The storage is fake-indexeddb's. */
+vi.hoisted(() => {
+  Object.assign(globalThis, {
+    location: { hash: '' },
+    history: { state: null, replaceState: () => undefined },
+    window: globalThis,
+    addEventListener: () => undefined,
+    requestAnimationFrame: (work: () => void) => setTimeout(work),
+    cancelAnimationFrame: (frame: number) => clearTimeout(frame),
+  });
+});
+
+/** The reply that the service is streaming. */
+const service = vi.hoisted(() => ({ reply: null as ReadableStreamDefaultController<unknown> | null }));
+
+vi.mock('../../../../playground/client/localtext.ts', async () => {
+  const { signal } = await import('@preact/signals');
+  return { handle: new Promise(() => undefined), modelStatuses: signal([]), engineStatus: signal(null) };
+});
+vi.mock('../../../../playground/client/openai.ts', () => {
+  const create = (_body: unknown, options: { signal: AbortSignal }): Promise<ReadableStream> => {
+    const start = (controller: ReadableStreamDefaultController<unknown>): void => {
+      service.reply = controller;
+      options.signal.addEventListener('abort', () => controller.error(options.signal.reason));
+    };
+    return Promise.resolve(new ReadableStream({ start }));
+  };
+  return { openai: () => Promise.resolve({ chat: { completions: { create } } }) };
+});
+
+beforeEach(() => {
+  conversation.value = newConversation();
+  service.reply = null;
+});
+
+type Finish = ChatCompletionChunk.Choice['finish_reason'];
+
+const reply = () => vi.waitUntil(() => service.reply);
+
+async function write(content: string, finish: Finish = null): Promise<void> {
+  (await reply()).enqueue({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
+}
+
+const shown = (): string[] => turns.value.map(({ content }) => content);
+
+test.each([
+  ['a message', () => say('x'.repeat(LIMITS.chars + 1))],
+  [
+    'the answer of a tool',
+    () => answerTools([{ toolCallId: 'a', name: 'a', content: 'x'.repeat(LIMITS.chars + 1) }]),
+  ],
+])('%s that could not be kept is refused, and nothing is asked', async (_name, send) => {
+  await expect(send()).resolves.toBe(false);
+  expect(sendProblem.value).toBe('The message has 1,000,001 characters. Shorten it to 1,000,000.');
+  expect(shown()).toEqual([]);
+  expect(writing.value).toBe(null);
+});
+
+test('the longest message is sent, and can be opened again', async () => {
+  const { id } = conversation.value;
+  const sent = say('x'.repeat(LIMITS.chars));
+  await write('A reply.', 'stop');
+  (await reply()).close();
+  await expect(sent).resolves.toBe(true);
+  await vi.waitFor(async () => {
+    expect(Object.values((await readConversation(id))?.turns ?? {})).toHaveLength(2);
+  });
+});
