@@ -3,6 +3,7 @@ import { preference } from '../preferences.ts';
 import { replaceRoute } from '../router.ts';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
 import {
+  isShownAgain,
   merged,
   newConversation,
   shownTurns,
@@ -51,7 +52,7 @@ export function putTurn(
   options: { save: boolean; show: boolean },
 ): Conversation {
   const base = conversation.value.id === target.id ? conversation.value : target;
-  const next = withTurn(base, turn, options.show);
+  const next = withTurn(base, turn, options.show || isShownAgain(turn, target, base));
   if (conversation.value.id === target.id) conversation.value = next;
   if (options.save) void save(next, turn);
   return next;

@@ -102,6 +102,10 @@ export function withTurn(conversation: Conversation, turn: Turn, show = true): C
   };
 }
 
+/** Whether a turn was shown that is missing since its conversation was opened again: it is not stored yet. */
+export const isShownAgain = (turn: Turn, before: Conversation, opened: Conversation): boolean =>
+  !Object.hasOwn(opened.turns, turn.id) && before.chosen[key(turn.parent)] === turn.id;
+
 export function showing(conversation: Conversation, turn: Turn): Conversation {
   return { ...conversation, chosen: { ...conversation.chosen, [key(turn.parent)]: turn.id } };
 }

@@ -3,10 +3,10 @@ import 'fake-indexeddb/auto';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { conversation, turns } from '../../../../playground/chat/chat-state.ts';
-import { LIMITS, newConversation } from '../../../../playground/chat/conversation.ts';
-import { readConversation } from '../../../../playground/chat/conversation-store.ts';
-import { answerTools, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
+import { conversation, openConversation, showTurn, turns } from '../../../../playground/chat/chat-state.ts';
+import { LIMITS, newConversation, withTurn } from '../../../../playground/chat/conversation.ts';
+import { readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
+import { answerTools, retry, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
 
 /** The chat without a page: what a browser has is replaced, and so is the service. The storage is fake-indexeddb's. */
 vi.hoisted(() => {
@@ -51,6 +51,22 @@ async function write(content: string, finish: Finish = null): Promise<void> {
   (await reply()).enqueue({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
 }
 
+async function end(): Promise<void> {
+  (await reply()).close();
+  await vi.waitUntil(() => writing.value === null);
+}
+
+/** Leaves the conversation for another that is stored, and comes back. */
+async function comeBack(): Promise<void> {
+  const { id } = conversation.value;
+  const turn = { id: 'a', parent: null, createdAt: 1, role: 'user', content: 'Elsewhere.' } as const;
+  const other = withTurn(newConversation(), turn);
+  await saveConversation(other);
+  await openConversation(other.id);
+  expect(shown()).toEqual(['Elsewhere.']);
+  await openConversation(id);
+}
+
 const shown = (): string[] => turns.value.map(({ content }) => content);
 
 test.each([
@@ -70,9 +86,41 @@ test('the longest message is sent, and can be opened again', async () => {
   const { id } = conversation.value;
   const sent = say('x'.repeat(LIMITS.chars));
   await write('A reply.', 'stop');
-  (await reply()).close();
+  await end();
   await expect(sent).resolves.toBe(true);
   await vi.waitFor(async () => {
     expect(Object.values((await readConversation(id))?.turns ?? {})).toHaveLength(2);
   });
+});
+
+test('a reply is shown and kept when its conversation is left and opened again meanwhile', async () => {
+  const { id } = conversation.value;
+  void say('A question.');
+  await write('One');
+  await comeBack();
+  await write(', two', 'stop');
+  await vi.waitFor(() => expect(shown()).toEqual(['A question.', 'One, two']));
+  await end();
+  conversation.value = newConversation();
+  await vi.waitFor(async () => {
+    await openConversation(id);
+    expect(shown()).toEqual(['A question.', 'One, two']);
+  });
+});
+
+test('so is another reply to the same words, unless the first is looked at', async () => {
+  void say('A question.');
+  await write('One', 'stop');
+  await end();
+  const first = turns.value.at(-1);
+  if (first?.role !== 'assistant') throw new Error('no reply');
+  service.reply = null;
+  void retry(first);
+  await write('Two');
+  await comeBack();
+  await write(', three', 'stop');
+  await vi.waitFor(() => expect(shown()).toEqual(['A question.', 'Two, three']));
+  showTurn(first);
+  await end();
+  expect(shown()).toEqual(['A question.', 'One']);
 });
