@@ -14,8 +14,10 @@ import {
 } from './conversation.ts';
 import {
   conversationHeads,
+  DeletedError,
   deleteConversation,
   readConversation,
+  restoreConversation,
   saveConversation,
   type ConversationHead,
 } from './conversation-store.ts';
@@ -65,7 +67,7 @@ export function showTurn(turn: Turn): void {
 
 /** Adds a kept conversation, or its turns to the one with the same id. */
 export async function importConversation(imported: Conversation): Promise<void> {
-  const whole = await saveConversation(imported);
+  const whole = await restoreConversation(imported);
   if (conversation.value.id === whole.id) conversation.value = merged(whole, conversation.value);
 }
 
@@ -84,6 +86,9 @@ async function save(next: Conversation, turn?: Turn): Promise<void> {
     storageProblem.value = null;
     await refreshHistory();
   } catch (error) {
-    storageProblem.value = `This conversation could not be kept: ${messageOf(error)}`;
+    const isShown = conversation.value.id === next.id;
+    if (error instanceof DeletedError && !isShown) return;
+    const name = isShown ? 'This conversation' : `“${next.title}”`;
+    storageProblem.value = `${name} could not be kept: ${messageOf(error)}`;
   }
 }

@@ -14,6 +14,11 @@ export interface ConversationHead {
 /** The playground's own database, separate from the library's: clearing one leaves the other. */
 let database: Promise<IDBPDatabase<Schema>> | null = null;
 
+export class DeletedError extends Error {}
+
+/** Ids that this page has read or written: one that is missing later was deleted, in this tab or another. */
+const known = new Set<string>();
+
 function db(): Promise<IDBPDatabase<Schema>> {
   database ??= openDB<Schema>('localtext-playground', 1, {
     upgrade(upgraded) {
@@ -29,26 +34,36 @@ function db(): Promise<IDBPDatabase<Schema>> {
  * @returns what is stored now
  */
 export async function saveConversation(conversation: Conversation, turn?: Turn): Promise<Conversation> {
-  const [database, schema] = await Promise.all([db(), loadSchema()]);
-  const { store, done } = database.transaction('conversations', 'readwrite');
-  const stored = schema.safeParse(await store.get(conversation.id)).data;
+  const [opened, schema] = await Promise.all([db(), loadSchema()]);
+  const { store, done } = opened.transaction('conversations', 'readwrite');
+  const found: unknown = await store.get(conversation.id);
+  if (found === undefined && known.has(conversation.id)) throw new DeletedError('it was deleted.');
+  const stored = schema.safeParse(found).data;
   const whole = stored ? merged(stored, conversation) : conversation;
   const turns = turn ? { ...whole.turns, ...stored?.turns, [turn.id]: turn } : whole.turns;
   const { data } = schema.safeParse({ ...whole, turns });
   // Stored, it could not be opened again.
   if (!data) throw new Error('it has become too large. Begin another one.');
   await Promise.all([store.put(data), done]);
+  known.add(data.id);
   return data;
 }
 
 /** @throws for what is stored and is no conversation: anything may write to the storage */
 export async function readConversation(id: string): Promise<Conversation | undefined> {
   // The same steps as in saveConversation(), so that a save that was begun before is read.
-  const [database, schema] = await Promise.all([db(), loadSchema()]);
-  const stored: unknown = await database.get('conversations', id);
+  const [opened, schema] = await Promise.all([db(), loadSchema()]);
+  const stored: unknown = await opened.get('conversations', id);
   const { data } = schema.safeParse(stored);
   if (stored !== undefined && !data) throw new Error('its stored record is damaged, or too large.');
+  if (data) known.add(id);
   return data;
+}
+
+/** Adds a conversation of a file, also one that was deleted. */
+export async function restoreConversation(conversation: Conversation): Promise<Conversation> {
+  known.delete(conversation.id);
+  return await saveConversation(conversation);
 }
 
 export async function deleteConversation(id: string): Promise<void> {

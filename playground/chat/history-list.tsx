@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { IconButton } from '../components/icon-button.tsx';
 import { timeAgo } from '../format.ts';
-import { conversation, history, removeConversation } from './chat-state.ts';
+import { conversation, history } from './chat-state.ts';
+import { remove } from './send.ts';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   const note = useSignal<string | null>(null);
@@ -31,7 +32,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
                 small
                 icon="trash"
                 label={`Delete “${title}”`}
-                onClick={() => void removeConversation(id)}
+                onClick={() => void remove(id)}
               />
             </li>
           ))}

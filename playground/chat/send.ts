@@ -3,7 +3,7 @@ import { announce } from '../announce.ts';
 import { load } from '../client/downloads.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
-import { conversation, putTurn, settings, turns } from './chat-state.ts';
+import { conversation, putTurn, removeConversation, settings, turns } from './chat-state.ts';
 import type { Picture } from '../pictures/picture.ts';
 import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
@@ -11,7 +11,7 @@ import { streamReplies } from './stream-replies.ts';
 import { count, messageOf } from '../format.ts';
 
 /** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
-export const writing = signal<{ turnIds: string[]; stop: () => void } | null>(null);
+export const writing = signal<{ conversationId: string; turnIds: string[]; stop: () => void } | null>(null);
 export const sendProblem = signal<string | null>(null);
 
 /** Says something as the user, after the last turn shown, or as another version of an earlier turn. */
@@ -55,6 +55,12 @@ function isTooLong(texts: string[]): boolean {
   return true;
 }
 
+/** Deletes a conversation, and stops the reply that is written in it. */
+export async function remove(id: string): Promise<void> {
+  if (writing.value?.conversationId === id) writing.value.stop();
+  await removeConversation(id);
+}
+
 /** Another reply to the same words: a sibling of this one. */
 export async function retry(turn: AssistantTurn): Promise<void> {
   await ask((target) => target, turn.parent);
@@ -92,7 +98,11 @@ async function ask(
   for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
 
   const controller = new AbortController();
-  writing.value = { turnIds: blank.map(({ id }) => id), stop: () => controller.abort() };
+  writing.value = {
+    conversationId: target.id,
+    turnIds: blank.map(({ id }) => id),
+    stop: () => controller.abort(),
+  };
   let latest: Reply[] = [];
   let problem: string | null = null;
   // Shows the progress of a download that the request itself would only wait for.

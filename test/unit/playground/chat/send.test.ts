@@ -3,10 +3,17 @@ import 'fake-indexeddb/auto';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { conversation, openConversation, showTurn, turns } from '../../../../playground/chat/chat-state.ts';
-import { LIMITS, newConversation, withTurn } from '../../../../playground/chat/conversation.ts';
-import { readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
-import { answerTools, retry, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
+import {
+  conversation,
+  importConversation,
+  openConversation,
+  showTurn,
+  storageProblem,
+  turns,
+} from '../../../../playground/chat/chat-state.ts';
+import { LIMITS, newConversation, withTurn, type Turn } from '../../../../playground/chat/conversation.ts';
+import { deleteConversation, readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
+import { answerTools, remove, retry, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
 
 /** The chat without a page: what a browser has is replaced, and so is the service. The storage is fake-indexeddb's. */
 vi.hoisted(() => {
@@ -56,11 +63,12 @@ async function end(): Promise<void> {
   await vi.waitUntil(() => writing.value === null);
 }
 
+const newTurn = (): Turn => ({ id: 'a', parent: null, createdAt: 1, role: 'user', content: 'Elsewhere.' });
+
 /** Leaves the conversation for another that is stored, and comes back. */
 async function comeBack(): Promise<void> {
   const { id } = conversation.value;
-  const turn = { id: 'a', parent: null, createdAt: 1, role: 'user', content: 'Elsewhere.' } as const;
-  const other = withTurn(newConversation(), turn);
+  const other = withTurn(newConversation(), newTurn());
   await saveConversation(other);
   await openConversation(other.id);
   expect(shown()).toEqual(['Elsewhere.']);
@@ -123,4 +131,31 @@ test('so is another reply to the same words, unless the first is looked at', asy
   showTurn(first);
   await end();
   expect(shown()).toEqual(['A question.', 'One']);
+});
+
+test('a conversation that is deleted while its reply is written stays deleted, and the reply stops', async () => {
+  const { id } = conversation.value;
+  const sent = say('A question.');
+  await write('One');
+  await remove(id);
+  await expect(sent).resolves.toBe(true);
+  await saveConversation(withTurn(newConversation(), newTurn()));
+  expect(await readConversation(id)).toBeUndefined();
+  expect(storageProblem.value).toBe(null);
+  expect(conversation.value.id).not.toBe(id);
+});
+
+test('so does one that another tab deletes, and the page that shows it says so; an import restores it', async () => {
+  const { id } = conversation.value;
+  void say('A question.');
+  await write('One');
+  const exported = await vi.waitUntil(() => readConversation(id));
+  await deleteConversation(id);
+  await end();
+  await vi.waitFor(() =>
+    expect(storageProblem.value).toBe('This conversation could not be kept: it was deleted.'),
+  );
+  expect(await readConversation(id)).toBeUndefined();
+  await importConversation(exported);
+  expect(await readConversation(id)).toBeDefined();
 });
