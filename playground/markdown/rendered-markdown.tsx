@@ -9,11 +9,6 @@ const marked = new Marked({
   gfm: true,
   // The words under an image are kept, the image is not fetched.
   renderer: { image: ({ text }) => escapeHtml(text) },
-  // The reply's own headings stand below the page's.
-  walkTokens: (token) => {
-    if (token.type === 'heading')
-      (token as Tokens.Heading).depth = Math.min(6, (token as Tokens.Heading).depth + 2);
-  },
 });
 
 /**
@@ -21,7 +16,7 @@ const marked = new Marked({
  * whose text changed are rendered again, so that a long reply streams smoothly.
  */
 export function RenderedMarkdown({ text }: { text: string }) {
-  const tokens = useMemo(() => (isRenderable(text) ? marked.lexer(text) : null), [text]);
+  const tokens = useMemo(() => (isRenderable(text) ? parse(text) : null), [text]);
   if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;
   return (
     <div class="markdown">
@@ -31,6 +26,16 @@ export function RenderedMarkdown({ text }: { text: string }) {
       ))}
     </div>
   );
+}
+
+function parse(text: string): Token[] {
+  const tokens = marked.lexer(text);
+  marked.walkTokens(tokens, (token) => {
+    // The reply's own headings stand below the page's.
+    if (token.type === 'heading')
+      (token as Tokens.Heading).depth = Math.min(6, (token as Tokens.Heading).depth + 1);
+  });
+  return tokens;
 }
 
 const Block = memo(

@@ -5,6 +5,9 @@ const TAGS =
     ' ',
   );
 
+/** DOMPurify drops a value that is no allowed URI, except of the attributes that it knows or that are named here. */
+const NO_URIS = ['align', 'start'];
+
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   if (node.nodeName === 'OL' && Number(node.getAttribute('start')) > 999)
     node.setAttribute('data-long-numbers', '');
@@ -20,7 +23,8 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 export function sanitize(html: string): string {
   const clean = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ['href', 'title', 'align', 'start'],
+    ALLOWED_ATTR: ['href', 'title', ...NO_URIS],
+    ADD_URI_SAFE_ATTR: NO_URIS,
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,

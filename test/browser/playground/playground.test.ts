@@ -126,6 +126,9 @@ test('imports a conversation, and renders what a model wrote without running or 
     '**bold** <script>window.ran = 1</script><img src=x onerror="window.ran = 2">',
     `![a picture](${siteUrl}/pixel.png) [a link](https://example.com) [a trap](javascript:window.ran=3)`,
     '<form action="/x"><button>b</button></form> <p style="position:fixed" id="app">p</p>',
+    '# A title\n\n> ## Within a quote',
+    '3. three\n4. four',
+    '| left | right |\n| :-- | --: |\n| 1 | 2 |',
   ].join('\n\n');
   const stats = { firstTokenMs: null, totalMs: 1, promptTokens: null, cachedTokens: null };
   const turns = {
@@ -167,6 +170,16 @@ test('imports a conversation, and renders what a model wrote without running or 
   await page.getByRole('button', { name: /^Hostile/ }).click();
   const reply = page.locator('.turn-assistant .markdown');
   await reply.getByText('bold').waitFor();
+
+  await expect(reply.locator('h2').textContent()).resolves.toBe('A title');
+  await expect(reply.locator('blockquote h3').textContent()).resolves.toBe('Within a quote');
+  await expect(page.locator('h1').count()).resolves.toBe(1);
+  await expect(reply.locator('ol').getAttribute('start')).resolves.toBe('3');
+  const cells = reply.locator('td');
+  const sides = cells.evaluateAll((all) =>
+    all.map((cell) => getComputedStyle(cell).textAlign.replace('-webkit-', '')),
+  );
+  await expect(sides).resolves.toEqual(['left', 'right']);
 
   const selector = 'script, img, form, button, [style], [id], [onerror], a[href^="javascript"]';
   await expect(reply.locator(selector).count()).resolves.toBe(0);
