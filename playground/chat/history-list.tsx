@@ -1,15 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { IconButton } from '../components/icon-button.tsx';
-import { timeAgo } from '../format.ts';
+import { messageOf, timeAgo } from '../format.ts';
 import { conversation, history } from './chat-state.ts';
 import { remove } from './send.ts';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   const note = useSignal<string | null>(null);
-  const onImport = async (file: File | undefined): Promise<void> => {
-    if (!file) return;
-    const { importConversations } = await import('./transfer.ts');
-    note.value = await importConversations(file);
+  /** Shows what came of it, or what went wrong. */
+  const attempt = async (work: () => Promise<string | null>): Promise<void> => {
+    try {
+      note.value = await work();
+    } catch (error) {
+      note.value = `That failed: ${messageOf(error)}`;
+    }
   };
   return (
     <>
@@ -32,7 +35,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
                 small
                 icon="trash"
                 label={`Delete “${title}”`}
-                onClick={() => void remove(id)}
+                onClick={() => void attempt(() => remove(id).then(() => null))}
               />
             </li>
           ))}
@@ -43,7 +46,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
           type="button"
           class="button button-small"
           disabled={history.value.length === 0}
-          onClick={() => void exportAll().then((text) => (note.value = text))}
+          onClick={() => void attempt(exportAll)}
         >
           Export as JSON
         </button>
@@ -53,7 +56,12 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
             type="file"
             class="visually-hidden"
             accept="application/json,.json"
-            onChange={({ currentTarget }) => void onImport(currentTarget.files?.[0])}
+            onChange={({ currentTarget }) => {
+              const [file] = currentTarget.files ?? [];
+              if (file) void attempt(() => importFile(file));
+              // The same file may be chosen again.
+              currentTarget.value = '';
+            }}
           />
         </label>
       </div>
@@ -62,6 +70,11 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
       </p>
     </>
   );
+}
+
+async function importFile(file: File): Promise<string> {
+  const { importConversations } = await import('./transfer.ts');
+  return importConversations(file);
 }
 
 async function exportAll(): Promise<string> {

@@ -36,9 +36,10 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
   const pictures = useSignal(picturesOf(turn));
   const input = useRef<HTMLTextAreaElement>(null);
   useEffect(() => input.current?.focus(), []);
+  const isBusy = writing.value !== null;
   const submit = (): void => {
-    if (!text.value.trim() && pictures.value.length === 0) return;
-    onDone();
+    if (isBusy || (!text.value.trim() && pictures.value.length === 0)) return;
+    // What is sent takes the place of this turn, and of its editor; what is refused stays to be changed.
     void say(text.value.trim(), pictures.value, turn.parent);
   };
   return (
@@ -74,7 +75,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
           }}
         />
         <div class="row">
-          <button type="submit" class="button button-primary button-small">
+          <button type="submit" class="button button-primary button-small" disabled={isBusy}>
             Send this version
           </button>
           <button type="button" class="button button-small" onClick={onDone}>

@@ -8,7 +8,7 @@ import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
 import { GpuOffer } from './gpu-offer.tsx';
-import { say } from './send.ts';
+import { say, writing } from './send.ts';
 
 const STARTERS = [
   'Rewrite politely: send me the file now.',
@@ -64,7 +64,12 @@ export function Welcome() {
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
-              <button type="button" class="button" onClick={() => void say(text)}>
+              <button
+                type="button"
+                class="button"
+                disabled={writing.value !== null}
+                onClick={() => void say(text)}
+              >
                 {text}
               </button>
             </li>

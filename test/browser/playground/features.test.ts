@@ -4,6 +4,7 @@ import type { BrowserContext, Locator, Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
+import { storedConversation } from '../../support/stored-conversation.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
 
 /** What the playground's settings do to a real reply, and what may be done with a conversation. */
@@ -180,6 +181,55 @@ test('an edit is another version, with its own replies; both go out and come bac
   await page.locator('.bubble', { hasText: 'Say one.' }).waitFor();
   await versions(user).getByRole('button', { name: 'Later version' }).click();
   await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(second);
+});
+
+test('what is refused stays to be changed, and what would do nothing is disabled', async () => {
+  await say('Say one.');
+  await replies().first().locator('.turn-stats').waitFor();
+  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  const edit = page.getByLabel('Edit your message');
+  const send = page.getByRole('button', { name: 'Send this version' });
+  await edit.fill('Write a long story about the sea.');
+  await inSettings('Answer format', async (panel) => {
+    await panel.getByLabel('Format').selectOption('JSON by a schema');
+    await panel.getByLabel('JSON schema').fill('{');
+    await panel.getByLabel('Most tokens').fill('500');
+  });
+  await send.click();
+  await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
+  expect(await edit.inputValue()).toBe('Write a long story about the sea.');
+  await inSettings('Answer format', (panel) =>
+    panel.getByLabel('Format').selectOption('Text').then(() => undefined),
+  );
+  await send.click();
+  await edit.waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'New chat' }).click();
+  const starter = page.getByRole('list', { name: 'Ideas to begin with' }).getByRole('button').first();
+  expect(await starter.isDisabled()).toBe(true);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(() => starter.isEnabled()).toBe(true);
+});
+
+test('an import that fails says so, and the same file can be chosen again', async () => {
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  const conversations = [storedConversation('kept', 'Hello.')];
+  const text = JSON.stringify({ format: 'localtext-conversations', version: 1, conversations });
+  const file = { name: 'z.json', mimeType: 'application/json', buffer: Buffer.from(text) };
+  const importing = page.getByLabel('Import');
+  await page.evaluate(() => {
+    const { put } = IDBObjectStore.prototype;
+    IDBObjectStore.prototype.put = () => {
+      throw new Error('The disk is full.');
+    };
+    Object.assign(window, { repair: () => Object.assign(IDBObjectStore.prototype, { put }) });
+  });
+  await importing.setInputFiles(file);
+  await page.getByText('That failed: The disk is full.').waitFor();
+  expect(await importing.inputValue()).toBe('');
+  await page.evaluate(() => (window as unknown as { repair(): void }).repair());
+  await importing.setInputFiles(file);
+  await page.getByText('Imported 1 conversation.').waitFor();
 });
 
 test('welcome: what this device’s GPU could run is offered once', async () => {
