@@ -1,14 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { AssistantTurn } from './conversation.ts';
+import { wasCut, type AssistantTurn } from './conversation.ts';
 import { continueReply, writing } from './send.ts';
 
-/** Continues a reply that was cut at its maximum length, or that the user stopped. */
+/** Continues a reply that was cut at its maximum length, that the user stopped, or that failed. */
 export function ContinueButton({ turn, live }: { turn: AssistantTurn; live: boolean }) {
   const pressed = useSignal(false);
-  const wasCut = turn.finishReason === 'length' || turn.problem === 'stopped';
-  const canContinue = !live && wasCut && turn.content !== '' && turn.toolCalls.length === 0;
-  if (!canContinue && !(live && pressed.value)) return null;
+  if (!(live ? pressed.value : wasCut(turn))) return null;
   return (
     <Button
       disabled={writing.value !== null}

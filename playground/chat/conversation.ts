@@ -127,6 +127,10 @@ function titleOf(text: string): string {
 
 export const picturesOf = (turn: Turn): Picture[] => (turn.role === 'user' ? (turn.pictures ?? []) : []);
 
+/** Whether a reply has a beginning that the model can continue. */
+export const wasCut = ({ finishReason, problem, content, toolCalls }: AssistantTurn): boolean =>
+  (finishReason === 'length' || problem !== null) && content !== '' && toolCalls.length === 0;
+
 /** The turns as /v1 takes them. A reply that broke off before its first word says nothing and is left out. */
 export const toMessages = (turns: Turn[]): Promise<ChatCompletionMessageParam[]> =>
   Promise.all(

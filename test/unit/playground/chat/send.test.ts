@@ -11,9 +11,28 @@ import {
   storageProblem,
   turns,
 } from '../../../../playground/chat/chat-state.ts';
-import { LIMITS, newConversation, withTurn, type Turn } from '../../../../playground/chat/conversation.ts';
-import { deleteConversation, readConversation, saveConversation } from '../../../../playground/chat/conversation-store.ts';
-import { answerTools, remove, retry, say, sendProblem, writing } from '../../../../playground/chat/send.ts';
+import {
+  LIMITS,
+  newConversation,
+  wasCut,
+  withTurn,
+  type AssistantTurn,
+  type Turn,
+} from '../../../../playground/chat/conversation.ts';
+import {
+  deleteConversation,
+  readConversation,
+  saveConversation,
+} from '../../../../playground/chat/conversation-store.ts';
+import {
+  answerTools,
+  continueReply,
+  remove,
+  retry,
+  say,
+  sendProblem,
+  writing,
+} from '../../../../playground/chat/send.ts';
 
 /** The chat without a page: what a browser has is replaced, and so is the service. The storage is fake-indexeddb's. */
 vi.hoisted(() => {
@@ -22,8 +41,8 @@ vi.hoisted(() => {
     history: { state: null, replaceState: () => undefined },
     window: globalThis,
     addEventListener: () => undefined,
-    requestAnimationFrame: (work: () => void) => setTimeout(work),
-    cancelAnimationFrame: (frame: number) => clearTimeout(frame),
+    requestAnimationFrame: (work: () => void) => setImmediate(work),
+    cancelAnimationFrame: (frame: NodeJS.Immediate) => clearImmediate(frame),
   });
 });
 
@@ -75,6 +94,12 @@ async function comeBack(): Promise<void> {
   await openConversation(id);
 }
 
+function lastReply(): AssistantTurn {
+  const last = turns.value.at(-1);
+  if (last?.role !== 'assistant') throw new Error('no reply');
+  return last;
+}
+
 const shown = (): string[] => turns.value.map(({ content }) => content);
 
 test.each([
@@ -120,8 +145,7 @@ test('so is another reply to the same words, unless the first is looked at', asy
   void say('A question.');
   await write('One', 'stop');
   await end();
-  const first = turns.value.at(-1);
-  if (first?.role !== 'assistant') throw new Error('no reply');
+  const first = lastReply();
   service.reply = null;
   void retry(first);
   await write('Two');
@@ -158,4 +182,37 @@ test('so does one that another tab deletes, and the page that shows it says so; 
   expect(await readConversation(id)).toBeUndefined();
   await importConversation(exported);
   expect(await readConversation(id)).toBeDefined();
+});
+
+test.each([
+  ['cut at its length', async () => write('One', 'length').then(end)],
+  [
+    'stopped',
+    async () => {
+      await write('One');
+      await vi.waitFor(() => expect(shown()).toContain('One'));
+      writing.value?.stop();
+      await vi.waitUntil(() => writing.value === null);
+    },
+  ],
+])('a reply that was %s can be continued again after that has failed', async (_name, cut) => {
+  void say('A question.');
+  await cut();
+  for (const part of ['', ', two']) {
+    expect(wasCut(lastReply())).toBe(true);
+    service.reply = null;
+    void continueReply(lastReply());
+    if (part) await write(part);
+    await vi.waitFor(() => expect(shown().at(-1)).toContain(part));
+    (await reply()).error(new Error('The engine ended.'));
+    await vi.waitUntil(() => writing.value === null);
+    expect(lastReply().problem).toBe('The engine ended.');
+  }
+  expect(wasCut(lastReply())).toBe(true);
+  service.reply = null;
+  void continueReply(lastReply());
+  await write(', three', 'stop');
+  await end();
+  expect(shown()).toEqual(['A question.', 'One, two, three']);
+  expect(wasCut(lastReply())).toBe(false);
 });
