@@ -7,6 +7,7 @@ import { refreshModels } from '../client/models.ts';
 import { asksFirst } from '../client/saves-data.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
+import { isComposing } from '../components/is-composing.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
 import { messageOf } from '../format.ts';
@@ -53,7 +54,8 @@ export function ChatView() {
   }, [model]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) writing.value?.stop();
+      if (event.key !== 'Escape' || isComposing(event)) return;
+      if (!document.querySelector('dialog[open]')) writing.value?.stop();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);

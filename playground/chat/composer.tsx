@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
+import { isComposing } from '../components/is-composing.ts';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
@@ -81,7 +82,7 @@ export function Composer() {
           if (takePictures(event.clipboardData?.files)) event.preventDefault();
         }}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing || isTouch.value) return;
+          if (event.key !== 'Enter' || event.shiftKey || isComposing(event) || isTouch.value) return;
           event.preventDefault();
           void submit();
         }}

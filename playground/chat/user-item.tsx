@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
+import { isComposing } from '../components/is-composing.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { picturesOf, type UserTurn } from './conversation.ts';
@@ -68,8 +69,9 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
           value={text}
           onInput={({ currentTarget }) => (text.value = currentTarget.value)}
           onKeyDown={(event) => {
+            if (isComposing(event)) return;
             if (event.key === 'Escape') onDone();
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            if (event.key !== 'Enter' || event.shiftKey) return;
             event.preventDefault();
             submit();
           }}

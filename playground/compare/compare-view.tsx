@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
+import { isComposing } from '../components/is-composing.ts';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
 
@@ -14,7 +15,8 @@ export function CompareView() {
   useGrowWithText(input, prompt.value);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) stopAll();
+      if (event.key !== 'Escape' || isComposing(event)) return;
+      if (!document.querySelector('dialog[open]')) stopAll();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
@@ -38,7 +40,7 @@ export function CompareView() {
           value={prompt}
           onInput={({ currentTarget }) => (prompt.value = currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
+            if (event.key === 'Enter' && !event.shiftKey && !isComposing(event)) submit(event);
           }}
         />
         {working.value ? (

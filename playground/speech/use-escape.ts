@@ -1,11 +1,12 @@
 import { useEffect } from 'preact/hooks';
+import { isComposing } from '../components/is-composing.ts';
 
 /** Handles Escape exclusively while `active`. */
 export function useEscape(active: boolean, act: () => void): void {
   useEffect(() => {
     if (!active) return;
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape') return;
+      if (event.key !== 'Escape' || isComposing(event)) return;
       event.preventDefault();
       event.stopImmediatePropagation();
       act();

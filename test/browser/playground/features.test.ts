@@ -199,7 +199,10 @@ test('what is refused stays to be changed, and what would do nothing is disabled
   await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
   expect(await edit.inputValue()).toBe('Write a long story about the sea.');
   await inSettings('Answer format', (panel) =>
-    panel.getByLabel('Format').selectOption('Text').then(() => undefined),
+    panel
+      .getByLabel('Format')
+      .selectOption('Text')
+      .then(() => undefined),
   );
   await send.click();
   await edit.waitFor({ state: 'detached' });
@@ -209,6 +212,26 @@ test('what is refused stays to be changed, and what would do nothing is disabled
   expect(await starter.isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect.poll(() => starter.isEnabled()).toBe(true);
+});
+
+test('keys of an input method, as WebKit sends them, send nothing and close nothing', async () => {
+  const taken = (field: Locator, key: string) =>
+    field.evaluate((element, name) => {
+      const event = { key: name, keyCode: 229, bubbles: true, cancelable: true };
+      return !element.dispatchEvent(new KeyboardEvent('keydown', event));
+    }, key);
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.fill('Say one.');
+  expect(await taken(message, 'Enter')).toBe(false);
+  await message.press('Enter');
+  await replies().first().locator('.turn-stats').waitFor();
+  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  const edit = page.getByLabel('Edit your message');
+  expect(await taken(edit, 'Enter')).toBe(false);
+  await taken(edit, 'Escape');
+  expect(await edit.inputValue()).toBe('Say one.');
+  await page.goto(`${siteUrl}/#/compare`);
+  expect(await taken(page.getByRole('textbox', { name: 'Prompt for both' }), 'Enter')).toBe(false);
 });
 
 test('an import that fails says so, and the same file can be chosen again', async () => {
