@@ -1,4 +1,4 @@
-import { reportedMemoryGiB } from '../catalog/memory-estimate.ts';
+import { reportedMemoryGiB } from '../catalog/device-memory.ts';
 import { deviceLost } from '../errors/engine-errors.ts';
 import { delay, withTimeout } from '../util/async.ts';
 import { estimateStorage } from '../util/storage-estimate.ts';

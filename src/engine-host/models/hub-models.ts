@@ -1,5 +1,5 @@
 import { weightBytes } from '../../catalog/catalog.ts';
-import { formatBytes } from '../../catalog/memory-estimate.ts';
+import { formatBytes } from '../../catalog/device-memory.ts';
 import type { AddedFormat, FoundModel } from '../../engines/added-format.ts';
 import type { Engines } from '../../engines/engine.ts';
 import { requestError } from '../../errors/service-error.ts';

@@ -1,5 +1,6 @@
 import { type Catalog, hasWeights, type Variant, weightBytes } from '../../catalog/catalog.ts';
-import { estimateMemory, usableBytes } from '../../catalog/memory-estimate.ts';
+import { usableBytes } from '../../catalog/device-memory.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import type { VariantEstimate } from '../../protocol/worker-control.ts';
 import type { DownloadRate } from '../../model-files/download/download-rate.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';

@@ -8,7 +8,7 @@ import {
   withAdded,
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
-import { formatBytes } from '../../catalog/memory-estimate.ts';
+import { formatBytes } from '../../catalog/device-memory.ts';
 import type { DescribedModel } from '../../engines/added-format.ts';
 import type { Engines } from '../../engines/engine.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';

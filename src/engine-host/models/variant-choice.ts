@@ -1,5 +1,6 @@
 import { type CatalogModel, type DeviceNeeds, type Variant } from '../../catalog/catalog.ts';
-import { estimateMemory, formatBytes, memoryShortage } from '../../catalog/memory-estimate.ts';
+import { formatBytes, memoryShortage } from '../../catalog/device-memory.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device, Gpu } from '../../engines/device.ts';
 import type { Engines } from '../../engines/engine.ts';

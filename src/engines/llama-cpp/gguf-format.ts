@@ -1,11 +1,6 @@
 import { COPIED_SHARE } from '../../catalog/engines/llama-cpp.ts';
-import {
-  chooseContext,
-  estimateMemory,
-  formatBytes,
-  memoryShortage,
-  wasmShortage,
-} from '../../catalog/memory-estimate.ts';
+import { formatBytes, memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
+import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
 import { inspectModel, type InspectedModel, isProjector } from '../../model-files/gguf/inspect-model.ts';
 import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';

@@ -1,6 +1,7 @@
 import { z } from '../../util/full-zod.ts';
 import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { estimateMemory, memoryShortage, wasmShortage } from '../../catalog/memory-estimate.ts';
+import { memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import { requestError } from '../../errors/service-error.ts';
 import { parseJson } from '../../model-files/formats/check-format.ts';
 import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
