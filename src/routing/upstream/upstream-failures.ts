@@ -21,8 +21,14 @@ export const brokeBound = (what: string): UpstreamError =>
 export const cutShort = (): UpstreamError =>
   fault('upstream_failed', 'ended its reply too early. Try again.');
 
-export const timedOut = (): UpstreamError =>
-  fault('upstream_unavailable', 'did not answer in time. Try again, or later.');
+/** The server said nothing, not even that it cannot be reached. */
+export class SilentServer extends UpstreamError {}
+
+export const timedOut = (): SilentServer =>
+  new SilentServer(
+    'upstream_unavailable',
+    'The server behind this model did not answer in time. Try again, or later.',
+  );
 
 export const redirected = (): UpstreamError =>
   fault(

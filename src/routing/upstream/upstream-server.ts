@@ -1,7 +1,14 @@
 import type { UpstreamVariant } from '../../catalog/catalog.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { statusFailure } from './status-failure.ts';
-import { lacks, redirected, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
+import {
+  lacks,
+  redirected,
+  SilentServer,
+  timedOut,
+  unreachable,
+  type UpstreamError,
+} from './upstream-failures.ts';
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
@@ -56,7 +63,10 @@ export class UpstreamServer {
     if (this.hasAnswered) return signal;
     const down = new AbortController();
     this.#firstProbe ??= this.#listModels(null, PROBE_MS).finally(() => (this.#firstProbe = undefined));
-    this.#firstProbe.catch((error: unknown) => this.hasAnswered || down.abort(error));
+    this.#firstProbe.catch((error: unknown) => {
+      // A list that cannot be read may lack the headers of CORS; a dead host fails the request itself.
+      if (!this.hasAnswered && error instanceof SilentServer) down.abort(error);
+    });
     return AbortSignal.any([signal, down.signal]);
   }
 

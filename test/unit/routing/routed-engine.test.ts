@@ -534,6 +534,18 @@ test('a host that answers nothing at all is known after three seconds', async ()
   }
 });
 
+test('a server whose list of models a page cannot read answers, with another variant left', async () => {
+  const refused = createDeferred();
+  list = (response) => response.once('close', refused.resolve).destroy();
+  answer = async (response) => {
+    await refused.promise;
+    // The page hears of it meanwhile.
+    for (let turns = 0; turns < 100; turns++) await turn();
+    whole(response);
+  };
+  expect(await ask(models())).toEqual(byServer);
+});
+
 test.each([
   ['it is the only variant', 'none', {}],
   ['the device has failed before', 'fails', { route: 'device-first' }],
