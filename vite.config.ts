@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-import { contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
+import { chunkBudget, contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
 import localtext from './src/node/vite-plugin/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -36,7 +36,11 @@ export default defineConfig(({ mode }) => ({
             except: /-page\.html/,
           }),
         ]
-      : [contentSecurity({ connect: server ? [new URL(server).origin] : [] })]),
+      : [
+          contentSecurity({ connect: server ? [new URL(server).origin] : [] }),
+          // All that the first paint takes. It was 72 KB once, by an import of zod.
+          chunkBudget('app', 45),
+        ]),
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
