@@ -8,7 +8,11 @@ const CALLS: Record<string, string> = {
 };
 
 export function openAiSample(body: Body, path: string): string {
-  const call = CALLS[path] ?? 'chat.completions';
+  const call = CALLS[path];
+  // The client has no method for localtext's other endpoints.
+  const asked = call
+    ? `${call}.create(${literal(body)})`
+    : `post(${JSON.stringify(path.replace(/^.*?\/v1(?=\/)/, ''))}, { body: ${literal(body)} })`;
   return `import OpenAI from 'openai';
 
 const client = new OpenAI({
@@ -16,8 +20,8 @@ const client = new OpenAI({
   apiKey: 'lt_…',
   dangerouslyAllowBrowser: true,
 });
-const answer = await client.${call}.create(${literal(body)});
-${body['stream'] === true ? streamed(call) : 'console.log(answer);'}`;
+const answer = await client.${asked};
+${call && body['stream'] === true ? streamed(call) : 'console.log(answer);'}`;
 }
 
 function streamed(call: string): string {

@@ -55,6 +55,14 @@ test('older completions and responses are the OpenAI SDK’s alone', () => {
   expect(kinds(CHAT)).toEqual(['openai', 'ai-sdk', 'langchain', 'curl']);
 });
 
+test('endpoints that the client has no method for are asked by their path', () => {
+  for (const path of ['/decisions', '/responses/input_tokens', '/chat/completions/input_tokens']) {
+    const code = codeSample('openai', entry({ model: 'm', input: 'x' }, `/v1${path}`));
+    expect(code).toContain(`client.post("${path}", { body: {\n  model: "m",\n  input: "x"\n} });`);
+    expect(code).not.toContain('.create(');
+  }
+});
+
 test('a body that was cut makes no code', () => {
   const requestBody = { text: '{"model":"m","mess', truncated: true };
   expect(codeSample('openai', { path: CHAT, requestBody })).toMatch(/^\/\/ The body was too long/);
