@@ -7,11 +7,14 @@ import { messageOf } from '../format.ts';
 export const storedWeights = signal<StoredVariant[] | null>(null);
 export const storedWeightsError = signal<string | null>(null);
 
+/** What was said of the last change stays. */
 export async function refreshStoredWeights(): Promise<void> {
-  await tell(async () => {
+  try {
     const { variants } = await (await handle).weights.list();
     storedWeights.value = variants.filter(({ storedBytes }) => storedBytes > 0);
-  });
+  } catch (error) {
+    storedWeightsError.value = messageOf(error);
+  }
 }
 
 export async function deleteWeights(variant: string): Promise<void> {

@@ -7,12 +7,15 @@ import { messageOf } from '../format.ts';
 export const keyList = signal<KeyInfo[]>([]);
 export const keysProblem = signal<string | null>(null);
 
+/** What was said of the last change stays. */
 export async function refreshKeys(): Promise<void> {
-  await attempt(async () => {
+  try {
     const { keys } = await handle;
     const all = await keys.list();
     keyList.value = all.toSorted((a, b) => rank(a) - rank(b) || b.created - a.created);
-  });
+  } catch (error) {
+    keysProblem.value = messageOf(error);
+  }
 }
 
 const rank = ({ state }: KeyInfo): number => (state === 'active' ? 0 : 1);
