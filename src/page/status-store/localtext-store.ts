@@ -1,3 +1,4 @@
+import { shared } from '../../util/async.ts';
 import type { Localtext } from '../localtext.ts';
 import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './state.ts';
 
@@ -22,8 +23,6 @@ class LocaltextStore {
   readonly #loadErrors = new Map<string, Error>();
   #handle: Promise<Localtext> | null = null;
   #state = INITIAL_STATE;
-  #refreshing = false;
-  #stale = false;
 
   /** @internal */
   constructor(start: () => Promise<Localtext>) {
@@ -115,18 +114,13 @@ class LocaltextStore {
   }
 
   /** One call at a time, as answers may overtake each other. The last call begins after the last event. */
-  async #refresh(): Promise<void> {
-    this.#stale = true;
-    if (this.#refreshing) return;
-    this.#refreshing = true;
-    for (let { localtext } = this.#state; this.#stale && localtext; { localtext } = this.#state) {
-      this.#stale = false;
-      // A failure here is reported by the next event.
-      const status = await localtext.status().catch(() => null);
-      if (status && this.#state.localtext === localtext) this.#set({ localtext, status, error: null });
-    }
-    this.#refreshing = false;
-  }
+  readonly #refresh = shared(async () => {
+    const { localtext } = this.#state;
+    // A failure here is reported by the next event.
+    const status = await localtext?.status().catch(() => null);
+    if (localtext && status && this.#state.localtext === localtext)
+      this.#set({ localtext, status, error: null });
+  });
 
   #set(state: LocaltextState): void {
     this.#state = state;
