@@ -24,19 +24,11 @@ export async function handleLocalRoute(
   dependencies: EngineConnection,
 ): Promise<Response | null> {
   const url = new URL(request.url);
-  if (!isLocalPath(url)) return null;
+  const route = ROUTES.get(url.pathname);
+  if (!route) return null;
   try {
-    requirePageLibrary(request);
-    switch (url.pathname) {
-      case LOAD_PATH:
-        return streamLoad(readName(url, 'model'), v1);
-      case STATUS_PATH:
-        return await answerStatus(v1);
-      case WEIGHTS_PATH:
-        return await answerWeights(request, dependencies);
-      default:
-        return new Response(null, { status: 204 });
-    }
+    requirePageLibrary(request, url, route.allow);
+    return await route.answer(request, v1, dependencies);
   } catch (error) {
     return asServiceError(error).toResponse();
   }
@@ -60,7 +52,8 @@ async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
   return status ? Response.json(status) : new Response(null, { status: 204 });
 }
 
-function streamLoad(model: string, v1: Pick<V1, 'load'>): Response {
+function streamLoad(request: Request, v1: Pick<V1, 'load'>): Response {
+  const model = readName(new URL(request.url), 'model');
   return streamLines(async (write, signal) => {
     await v1.load(model, { signal, onProgress: (progress) => write({ type: 'progress', progress }) });
     write({ type: 'loaded' });
@@ -82,25 +75,34 @@ function streamLines(
   });
 }
 
-/** Each of the page library's paths, with the one method that it answers. */
-const METHODS: ReadonlyMap<string, string> = new Map([
-  [KEEP_ALIVE_PATH, 'GET'],
-  [LOAD_PATH, 'POST'],
-  [STATUS_PATH, 'GET'],
-  [WEIGHTS_PATH, 'POST'],
+interface Route {
+  /** The one method that it answers. */
+  allow: string;
+  answer(
+    request: Request,
+    v1: Pick<V1, 'load' | 'status'>,
+    dependencies: EngineConnection,
+  ): Response | Promise<Response>;
+}
+
+/** The page library's paths. */
+const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  [KEEP_ALIVE_PATH, { allow: 'GET', answer: () => new Response(null, { status: 204 }) }],
+  [LOAD_PATH, { allow: 'POST', answer: streamLoad }],
+  [STATUS_PATH, { allow: 'GET', answer: (_, v1) => answerStatus(v1) }],
+  [WEIGHTS_PATH, { allow: 'POST', answer: (request, _, engine) => answerWeights(request, engine) }],
 ]);
 
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
+export const isLocalPath = ({ pathname }: URL): boolean => ROUTES.has(pathname);
 
 /**
  * Other sites can navigate here and post forms here with any method, body and form content type. They cannot set a
  * header. `<img>` and the like of this site's own pages cannot either.
  * @throws ServiceError 403, 405, or 400 `protocol_mismatch`, for what the page library did not send
  */
-function requirePageLibrary(request: Request): void {
-  const { pathname } = new URL(request.url);
+function requirePageLibrary(request: Request, { pathname }: URL, allow: string): void {
   const version = request.headers.get(PROTOCOL_HEADER);
   if (request.mode === 'navigate' || request.destination !== '' || version === null) {
     throw requestError(
@@ -108,7 +110,6 @@ function requirePageLibrary(request: Request): void {
       `${pathname} answers only the localtext page library. Use the handle of start().`,
     );
   }
-  const allow = METHODS.get(pathname) ?? '';
   if (request.method !== allow) {
     const message = `${request.method} is not possible at ${pathname}. Use ${allow}.`;
     throw requestError(405, message, null, null, { allow });
