@@ -97,6 +97,12 @@ export const rateLimited = (message: string, retryAfterMs: number): ServiceError
 export const serverError = (code: ErrorCode, message: string, cause?: unknown): ServiceError =>
   new ServiceError({ code, message }, { cause });
 
+export const protocolMismatch = (): ServiceError =>
+  serverError(
+    'protocol_mismatch',
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  );
+
 /** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>
   serverError(

@@ -1,4 +1,4 @@
-import { commandWeights, protocolMismatch, type EngineConnection } from '../transport/engine-connection.ts';
+import { commandWeights, type EngineConnection } from '../transport/engine-connection.ts';
 import {
   LOAD_PATH,
   STATUS_PATH,
@@ -9,7 +9,13 @@ import {
   type LoadLine,
 } from '../protocol/local-paths.ts';
 import { EventStream } from '../api/http/response.ts';
-import { asServiceError, invalidField, requestError, ServiceError } from '../errors/service-error.ts';
+import {
+  asServiceError,
+  invalidField,
+  protocolMismatch,
+  requestError,
+  ServiceError,
+} from '../errors/service-error.ts';
 import type { V1 } from '../routing/browser-v1.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';

@@ -1,5 +1,5 @@
 import type { EngineClient, EngineRequest, Waiting } from '../api/service-dependencies.ts';
-import { serverError, ServiceError } from '../errors/service-error.ts';
+import { protocolMismatch, serverError, ServiceError } from '../errors/service-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { WireError } from '../errors/wire-error.ts';
 import {
@@ -481,10 +481,4 @@ const engineFailed = (times: number): ServiceError =>
   serverError(
     'engine_failed',
     `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model. Where the site's data was cleared, reload its open tabs.`,
-  );
-
-export const protocolMismatch = (): ServiceError =>
-  serverError(
-    'protocol_mismatch',
-    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
   );

@@ -1,6 +1,6 @@
 import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
@@ -84,7 +84,7 @@ export class ElectionMember extends EventTarget {
   serve(port: MessagePort, version: number): void {
     const state = this.#state;
     if (state.type === 'waiting') port.close();
-    else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch());
+    else if (version !== PROTOCOL_VERSION) refuse(port, protocolMismatch());
     else if (state.type === 'serving') state.worker.serve(port);
     else if (state.type === 'failing') refuse(port, state.error);
     else state.ports.push(port);
@@ -158,12 +158,6 @@ function refuse(port: MessagePort, { wire }: ServiceError): void {
   port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
   port.close();
 }
-
-const versionMismatch = (): ServiceError =>
-  serverError(
-    'protocol_mismatch',
-    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
-  );
 
 const lockStolen = (): ServiceError =>
   serverError(
