@@ -3,7 +3,7 @@
  * @module localtext
  */
 
-export type { AddOptions, AddSource } from './page/added-model-types.ts';
+export type { AddOptions, AddSource } from './page/added-models.ts';
 export type { AddedModels } from './page/added-models-handle.ts';
 export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';

@@ -1,6 +1,7 @@
 import type { AddedModel } from '../catalog/added-models.ts';
-import type { AddOptions, AddSource } from './added-model-types.ts';
 import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
+import type { AddOptions, AddSource } from './added-models.ts';
+import { postWeights } from './engine-access.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
@@ -48,12 +49,12 @@ export class AddedModels {
 
   /** Gives an added model another id. Requests that run are not affected. */
   async rename(id: string, to: string): Promise<void> {
-    await (await this.#module()).command({ type: 'rename', target: id, id: to }, this.#stopped);
+    await postWeights({ type: 'rename', target: id, id: to }, this.#stopped);
   }
 
   /** Removes an added model and its files; refused while requests run on it. */
   async remove(id: string): Promise<void> {
-    await (await this.#module()).command({ type: 'remove', target: id }, this.#stopped);
+    await postWeights({ type: 'remove', target: id }, this.#stopped);
   }
 
   /** Loads its own chunk, which most pages never need. */

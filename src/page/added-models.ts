@@ -1,12 +1,24 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import { readAddedModels } from '../database/database.ts';
 import { giveFiles } from '../protocol/added-files.ts';
-import type { ModelSource, WeightsCommand } from '../protocol/weights-command.ts';
+import type { ModelSource } from '../protocol/weights-command.ts';
 import type { HubFile, HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
-import type { AddOptions, AddSource } from './added-model-types.ts';
+import type { LoadProgress } from '../protocol/worker-control.ts';
 import { fetchWeights, postWeights, readLines } from './engine-access.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
+
+/** A chat or embedding model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
+export type AddSource = File | Iterable<File> | { url: string; sha256: string } | HubFile;
+
+export interface AddOptions {
+  /** Value of `model` in requests. Default: derived from the model's name. */
+  id?: string;
+  /** Keeps what the model's chat template adds by itself, such as a default system message. Default: false. */
+  keepTemplateText?: boolean;
+  signal?: AbortSignal;
+  onProgress?: (progress: LoadProgress) => void;
+}
 
 export async function listModels(scope: string): Promise<AddedModel[]> {
   const records = await withStorage(() => readAddedModels(scope));
@@ -36,10 +48,6 @@ export async function addModel(
     end();
   }
   throw new LocaltextError('engine_lost', 'Adding the model was interrupted. Try again.');
-}
-
-export async function command(which: WeightsCommand, signal: AbortSignal): Promise<void> {
-  await postWeights(which, signal);
 }
 
 export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
