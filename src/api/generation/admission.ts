@@ -116,10 +116,13 @@ function estimateReplies(generation: Generation): number {
 
 /** Tokens of the prompts, estimated before the engine counts them. */
 export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
-  inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0) +
+  inputs.reduce((total, input) => total + estimatePrompt(input), 0) +
   Math.ceil(partial.length / CHARACTERS_PER_TOKEN);
 
-function estimatePrompt(input: ChatJob['input']): number {
+const estimatePrompt = (input: ChatJob['input'] | undefined): number =>
+  input ? Math.min(tokensOf(input), MAX_TOKENS) : 0;
+
+function tokensOf(input: ChatJob['input']): number {
   if ('tokens' in input) return input.tokens.length;
   const text = Math.ceil(charactersOf(input) / CHARACTERS_PER_TOKEN);
   if ('prompt' in input) return text;
@@ -131,6 +134,8 @@ export class UsageCounter {
   readonly #generation: Generation;
   /** Prompt tokens by input: choices of the same prompt count it once. */
   readonly #prompts: number[] = [];
+  /** The same, for the key: estimates while an engine computes a prompt that it has not counted. */
+  readonly #computed: number[] = [];
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   readonly #reasoning: number[] = [];
@@ -147,10 +152,16 @@ export class UsageCounter {
     this.#now = now;
   }
 
+  /** An engine computes the choice's prompt. Some count it only when it is computed: until then it is estimated. */
+  computing(index: number): void {
+    const input = inputOf(this.#generation, index);
+    this.#computed[input] ??= estimatePrompt(this.#generation.inputs[input]);
+  }
+
   accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
     this.#acceptedAt ??= this.#now();
     const input = inputOf(this.#generation, index);
-    this.#prompts[input] = promptTokens;
+    this.#computed[input] = this.#prompts[input] = promptTokens;
     this.#cached[input] ||= cachedTokens;
   }
 
@@ -164,7 +175,7 @@ export class UsageCounter {
   done(index: number, usage: ChatUsage, timings: Timings, earlierTokens: number): void {
     const input = inputOf(this.#generation, index);
     if (earlierTokens === 0) {
-      this.#prompts[input] = usage.promptTokens;
+      this.#computed[input] = this.#prompts[input] = usage.promptTokens;
       this.#reasoning[index] = usage.reasoningTokens ?? this.#reasoning[index] ?? 0;
       // Later choices find the prompt of the first in the cache: only the first tells what the request reused.
       if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
@@ -183,9 +194,9 @@ export class UsageCounter {
     };
   }
 
+  /** Tokens that were computed, prompts included that no engine has counted yet. */
   get totalTokens(): number {
-    const { promptTokens, completionTokens } = this.usage;
-    return promptTokens + completionTokens;
+    return sum(this.#computed) + sum(this.#completion);
   }
 
   /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */

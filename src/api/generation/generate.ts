@@ -160,6 +160,7 @@ class Reply {
       case 'waiting':
         call.servedBy = event.servedBy ?? call.servedBy;
         if (event.loosened) warn(call.warnings, event.loosened);
+        if (event.stage === 'prefill') counter.computing(index);
         return [{ index, ...event }];
       case 'accepted':
         if (this.#textTokens !== null) return [];

@@ -44,6 +44,28 @@ describe('a key that is over its limit', () => {
     expect((await fetch(PATH, chat({ stream: true }))).status).toBe(429);
   });
 
+  test.each([
+    ['before its prompt is computed', 'queued', 0],
+    ['while its prompt is computed', 'prefill', 100],
+  ] as const)('tokens: a request that is aborted %s', async (_, waiting, paid) => {
+    const engine = new FakeEngine({ waiting, acceptAfterMs: 60_000 });
+    const { fetch } = await fakeService({
+      engine,
+      now: () => 0,
+      issue: { limits: { tokensPerMinute: 1000 } },
+    });
+    const gone = new AbortController();
+    const messages = [{ role: 'user', content: 'x'.repeat(384) }];
+    const first = fetch(PATH, { ...chat({ stream: true, messages }), signal: gone.signal });
+    const aborted = first.then((response) => response.text()).catch((error: unknown) => error);
+    await expect.poll(() => engine.running).toBe(1);
+    gone.abort();
+    expect(await aborted).toBe(gone.signal.reason);
+    engine.reply = () => ({});
+    const { headers } = await fetch(PATH, chat({ max_tokens: 3 }));
+    expect(headers.get('x-ratelimit-remaining-tokens')).toBe(String(1000 - paid - 10));
+  });
+
   test('tokens: parallel requests are let in only as far as the limit goes', async () => {
     const engine = new FakeEngine({ deltas: Array.from({ length: 32 }, () => 'x'), delayMs: 1 });
     const { fetch } = await fakeService({ engine, issue: { limits: { tokensPerMinute: 100 } } });
