@@ -32,15 +32,15 @@ export async function withTimeout<T>(promise: Promise<T>, milliseconds: number):
 }
 
 /** A promise with its own `resolve`. */
-export interface Deferred {
-  promise: Promise<void>;
-  resolve(): void;
+export interface Deferred<T = void> {
+  promise: Promise<T>;
+  resolve(value: T): void;
 }
 
-export function createDeferred(): Deferred {
-  const resolvers: (() => void)[] = [];
-  const promise = new Promise<void>((resolve) => resolvers.push(resolve));
-  return { promise, resolve: () => resolvers[0]?.() };
+export function createDeferred<T = void>(): Deferred<T> {
+  const resolvers: ((value: T) => void)[] = [];
+  const promise = new Promise<T>((resolve) => resolvers.push(resolve));
+  return { promise, resolve: (value) => resolvers[0]?.(value) };
 }
 
 /** A queue from callbacks to one reader. */

@@ -48,7 +48,7 @@ export interface GenerationRun {
 export async function admitGeneration(
   call: Call,
   generation: Generation,
-  reserved = estimatePrompts(generation) + estimateReplies(generation),
+  reserved = estimatePrompts(generation) * computations(generation) + estimateReplies(generation),
 ): Promise<GenerationRun> {
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
@@ -114,6 +114,10 @@ function estimateReplies(generation: Generation): number {
   return Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 }
 
+/** How often each prompt is computed: one that is scored is then continued. */
+const computations = ({ scoresPrompt, maxTokens }: Generation): number =>
+  scoresPrompt && maxTokens !== 0 ? 2 : 1;
+
 /** Tokens of the prompts, estimated before the engine counts them. */
 export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
   inputs.reduce((total, input) => total + estimatePrompt(input), 0) +
@@ -136,6 +140,7 @@ export class UsageCounter {
   readonly #prompts: number[] = [];
   /** The same, for the key: estimates while an engine computes a prompt that it has not counted. */
   readonly #computed: number[] = [];
+  #scored = 0;
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   readonly #reasoning: number[] = [];
@@ -156,6 +161,11 @@ export class UsageCounter {
   computing(index: number): void {
     const input = inputOf(this.#generation, index);
     this.#computed[input] ??= estimatePrompt(this.#generation.inputs[input]);
+  }
+
+  /** Tokens of a prompt whose log probabilities were computed. */
+  scored(tokens: number): void {
+    this.#scored += tokens;
   }
 
   accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
@@ -196,7 +206,10 @@ export class UsageCounter {
 
   /** Tokens that were computed, prompts included that no engine has counted yet. */
   get totalTokens(): number {
-    return sum(this.#computed) + sum(this.#completion);
+    const { scoresPrompt, maxTokens } = this.#generation;
+    // A prompt that is only scored is in `usage`, and computed once.
+    const prompts = scoresPrompt && maxTokens === 0 ? 0 : sum(this.#computed);
+    return prompts + this.#scored + sum(this.#completion);
   }
 
   /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */

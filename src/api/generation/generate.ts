@@ -1,10 +1,10 @@
-import { delay } from '../../util/async.ts';
+import { createDeferred, type Deferred, delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { GenerationRun } from './admission.ts';
-import { choiceCount, toChatJob, type Generation } from './generation.ts';
-import { scorePrompt } from './score-prompt.ts';
+import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';
+import { scorePrompt, type ScoredText } from './score-prompt.ts';
 import {
   TextReader,
   type ReplyEvent,
@@ -21,12 +21,15 @@ export const CONCURRENT_CHOICES = 4;
 
 const MAX_PAUSE_MS = 5000;
 
+/** Prompts that are scored, by input. The first choice of each scores for the others: where it fails, none goes on. */
+type ScoredPrompts = Deferred<ScoredText>[];
+
 /**
  * The events of all choices as they come. The engine generates no further than the caller iterates.
  * @throws ServiceError of the first choice that fails; the others are then aborted.
  */
 export function generate(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {
-  return choiceCount(run.generation) === 1 ? generateReply(run, 0) : generateReplies(run);
+  return choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
 }
 
 /** Takes the choices in turn: the one whose event was taken last is asked last. */
@@ -34,10 +37,12 @@ async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, 
   const pending = new Map<AsyncIterator<ReplyEvent>, ReturnType<typeof nextOf>>();
   const pull = (reply: AsyncIterator<ReplyEvent>) => pending.set(reply, nextOf(reply));
   const count = choiceCount(run.generation);
+  const scored: ScoredPrompts = [];
   let begun = 0;
   try {
     for (;;) {
-      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun++) pull(generateReply(run, begun));
+      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun++)
+        pull(generateReply(run, begun, scored));
       if (pending.size === 0) return;
       const { reply, result } = await Promise.race(pending.values());
       pending.delete(reply);
@@ -56,8 +61,9 @@ const nextOf = async (reply: AsyncIterator<ReplyEvent>) => ({ reply, result: awa
 async function* generateReply(
   run: GenerationRun,
   index: number,
+  scored: ScoredPrompts,
 ): AsyncGenerator<ReplyEvent, void, undefined> {
-  const { call, generation } = run;
+  const { call, generation, counter } = run;
   const { engine } = call.dependencies;
   const { signal } = call.abort;
   const id = choiceCount(generation) === 1 ? call.id : `${call.id}-${index}`;
@@ -68,9 +74,16 @@ async function* generateReply(
   };
   try {
     if (generation.scoresPrompt) {
-      const { text, logprobs } = yield* scorePrompt(reply.job, index, (job) => ask(job, true));
-      if (reply.job.countOnly) return yield reply.scored(logprobs.length);
-      reply.job = { ...reply.job, input: { prompt: text } };
+      const input = inputOf(generation, index);
+      const isFirst = scored[input] === undefined;
+      const { promise, resolve } = (scored[input] ??= createDeferred());
+      const askInTurn = (job: ChatJob) => ask(job, true);
+      if (isFirst)
+        resolve(yield* scorePrompt(reply.job, index, askInTurn, (tokens) => counter.scored(tokens)));
+      const prompt = await promise;
+      yield { type: 'text', index, ...prompt };
+      if (reply.job.countOnly) return yield reply.scored(prompt.logprobs.length);
+      reply.job = { ...reply.job, input: { prompt: prompt.text } };
     }
     let events = ask(reply.job, index >= CONCURRENT_CHOICES);
     for (;;) {

@@ -7,23 +7,25 @@ import type { EngineEvent } from '../service-dependencies.ts';
 /** A grammar has an element for each. */
 const MAX_CHARACTERS = 32_768;
 
-interface Part {
+/** Text of a prompt, or of a part of it, and its tokens. */
+export interface ScoredText {
   text: string;
   logprobs: TokenLogprob[];
 }
 
 /**
- * Yields the text of a job's prompt with the log probability of each token. The engine generates the prompt under a
+ * Scores a job's prompt: its text, with the log probability of each token. The engine generates the prompt under a
  * grammar that allows nothing else, in the prompt's own tokens where it can. The first token is generated alone.
  * @param ask runs a job
- * @returns the text of the prompt
+ * @param onTokens is called with numbers of tokens as they are computed
  * @throws ServiceError 400
  */
 export async function* scorePrompt(
   { model, input, topLogprobs = 0 }: ChatJob,
   index: number,
   ask: (job: ChatJob) => AsyncIterable<EngineEvent>,
-): AsyncGenerator<ReplyEvent, Part> {
+  onTokens: (tokens: number) => void,
+): AsyncGenerator<ReplyEvent, ScoredText> {
   const isTokens = 'tokens' in input;
   const elements = elementsOf(input);
   let begun = false;
@@ -34,8 +36,8 @@ export async function* scorePrompt(
     begin: number,
     maxTokens: number,
     spells = 'prompt' in input,
-  ): AsyncGenerator<ReplyEvent, Part> {
-    const part: Part = { text: '', logprobs: [] };
+  ): AsyncGenerator<ReplyEvent, ScoredText> {
+    const part: ScoredText = { text: '', logprobs: [] };
     const rest = elements.slice(from);
     const job: ChatJob = {
       kind: 'chat',
@@ -55,6 +57,7 @@ export async function* scorePrompt(
         if (event.type === 'waiting' || (event.type === 'accepted' && !begun)) yield { index, ...event };
         if (event.type === 'accepted') begun = true;
         if (event.type !== 'delta') continue;
+        onTokens(event.delta.tokens);
         part.text += event.delta.text;
         part.logprobs.push(...(event.delta.logprobs ?? []));
       }
@@ -67,7 +70,7 @@ export async function* scorePrompt(
   }
 
   try {
-    const start: Part = elements.length > 0 ? yield* generate('', 0, 0, 1) : { text: '', logprobs: [] };
+    const start: ScoredText = elements.length > 0 ? yield* generate('', 0, 0, 1) : { text: '', logprobs: [] };
     // Part of a character: it cannot be the text before the rest.
     const first = start.text === '' ? { text: '', logprobs: [] } : withoutSpace(start, input);
     const from = isTokens ? first.logprobs.length : Array.from(first.text).length;
@@ -75,9 +78,7 @@ export async function* scorePrompt(
     const rest =
       from < elements.length ? yield* generate(first.text, from, first.logprobs.length, most) : null;
     const logprobs = [...first.logprobs, ...(rest?.logprobs ?? [])];
-    const part = { text: first.text + (rest?.text ?? ''), logprobs: ofWholePrompt(input, logprobs) };
-    yield { type: 'text', index, ...part };
-    return part;
+    return { text: first.text + (rest?.text ?? ''), logprobs: ofWholePrompt(input, logprobs) };
   } catch (error) {
     if (!isRefused(error)) throw error;
     const rule =
@@ -91,7 +92,7 @@ const isRefused = (error: unknown): boolean =>
   error instanceof ServiceError && error.wire.param === 'response_format';
 
 /** The first part; some vocabularies put a space before a text. */
-function withoutSpace(part: Part, input: ChatJob['input']): Part {
+function withoutSpace(part: ScoredText, input: ChatJob['input']): ScoredText {
   const { text, logprobs } = part;
   if (!('prompt' in input) || input.prompt.startsWith(text) || !` ${input.prompt}`.startsWith(text))
     return part;

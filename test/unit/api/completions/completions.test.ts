@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { eventsOf } from '../../../support/server-sent-events.ts';
 
 const model = 'amber-phoenix-4';
 
@@ -134,6 +135,44 @@ describe('a completion', () => {
       { input: { prompt: ' t5' }, constraint: { gbnf: 'root ::= <[6]> <[7]>' }, maxTokens: 2 },
       { input: { prompt: ' t5 t6 t7' }, maxTokens: 1 },
     ]);
+  });
+
+  test.each([
+    ['streamed', 1, true],
+    ['in one piece', 1, false],
+    ['alone', 0, false],
+  ])(
+    'choices of a scored prompt share its scores, and the key pays them once: %s',
+    async (_, most, stream) => {
+      const engine = new FakeEngine();
+      const issue = { limits: { tokensPerMinute: 1000 } };
+      const { fetch } = await fakeService({ engine, now: () => 0, issue });
+      const json = { model, prompt: ['one two', 'three four five'], n: 3, echo: true, logprobs: 1, stream };
+      const response = await fetch('/v1/completions', { json: { ...json, max_tokens: most } });
+      const remaining = (of: Response) => Number(of.headers.get('x-ratelimit-remaining-tokens'));
+      // A quarter of the prompts' characters, once more to be continued, and the replies.
+      expect(1000 - remaining(response)).toBe((2 + 4) * (1 + most) + 6 * most);
+      const body = await response.text();
+      const texts: string[] = [];
+      for (const object of stream ? eventsOf(body).slice(0, -1) : [body])
+        for (const { index, text } of (JSON.parse(object) as OpenAI.Completion).choices)
+          texts[index] = (texts[index] ?? '') + text;
+      const hello = most > 0 ? 'Hello' : '';
+      expect(texts).toEqual(['one two', 'three four five'].flatMap((text) => Array(3).fill(text + hello)));
+      const scoring = engine.jobs.filter((job) => job.kind === 'chat' && job.constraint);
+      expect([scoring.length, engine.jobs.length]).toEqual([4, 4 + 6 * most]);
+      const next = await fetch('/v1/completions', { json: { model, prompt: 'four', max_tokens: 1 } });
+      // Each token of the prompts, the 7 that the engine counts for each to be continued, and the replies.
+      expect(1000 - 2 - remaining(next)).toBe(5 + (2 * 7 + 6) * most);
+    },
+  );
+
+  test('scores that fail end a request of several choices once', async () => {
+    const refuse = new ServiceError({ status: 400, param: 'prompt', message: 'No.' });
+    const { client, engine } = await connect(new FakeEngine(() => ({ refuse })));
+    const request = { model, prompt: 'a b', n: 8, echo: true, logprobs: 1 };
+    await expect(client.completions.create(request)).rejects.toMatchObject({ status: 400, param: 'prompt' });
+    expect(engine.jobs).toHaveLength(1);
   });
 
   test('a prompt whose tokens cannot be generated one by one is spelled in any', async () => {
