@@ -115,11 +115,11 @@ export interface KeyStore {
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /**
    * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep to it. An
-   * estimate above the whole limit waits until all of it is free; the chats after it wait longer.
+   * estimate above the whole limit waits until all of it is free, and takes twice the limit at most.
    */
   reserve(keyId: string, tokens: number): Promise<Reservation>;
-  /** Corrects a reservation by what the chat has used. */
-  settle(keyId: string, reserved: number, used: number): Promise<void>;
+  /** Corrects what a reservation has taken by what the chat has used. */
+  settle(keyId: string, taken: number, used: number): Promise<void>;
 }
 
 export interface Reservation {
@@ -128,6 +128,8 @@ export interface Reservation {
    * counted is uncounted.
    */
   retryAfterMs: number | null;
+  /** Tokens that were taken, for `settle`. */
+  taken: number;
   limits: LimitState | null;
 }
 

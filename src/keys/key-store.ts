@@ -19,8 +19,8 @@ export function createKeyStore(options: { scope: string; now: () => number; lock
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
     reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
     // A count that is none would stay in the record, where it switches the limit off.
-    settle: (keyId, reserved, used) =>
-      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - reserved : 0, now()),
+    settle: (keyId, taken, used) =>
+      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0, now()),
   };
 }
 
@@ -76,6 +76,7 @@ function admitOther(scope: string, hash: string, now: number): Promise<Admission
 
 async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {
   let retryAfterMs: number | null = null;
+  let taken = 0;
   const record = await countKey(scope, id, (before) => {
     const { requestsPerMinute, tokensPerMinute } = before.limits;
     const requests = refill(before.requests, requestsPerMinute, now);
@@ -84,10 +85,14 @@ async function reserve(scope: string, id: string, wanted: number, now: number): 
     if (waitMs > 0) {
       retryAfterMs = waitMs;
       requests.level = Math.min(requestsPerMinute, requests.level + 1);
-    } else tokens.level -= wanted;
+    } else {
+      // A minute's debt at most: who reserved may be stopped before it settles.
+      taken = Math.min(wanted, tokens.level + tokensPerMinute);
+      tokens.level -= taken;
+    }
     return { ...before, requests, tokens };
   });
-  return { retryAfterMs, limits: record && limitsOf(record) };
+  return { retryAfterMs, taken, limits: record && limitsOf(record) };
 }
 
 /** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */

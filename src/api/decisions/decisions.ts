@@ -28,7 +28,7 @@ export async function createDecision(
   if (image) await requireVision(dependencies.models, model, image, admitted);
   const job: DecisionJob = { kind: 'decision', model: model.id, input, questions, request };
   const reserved = Math.ceil(charactersOf(job) / CHARACTERS_A_TOKEN);
-  await reserve(call, reserved);
+  const settle = await reserve(call, reserved);
   let isComputing = false;
   let timings = {};
   const answer = async (): Promise<string> => {
@@ -53,8 +53,7 @@ export async function createDecision(
     } finally {
       call.leave();
       // No engine counts the tokens of a job that was cut off.
-      used ??= isComputing ? reserved : 0;
-      await dependencies.keys.settle(admitted.keyId, reserved, used).catch(() => {});
+      await settle(used ?? (isComputing ? reserved : 0));
     }
     throw serverError('engine_lost', 'The engine ended before it gave the answers. Send the request again.');
   };

@@ -54,13 +54,12 @@ export async function admitGeneration(
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
   const [image] = generation.inputs.flatMap(imagesOf);
   if (image) await requireVision(dependencies.models, model, image, admitted);
-  await reserve(call, reserved);
+  const pay = await reserve(call, reserved);
   const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
   const settle = async (tokens = counter.totalTokens): Promise<void> => {
     call.leave();
     call.trace?.usage(counter.usage);
-    // The reply is good even where its tokens cannot be counted.
-    await dependencies.keys.settle(admitted.keyId, reserved, tokens).catch(() => {});
+    await pay(tokens);
   };
   const sampling = { ...model.defaults, ...generation.sampling };
   return { call, generation: { ...generation, sampling }, model, counter, settle };
@@ -91,16 +90,23 @@ export async function enterInFlight({ admitted, dependencies, id }: Call): Promi
   throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
 }
 
-/** Takes the request's tokens from the key's limit. @throws ServiceError 429 */
-export async function reserve(call: Call, tokens: number): Promise<void> {
+/**
+ * Takes the request's tokens from the key's limit.
+ * @returns what replaces them by those that were used; it never rejects
+ * @throws ServiceError 429
+ */
+export async function reserve(call: Call, tokens: number): Promise<(used: number) => Promise<void>> {
   const { admitted, dependencies } = call;
   const { exceeded, keyId } = admitted;
+  const { keys } = dependencies;
   if (exceeded) throw usedUp(call, 'requests', exceeded.retryAfterMs);
-  const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens).catch(() => {
+  const { limits, retryAfterMs, taken } = await keys.reserve(keyId, tokens).catch(() => {
     throw storageUnavailable();
   });
   admitted.limits = limits;
   if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
+  // The reply is good even where its tokens cannot be counted.
+  return (used) => keys.settle(keyId, taken, used).catch(() => {});
 }
 
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {

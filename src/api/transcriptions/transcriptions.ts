@@ -18,7 +18,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
   const { dependencies, admitted, abort, trace, watch } = call;
   const { file, model: id, format, job: fields } = await readForm(call);
   const model = await requireModel(dependencies.models, id, 'transcription', admitted);
-  await reserve(call, RESERVED_TOKENS);
+  const settle = await reserve(call, RESERVED_TOKENS);
   const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
   const isStreamed = job.stream;
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
@@ -73,7 +73,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       const began = isAccepted || stage === 'prefill';
       // No engine counts the tokens of a transcript that was cut off.
       used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
-      await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
+      await settle(used);
     }
   };
 

@@ -200,7 +200,7 @@ test('keys that cannot be read are a 500 that tells nothing of the inside', asyn
   const broken: KeyStore = {
     admit: () => Promise.reject(new Error('disk /dev/sda1')),
     enter: () => Promise.resolve(null),
-    reserve: () => Promise.resolve({ retryAfterMs: null, limits: null }),
+    reserve: () => Promise.resolve({ retryAfterMs: null, taken: 0, limits: null }),
     settle: () => Promise.resolve(),
   };
   const { fetch } = await fakeService({ keys: broken } as Partial<Parameters<typeof fakeService>[0]>);

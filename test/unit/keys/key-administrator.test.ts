@@ -285,8 +285,9 @@ describe('limits', () => {
   test('an estimate over the whole limit is let in once all of it is free, and retry-after holds', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 70 } });
     const { keyId } = await admitted(key);
-    expect((await store.reserve(keyId, 300)).retryAfterMs).toBeNull();
-    await store.settle(keyId, 300, 93);
+    const { taken } = await store.reserve(keyId, 300);
+    expect(taken).toBe(140);
+    await store.settle(keyId, taken, 93);
     const { retryAfterMs } = await store.reserve(keyId, 300);
     expect(retryAfterMs).toBeGreaterThan(79_000);
     now += Math.floor(retryAfterMs ?? 0) - 1;
@@ -294,6 +295,18 @@ describe('limits', () => {
     now += 2;
     expect((await store.reserve(keyId, 300)).retryAfterMs).toBeNull();
   });
+
+  test.each([1, 100, 101, 500_000])(
+    'a reservation of %d that is never settled holds for two minutes',
+    async (wanted) => {
+      const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 100 } });
+      const { keyId } = await admitted(key);
+      expect(await store.reserve(keyId, wanted)).toMatchObject({ taken: Math.min(wanted, 200) });
+      await restart();
+      now += 120_000;
+      expect(await store.reserve(keyId, 500_000)).toMatchObject({ retryAfterMs: null });
+    },
+  );
 
   test('a request that is refused for its tokens is given back', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 2, tokensPerMinute: 10 } });
