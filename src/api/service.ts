@@ -44,7 +44,7 @@ import {
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 interface Endpoint {
-  /** `chat`: counts against the key's limits of requests, of tokens and of requests in flight. */
+  /** `chat`: counts against the key's limits of requests, of tokens and of requests in flight. `other`: against none. */
   purpose: 'chat' | 'other';
   answer(call: Call, id: string): Promise<Response>;
 }

@@ -79,7 +79,7 @@ export async function requireVision(
 }
 
 /**
- * Counts the request as in flight before its body is read: a key's limit bounds the bodies in memory, too.
+ * Counts the request as in flight before its body is read: a key's limit bounds such bodies in memory, too.
  * @throws ServiceError 429
  */
 export async function enterInFlight({ admitted, dependencies, id }: Call): Promise<() => void> {
