@@ -24,7 +24,7 @@ export interface ReplyReader {
   readonly ended: 'stop' | 'call' | null;
   push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[];
   /** The rest, when the engine has ended. */
-  flush(): ReplyPart[];
+  flush(reason: EngineFinishReason): ReplyPart[];
   finishReason(reason: EngineFinishReason): FinishReason;
 }
 

@@ -194,7 +194,7 @@ class Reply {
       case 'done':
         counter.done(index, event.usage, event.timings, this.#textTokens ?? 0);
         this.ended = this.#reader.finishReason(event.finishReason);
-        return this.#toEvents(this.#reader.flush());
+        return this.#toEvents(this.#reader.flush(event.finishReason));
     }
   }
 

@@ -1,7 +1,7 @@
 import type { EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
 import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
-const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;
+const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;
 
 /** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
 export class CallReader implements ReplyReader {
@@ -27,12 +27,15 @@ export class CallReader implements ReplyReader {
     return parts;
   }
 
-  flush(): ReplyPart[] {
-    return [];
+  /** A reply without a call is text: some servers ignore the form that it must have. */
+  flush(reason: EngineFinishReason): ReplyPart[] {
+    const text = this.#between ?? '';
+    const isCutCall = reason !== 'stop' && /^\s*\[/.test(text);
+    return this.#calls > 0 || isCutCall || text === '' ? [] : [{ type: 'text', text, logprobs: [] }];
   }
 
   finishReason(reason: EngineFinishReason): FinishReason {
-    return reason === 'stop' && !this.#isNamed ? 'tool_calls' : reason;
+    return reason === 'stop' && !this.#isNamed && this.#calls > 0 ? 'tool_calls' : reason;
   }
 
   #readHead(text: string, parts: ReplyPart[]): string {
@@ -105,8 +108,8 @@ export class CallOrTextReader implements ReplyReader {
     return this.#reader.push(this.#beginning, this.#logprobs);
   }
 
-  flush(): ReplyPart[] {
-    return this.#reader?.flush() ?? [];
+  flush(reason: EngineFinishReason): ReplyPart[] {
+    return this.#reader?.flush(reason) ?? [];
   }
 
   finishReason(reason: EngineFinishReason): FinishReason {

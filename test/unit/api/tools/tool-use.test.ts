@@ -179,6 +179,40 @@ describe('a choice of tools', () => {
     expect(ARGUMENTS.startsWith(reply.calls[0]?.[1] ?? 'none')).toBe(true);
   });
 
+  test.each([
+    ['words', 'I cannot.', {}, 'I cannot.', 'stop'],
+    [
+      'words of a server that was to call a function by its name',
+      'No.',
+      { tool_choice: { type: 'function', function: { name: 'stop_all' } } },
+      'No.',
+      'stop',
+    ],
+    ['a list that is cut off', '[Note] Of {braces} I', { max_tokens: 1 }, '', 'length'],
+    ['an answer that is cut off', 'I can', { max_tokens: 1 }, 'I can', 'length'],
+    ['other JSON', '{"city": "Rome"}', {}, '{"city": "Rome"}', 'stop'],
+    ['a call without arguments', '[{"name": "stop_all"}]', {}, '[{"name": "stop_all"}]', 'stop'],
+    [
+      'a name with a line end',
+      '[{"name": "stop\n_all", "arguments": {}}]',
+      {},
+      '[{"name": "stop\n_all", "arguments": {}}]',
+      'stop',
+    ],
+    [
+      'a name with an escape that is none',
+      '[{"name": "stop\\_all", "arguments": {}}]',
+      {},
+      '[{"name": "stop\\_all", "arguments": {}}]',
+      'stop',
+    ],
+    ['nothing', '', {}, '', 'stop'],
+  ] as const)('required, and the form is ignored: %s', async (_, written, extra, text, reason) => {
+    const engine = new FakeEngine({ deltas: [written, ...(reason === 'length' ? [' more'] : [])] });
+    const reply = await ask(engine, { tool_choice: 'required', ...extra });
+    expect(reply).toMatchObject({ text, reason, calls: [] });
+  });
+
   test('stop sequences end words, not calls', async () => {
     expect(await ask(freeThen('one', ' STOP', ' two'), { stop: ['STOP'] })).toMatchObject({
       text: 'one ',
