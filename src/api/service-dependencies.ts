@@ -83,8 +83,7 @@ export interface ResponseStore {
   put(response: StoredResponse): Promise<void>;
   /** Stored response; null if it is not found, or has expired. */
   get(id: string): Promise<StoredResponse | null>;
-  /** Deletes a response; false if it is not found. */
-  delete(id: string): Promise<boolean>;
+  delete(id: string): Promise<void>;
 }
 
 /** One answer of /v1/responses, with all that the next one needs to continue it. */

@@ -20,13 +20,7 @@ export function createResponseStore(scope: string, now: () => number, bounds = B
       const record = await withDatabase(scope, (database) => database.get('responses', id));
       return record && record.created + RESPONSE_LIFETIME_MS > now() ? unpack(record) : null;
     },
-    delete(id) {
-      return withTransaction(scope, 'responses', 'default', async (store) => {
-        const known = (await store.getKey(id)) !== undefined;
-        await store.delete(id);
-        return known;
-      });
-    },
+    delete: (id) => withDatabase(scope, (database) => database.delete('responses', id)),
   };
 }
 

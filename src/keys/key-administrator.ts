@@ -5,7 +5,7 @@ import {
   type KeyLimits,
   type KeyRecord,
 } from '../database/database.ts';
-import { createKey, hashKey, fullBucket, updateKey } from './key-store.ts';
+import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {
   /** Name of the application that the key is for. */
@@ -150,9 +150,12 @@ export class KeyAdministrator {
     return { key, record };
   }
 
-  async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    const changed = await updateKey(this.#scope, id, change);
-    if (!changed) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
+  #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
+    return withTransaction(this.#scope, 'keys', 'default', async (store) => {
+      const record = await store.get(id);
+      if (!record) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
+      await store.put(change(record));
+    });
   }
 }
 

@@ -144,20 +144,6 @@ async function count(
 const countKey = (scope: string, id: string, change: Change): Promise<KeyRecord | null> =>
   count(scope, (store) => store.get(id), change);
 
-/** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
-export function updateKey(
-  scope: string,
-  id: string,
-  change: (record: KeyRecord) => KeyRecord,
-): Promise<KeyRecord | null> {
-  return withTransaction(scope, 'keys', 'default', async (store) => {
-    const record = await store.get(id);
-    const changed = record ? change(record) : null;
-    if (changed) await store.put(changed);
-    return changed;
-  });
-}
-
 function admission({ id, label, models, deviceOnly = false, limits }: KeyRecord): Admitted {
   return {
     admitted: true,

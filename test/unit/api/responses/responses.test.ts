@@ -345,7 +345,7 @@ describe('what is kept', () => {
     const responses = {
       put: () => Promise.reject(new Error('quota')),
       get: () => Promise.resolve(null),
-      delete: () => Promise.resolve(false),
+      delete: () => Promise.resolve(),
     };
     const { client } = await connect(new FakeEngine(), { responses });
     const response = await client.responses.create({ model, input: 'One.' });
