@@ -14,7 +14,7 @@ export interface ServiceDependencies {
   /** Keeps the answers of /v1/responses. */
   responses: ResponseStore;
   /** Receives each request's entry whenever it changes. */
-  log?: (entry: RequestLogEntry) => void;
+  log(entry: RequestLogEntry): void;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds between comments on a stream without a token. Default: 5000. */

@@ -61,27 +61,23 @@ const embeddingsRules = async () => (await import('./embeddings/embeddings-reque
 const ROUTES: Record<string, Endpoints> = {
   '/v1/models': { GET: other(listModels) },
   '/v1/models/:id{.+}': { GET: other(retrieveModel) },
-  '/v1/chat/completions': { POST: { purpose: 'chat', answer: withBody(chatRules, createChatCompletion) } },
-  '/v1/chat/completions/input_tokens': {
-    POST: { purpose: 'chat', answer: withBody(chatRules, countChatTokens) },
-  },
-  '/v1/completions': { POST: { purpose: 'chat', answer: withBody(completionRules, createCompletion) } },
-  '/v1/responses': { POST: { purpose: 'chat', answer: withBody(responseRules, createResponse) } },
-  '/v1/responses/input_tokens': {
-    POST: { purpose: 'chat', answer: withBody(responseRules, countResponseTokens) },
-  },
+  '/v1/chat/completions': { POST: chat(withBody(chatRules, createChatCompletion)) },
+  '/v1/chat/completions/input_tokens': { POST: chat(withBody(chatRules, countChatTokens)) },
+  '/v1/completions': { POST: chat(withBody(completionRules, createCompletion)) },
+  '/v1/responses': { POST: chat(withBody(responseRules, createResponse)) },
+  '/v1/responses/input_tokens': { POST: chat(withBody(responseRules, countResponseTokens)) },
   // `compact` is an endpoint of OpenAI's, not an id.
   '/v1/responses/:id{(?!compact$)[^/]+}': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
-  '/v1/audio/transcriptions': {
-    POST: { purpose: 'chat', answer: (call) => createTranscription(call, 'transcribe') },
-  },
-  '/v1/audio/translations': {
-    POST: { purpose: 'chat', answer: (call) => createTranscription(call, 'translate') },
-  },
-  '/v1/decisions': { POST: { purpose: 'chat', answer: withBody(decisionRules, createDecision) } },
+  '/v1/audio/transcriptions': { POST: chat((call) => createTranscription(call, 'transcribe')) },
+  '/v1/audio/translations': { POST: chat((call) => createTranscription(call, 'translate')) },
+  '/v1/decisions': { POST: chat(withBody(decisionRules, createDecision)) },
   '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
 };
+
+function chat(answer: Endpoint['answer']): Endpoint {
+  return { purpose: 'chat', answer };
+}
 
 function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'other'; answer: Answer } {
   return { purpose: 'other', answer };
@@ -189,22 +185,23 @@ const HEADER = 'localtext-route';
  * The engine as one request may use it: limited to the device where the request or its key demands it.
  * @throws ServiceError 400
  */
-function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineClient): EngineClient {
+function engineFor(
+  headers: Headers,
+  { deviceOnly }: Admitted,
+  engine: EngineClient,
+  origin: () => Origin,
+): EngineClient {
   const route = headers.get(HEADER);
   if (route !== null && route !== 'device') {
     const rule = `The header \`${HEADER}\` must be \`device\`, or absent.`;
     throw requestError(400, rule, 'invalid_value', HEADER);
   }
-  if (!deviceOnly && route === null) return engine;
+  const onDevice = deviceOnly || route !== null;
   return {
     run: <K extends Kind>(job: JobOf<K>, request: EngineRequest) =>
-      engine.run<K>(limited(job, { deviceOnly: true }), request),
+      engine.run<K>(onDevice ? limited(job, { deviceOnly: true }) : job, { ...request, origin: origin() }),
   };
 }
-
-const withOrigin = (engine: EngineClient, origin: () => Origin): EngineClient => ({
-  run: (job, request) => engine.run(job, { ...request, origin: origin() }),
-});
 
 function originOf(
   { headers }: Request,
@@ -232,7 +229,7 @@ export type Service = (
  * The whole of `/v1` as a function. Every answer to a fault has OpenAI's error shape.
  * Rejects only with the reason for which the request was aborted.
  * @example
- * const service = createService({ engine, keys, models, responses, now: Date.now });
+ * const service = createService({ engine, keys, models, responses, log: console.log, now: Date.now });
  * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
 export function createService(dependencies: ServiceDependencies): Service {
@@ -244,16 +241,16 @@ export function createService(dependencies: ServiceDependencies): Service {
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
     const receivedAt = now();
-    const trace = log ? new RequestTrace(log, now, { id: requestId, method, path, client }) : null;
+    const trace = new RequestTrace(log, now, { id: requestId, method, path, client });
     let call: Call | null = null;
     const models = dependencies.models.forRequest();
     try {
       const route = findRoute(method, path);
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
-      trace?.key(admitted.label);
+      trace.key(admitted.label);
       const { abort } = followSignals([watch.gone]);
       const origin = (): Origin => originOf(request, id, client, call);
-      const engine = engineFor(request.headers, admitted, withOrigin(dependencies.engine, origin));
+      const engine = engineFor(request.headers, admitted, dependencies.engine, origin);
       const own = { ...dependencies, models, engine };
       call = {
         id,
@@ -273,14 +270,14 @@ export function createService(dependencies: ServiceDependencies): Service {
       if (route.purpose === 'chat') call.leave = await enterInFlight(call);
       const response = await route.answer(call);
       addCommonHeaders(response.headers, call);
-      trace?.headers(response.status);
+      trace.headers(response.status);
       if (response.headers.get('content-type') !== EVENT_STREAM) watch.stop();
       return withoutBody(method, response);
     } catch (error) {
       const response = asServiceError(error).toResponse();
       watch.stop();
       call?.leave();
-      trace?.refused(error, response.status, watch.gone.aborted);
+      trace.refused(error, response.status, watch.gone.aborted);
       if (watch.gone.aborted) throw watch.gone.reason;
       if (call) addCommonHeaders(response.headers, call);
       else response.headers.set('x-request-id', requestId);

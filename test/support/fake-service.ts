@@ -53,6 +53,7 @@ export async function fakeService(
     models: catalogDirectory(async () => FAKE_CATALOG),
     responses: createResponseStore('/', now),
     now,
+    log: () => {},
     ...rest,
   });
   return {

@@ -133,7 +133,7 @@ export async function readJsonObject(
   }
   const body = value as Record<string, unknown>;
   call.streamed = body['stream'] === true;
-  call.trace?.body(text, body);
+  call.trace.body(text, body);
   return body;
 }
 

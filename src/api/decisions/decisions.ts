@@ -44,8 +44,8 @@ export async function createDecision(
         if (event.type === 'delta') continue;
         ({ timings } = event);
         call.servedBy = event.fingerprint;
-        trace?.accepted(event.fingerprint);
-        trace?.usage({ ...event.progress, completionTokens: 0 });
+        trace.accepted(event.fingerprint);
+        trace.usage({ ...event.progress, completionTokens: 0 });
         return JSON.stringify(toDecision(body, event.progress));
       }
     } catch (error) {

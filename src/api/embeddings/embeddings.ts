@@ -26,7 +26,7 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
       else {
         ({ timings } = event);
         call.servedBy = event.fingerprint;
-        call.trace?.accepted(event.fingerprint);
+        call.trace.accepted(event.fingerprint);
         return JSON.stringify(toEmbeddingList(request, event));
       }
     }

@@ -58,7 +58,7 @@ export async function admitGeneration(
   const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
   const settle = async (tokens = counter.totalTokens): Promise<void> => {
     call.leave();
-    call.trace?.usage(counter.usage);
+    call.trace.usage(counter.usage);
     await pay(tokens);
   };
   const sampling = { ...model.defaults, ...generation.sampling };

@@ -62,7 +62,7 @@ export const HEARTBEAT_MS = 5000;
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
   const { trace, abort, watch, dependencies } = call;
-  trace?.open();
+  trace.open();
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
   const wait = new StreamWait(
     (stage) => stream.send(`: waiting (${stage})\n\n`),
@@ -94,9 +94,9 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     try {
       await work;
       stream.send(await started().end(counter.usage));
-      trace?.done();
+      trace.done();
     } catch (error) {
-      trace?.failed(error, stream.isClosed || watch.gone.aborted);
+      trace.failed(error, stream.isClosed || watch.gone.aborted);
       if (watch.gone.aborted) stream.fail(watch.gone.reason);
       else stream.send(started().failure(asServiceError(error), counter.usage));
     } finally {

@@ -180,7 +180,7 @@ class Reply {
         if (this.job.countOnly) this.ended = 'length';
         counter.accepted(index, event.accepted);
         call.servedBy = event.accepted.fingerprint;
-        call.trace?.accepted(call.servedBy);
+        call.trace.accepted(call.servedBy);
         return [{ index, ...event }];
       case 'delta': {
         const { text, tokens, isReasoning = false, logprobs } = event.delta;
@@ -229,7 +229,7 @@ class Reply {
 
   #toEvents(parts: ReplyPart[]): ReplyEvent[] {
     const index = this.#index;
-    if (index === 0) for (const part of parts) this.#run.call.trace?.part(part);
+    if (index === 0) for (const part of parts) this.#run.call.trace.part(part);
     return parts.map((part) => ({ index, ...part }));
   }
 }

@@ -26,8 +26,7 @@ export interface Call {
   abort: AbortController;
   /** Ends its count in flight. May be called more than once. */
   leave(): void;
-  /** Trace of the request; null if there is no log. */
-  trace: RequestTrace | null;
+  trace: RequestTrace;
   dependencies: ServiceDependencies;
   /** Parts of the request that are not followed, for the header `localtext-warning`: printable ASCII. */
   warnings: string[];

@@ -227,11 +227,11 @@ export async function answerJson(
   { isComputing, headers }: { isComputing: () => boolean; headers: () => Headers },
 ): Promise<Response> {
   const { trace, receivedAt, dependencies } = call;
-  trace?.open();
+  trace.open();
   const spentMs = dependencies.now() - receivedAt;
   const whole = await withTimeout(answer, HEADERS_DEADLINE_MS - spentMs);
   if (whole !== null) {
-    trace?.whole(whole);
+    trace.whole(whole);
     return new Response(streamOf(whole), { headers: headers() });
   }
   if (isComputing()) return new Response(lateBody(call, answer), { headers: headers() });
@@ -252,11 +252,11 @@ function lateBody({ trace, abort, request }: Call, answer: Promise<string>): Eve
     try {
       const text = await answer;
       if (stream.isClosed) return;
-      trace?.done(text);
+      trace.done(text);
       stream.send(text);
       stream.end();
     } catch (error) {
-      trace?.failed(error, stream.isClosed);
+      trace.failed(error, stream.isClosed);
       stream.fail(error);
     } finally {
       stop();

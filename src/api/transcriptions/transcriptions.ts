@@ -51,7 +51,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
         if (event.type === 'accepted') {
           isAccepted = true;
           call.servedBy = event.fingerprint;
-          trace?.accepted(event.fingerprint);
+          trace.accepted(event.fingerprint);
           if (isStreamed) wait.releaseHeaders();
         } else if (event.type === 'delta') {
           if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
@@ -59,7 +59,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
         } else {
           used = event.usage.completionTokens;
           ({ timings } = event);
-          trace?.usage(event.usage);
+          trace.usage(event.usage);
           const whole = textOf(event.transcript);
           if (!isStreamed) body = formatTranscript(format, event.transcript, job);
           // Some servers do not stream.
@@ -84,14 +84,14 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       headers: () => answerHeaders(call, contentTypeOf(format), timings),
     });
   }
-  trace?.open();
+  trace.open();
   await Promise.race([answer, wait.headersDue]);
   wait.headersSent({ commentNow: !isAccepted });
   void answer
     .then(
-      (body) => trace?.done(body),
+      (body) => trace.done(body),
       (error: unknown) => {
-        trace?.failed(error, stream.isClosed);
+        trace.failed(error, stream.isClosed);
         stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
       },
     )
