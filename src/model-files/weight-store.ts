@@ -3,12 +3,12 @@ import { weightLock } from '../protocol/locks.ts';
 import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { didNotFit, wrongHash } from './download/download-errors.ts';
+import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
+import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './cross-origin-source.ts';
 import { hashBlob } from './integrity/integrity-record.ts';
-import { expectRoom, FileDownloader } from './file-downloader.ts';
 import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
@@ -26,7 +26,8 @@ export class WeightStore {
   readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
   readonly #files: StoredFiles;
   readonly #locks: LockManager;
-  readonly #downloader: FileDownloader;
+  readonly #modelsUrl: string;
+  readonly #rate: DownloadRate;
   readonly #shared: CrossOriginSource | null;
   /** Checks by hash that run, or found the file intact, in this worker's life. */
   readonly #checks = new Map<string, Promise<boolean>>();
@@ -42,12 +43,8 @@ export class WeightStore {
     this.backend = backend;
     this.notes = this.#files = new StoredFiles(backend, scope);
     this.#locks = locks;
-    this.#downloader = new FileDownloader(backend, this.#files, {
-      modelsUrl,
-      rate,
-      shared,
-      room: (files) => this.room(files),
-    });
+    this.#modelsUrl = modelsUrl;
+    this.#rate = rate;
     this.#shared = shared;
   }
 
@@ -96,7 +93,7 @@ export class WeightStore {
         const fetchUnlessStored = async () =>
           (await this.#stored(file)) ??
           (await this.#findShared(file, options)) ??
-          this.#sound(file, await this.#downloader.fetch(file, options));
+          this.#sound(file, await this.#fetch(file, options));
         return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
       });
     } catch (error) {
@@ -147,7 +144,7 @@ export class WeightStore {
   ): Promise<void> {
     const store = async (): Promise<void> => {
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
-      expectRoom(await this.room([file]));
+      await this.#expectRoom(file);
       await this.#files.salvage(file);
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, { from: 'disk', shared: false });
@@ -206,6 +203,48 @@ export class WeightStore {
       if (working) return working;
       throw error;
     }
+  }
+
+  /** A file that is not recorded as complete, under its lock: found complete all the same, or downloaded. */
+  async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    await this.#files.salvage(file);
+    const found = await this.#files.unrecorded(file, options.signal);
+    if (!found) return this.#download(file, options);
+    // Its bytes are complete, even where there is no room for a new record.
+    await this.#files.finish(file, found).catch(() => undefined);
+    return { blob: await this.#own(file), from: null };
+  }
+
+  /** Cross-origin storage gets a copy. */
+  async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    await this.#expectRoom(file);
+    const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
+    const measure = this.#rate.measure();
+    const onProgress = (loadedBytes: number): void => {
+      measure(loadedBytes);
+      options.onProgress(loadedBytes, file.bytes, 'download');
+    };
+    const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
+    await this.#files.finish(file, chunks, { from: url, shared: false });
+    const blob = await this.#own(file);
+    const copy = await this.#shared?.write(file, chunks, blob);
+    if (!copy) return { blob, from: url };
+    // The record first: should the tab end in between, both copies are right.
+    await this.#files.finish(file, chunks, { from: url, shared: true });
+    await this.backend.remove(file.sha256);
+    return { blob: copy, from: url };
+  }
+
+  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
+    const blob = await this.backend.read(sha256);
+    if (blob) return blob;
+    throw new Error(`${path} disappeared right after it was stored`);
+  }
+
+  /** @throws ServiceError `storage_full` */
+  async #expectRoom(file: WeightFile): Promise<void> {
+    const { needed, free } = await this.room([file]);
+    if (free !== null && free < needed) throw storageFull(needed, free, []);
   }
 
   async #stored(file: WeightFile): Promise<StoredFile | null> {
