@@ -55,7 +55,10 @@ export async function createDecision(
       // No engine counts the tokens of a job that was cut off.
       await settle(used ?? (isComputing ? reserved : 0));
     }
-    throw serverError('engine_lost', 'The engine ended before it gave the answers. Send the request again.');
+    throw serverError(
+      'engine_lost',
+      'The engine ended before the reply was complete. Send the request again.',
+    );
   };
   return answerJson(call, answer(), {
     isComputing: () => isComputing,

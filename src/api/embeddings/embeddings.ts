@@ -30,7 +30,10 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
         return JSON.stringify(toEmbeddingList(request, event));
       }
     }
-    throw serverError('engine_lost', 'The engine ended before it gave the vectors. Send the request again.');
+    throw serverError(
+      'engine_lost',
+      'The engine ended before the reply was complete. Send the request again.',
+    );
   };
   return answerJson(call, answer(), {
     isComputing: () => isComputing,

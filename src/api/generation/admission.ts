@@ -85,9 +85,8 @@ export async function requireVision(
 export async function enterInFlight({ admitted, dependencies, id }: Call): Promise<() => void> {
   const leave = await dependencies.keys.enter(admitted, id);
   if (leave) return leave;
-  const { inFlightLimit } = admitted;
-  const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
-  throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
+  const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one of them has ended.`;
+  throw rateLimited(rule, 1000);
 }
 
 /**
@@ -174,10 +173,12 @@ export class UsageCounter {
     this.#scored += tokens;
   }
 
-  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
+  /** @param computed tokens that the key pays for the prompt */
+  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted, computed = promptTokens): void {
     this.#acceptedAt ??= this.#now();
     const input = inputOf(this.#generation, index);
-    this.#computed[input] = this.#prompts[input] = promptTokens;
+    this.#prompts[input] = promptTokens;
+    this.#computed[input] = computed;
     this.#cached[input] ||= cachedTokens;
   }
 
@@ -212,10 +213,7 @@ export class UsageCounter {
 
   /** Tokens that were computed, prompts included that no engine has counted yet. */
   get totalTokens(): number {
-    const { scoresPrompt, maxTokens } = this.#generation;
-    // A prompt that is only scored is in `usage`, and computed once.
-    const prompts = scoresPrompt && maxTokens === 0 ? 0 : sum(this.#computed);
-    return prompts + this.#scored + sum(this.#completion);
+    return sum(this.#computed) + this.#scored + sum(this.#completion);
   }
 
   /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */

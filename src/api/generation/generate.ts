@@ -74,12 +74,9 @@ async function* generateReply(
   };
   try {
     if (generation.scoresPrompt) {
-      const input = inputOf(generation, index);
-      const isFirst = scored[input] === undefined;
-      const { promise, resolve } = (scored[input] ??= createDeferred());
-      const askInTurn = (job: ChatJob) => ask(job, true);
-      if (isFirst)
-        resolve(yield* scorePrompt(reply.job, index, askInTurn, (tokens) => counter.scored(tokens)));
+      const { promise, resolve } = (scored[inputOf(generation, index)] ??= createDeferred());
+      const isFirst = index % generation.choices === 0;
+      if (isFirst) resolve(yield* scorePrompt(reply.job, index, (job) => ask(job, true), counter));
       const prompt = await promise;
       yield { type: 'text', index, ...prompt };
       if (reply.job.countOnly) return yield reply.scored(prompt.logprobs.length);
@@ -135,8 +132,7 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
   }
   if (wire.param !== 'response_format') return error;
   if (!tools) return new ServiceError({ ...wire, param: params.responseFormat });
-  const message =
-    '`tools` have parameters that cannot be enforced: a schema uses something that the engine cannot express. Simplify the schemas.';
+  const message = '`tools` have parameters that the engine cannot enforce. Simplify their schemas.';
   return new ServiceError({ ...wire, param: 'tools', message });
 }
 
@@ -162,7 +158,8 @@ class Reply {
 
   /** Ends a request for the prompt's log probabilities alone. */
   scored(promptTokens: number): ReplyEvent {
-    this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' });
+    // Scoring has counted its tokens.
+    this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' }, 0);
     return { type: 'finished', index: this.#index, reason: 'length' };
   }
 

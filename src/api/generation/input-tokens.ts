@@ -46,5 +46,5 @@ async function countInputTokens({ call, generation, model }: GenerationRun): Pro
   } catch (error) {
     throw renamed(error, generation);
   }
-  throw serverError('engine_lost', 'The engine ended before the prompt was counted. Send the request again.');
+  throw serverError('engine_lost', 'The engine ended before the reply was complete. Send the request again.');
 }

@@ -3,6 +3,7 @@ import type { ChatJob, TokenLogprob } from '../../jobs/chat.ts';
 import { literalCharacter, tokenTerminal } from '../../util/gbnf.ts';
 import type { ReplyEvent } from '../reply-parts.ts';
 import type { EngineEvent } from '../service-dependencies.ts';
+import type { UsageCounter } from './admission.ts';
 
 /** A grammar has an element for each. */
 const MAX_CHARACTERS = 32_768;
@@ -17,14 +18,14 @@ export interface ScoredText {
  * Scores a job's prompt: its text, with the log probability of each token. The engine generates the prompt under a
  * grammar that allows nothing else, in the prompt's own tokens where it can. The first token is generated alone.
  * @param ask runs a job
- * @param onTokens is called with numbers of tokens as they are computed
+ * @param counter counts the tokens as they are computed
  * @throws ServiceError 400
  */
 export async function* scorePrompt(
   { model, input, topLogprobs = 0 }: ChatJob,
   index: number,
   ask: (job: ChatJob) => AsyncIterable<EngineEvent>,
-  onTokens: (tokens: number) => void,
+  counter: Pick<UsageCounter, 'scored'>,
 ): AsyncGenerator<ReplyEvent, ScoredText> {
   const isTokens = 'tokens' in input;
   const elements = elementsOf(input);
@@ -57,7 +58,7 @@ export async function* scorePrompt(
         if (event.type === 'waiting' || (event.type === 'accepted' && !begun)) yield { index, ...event };
         if (event.type === 'accepted') begun = true;
         if (event.type !== 'delta') continue;
-        onTokens(event.delta.tokens);
+        counter.scored(event.delta.tokens);
         part.text += event.delta.text;
         part.logprobs.push(...(event.delta.logprobs ?? []));
       }
@@ -81,9 +82,7 @@ export async function* scorePrompt(
     return { text: first.text + (rest?.text ?? ''), logprobs: ofWholePrompt(input, logprobs) };
   } catch (error) {
     if (!isRefused(error)) throw error;
-    const rule =
-      'cannot be used with `logprobs` or token ids here: this model’s engine cannot score the prompt';
-    throw unsupported('echo', rule);
+    throw unsupported('echo', 'needs an engine that can score prompts, with `logprobs` or token ids');
   }
 }
 

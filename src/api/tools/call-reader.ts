@@ -29,9 +29,10 @@ export class CallReader implements ReplyReader {
 
   /** A reply without a call is text: some servers ignore the form that it must have. */
   flush(reason: EngineFinishReason): ReplyPart[] {
-    const text = this.#between ?? '';
-    const isCutCall = reason !== 'stop' && /^\s*\[/.test(text);
-    return this.#calls > 0 || isCutCall || text === '' ? [] : [{ type: 'text', text, logprobs: [] }];
+    const text = this.#between;
+    // Nothing, or a call that was cut off.
+    if (!text || this.#calls > 0 || (reason !== 'stop' && /^\s*\[/.test(text))) return [];
+    return [{ type: 'text', text, logprobs: [] }];
   }
 
   finishReason(reason: EngineFinishReason): FinishReason {
