@@ -63,6 +63,8 @@ function Ending({ turn }: { turn: AssistantTurn }) {
   if (turn.finishReason === 'length') {
     return <p class="quiet small">The reply reached the maximum length of the settings.</p>;
   }
+  if (turn.finishReason === 'content_filter')
+    return <p class="quiet small">The server withheld the rest of the reply.</p>;
   if (turn.content === '' && turn.toolCalls.length === 0)
     return <p class="quiet small">The model said nothing.</p>;
   return null;

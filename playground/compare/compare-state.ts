@@ -28,7 +28,7 @@ export function stopAll(): void {
 
 export async function ask(prompt: string): Promise<void> {
   await Promise.all(sides.map((each) => askSide(each, prompt)));
-  announce('Both replies are there.');
+  if (sides.every(({ problem }) => problem.value === null)) announce('Both replies are there.');
 }
 
 async function askSide({ settings, reply, problem, controller }: Side, prompt: string): Promise<void> {

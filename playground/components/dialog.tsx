@@ -13,6 +13,8 @@ interface Props {
 /** Modal while it is mounted. The browser keeps the focus inside, closes it on Esc, and gives the focus back. */
 export function Dialog({ title, onClose, children, side = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
+  /** Whether the pointer was pressed on the backdrop: a selection of text may end there. */
+  const pressed = useRef(false);
   const id = useId();
   useEffect(() => {
     const element = dialog.current;
@@ -25,9 +27,12 @@ export function Dialog({ title, onClose, children, side = false }: Props) {
       class={`dialog ${side ? 'dialog-side' : ''}`}
       aria-labelledby={id}
       onClose={onClose}
-      onClick={(event) => {
+      onPointerDown={(event) => {
         // The backdrop belongs to the dialog element itself.
-        if (event.target === dialog.current) onClose();
+        pressed.current = event.target === dialog.current;
+      }}
+      onClick={(event) => {
+        if (pressed.current && event.target === dialog.current) onClose();
       }}
     >
       <div class="dialog-body">

@@ -38,6 +38,7 @@ export function DecideView() {
             type="button"
             class="button button-small"
             key={name}
+            disabled={run.busy.value !== null}
             onClick={() => {
               text.value = sample;
               drafts.value = questions();

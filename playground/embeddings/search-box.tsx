@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { Field } from '../components/field.tsx';
 import { messageOf, plural } from '../format.ts';
@@ -17,16 +18,25 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
   const query = useSignal('');
   const hits = useSignal<Hit[] | null>(null);
   const problem = useSignal<string | null>(null);
+  /** The latest search. An earlier one may end after it. */
+  const latest = useRef(new AbortController());
+  useEffect(() => {
+    hits.value = null;
+    return () => latest.current.abort();
+  }, [embedded, hits]);
   const search = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (!query.value.trim()) return;
     problem.value = null;
+    latest.current.abort();
+    const { signal } = (latest.current = new AbortController());
     try {
-      const asked = await embed([query.value.trim()], new AbortController().signal);
+      const asked = await embed([query.value.trim()], signal);
+      if (signal.aborted) return;
       hits.value = rank(embedded, asked.vectors[0] ?? []);
       announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);
     } catch (error) {
-      problem.value = messageOf(error);
+      if (!signal.aborted) problem.value = messageOf(error);
     }
   };
   return (
@@ -56,8 +66,8 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
       )}
       {hits.value && (
         <ol class="hits">
-          {hits.value.map(({ text, score }) => (
-            <li key={text}>
+          {hits.value.map(({ text, score }, index) => (
+            <li key={index}>
               <span class="figures">{score.toFixed(3)}</span>
               <span class="hit-bar" aria-hidden="true">
                 <span style={{ inlineSize: `${Math.max(0, score) * 100}%` }} />

@@ -20,13 +20,22 @@ export async function refreshKeys(): Promise<void> {
 
 const rank = ({ state }: KeyInfo): number => (state === 'active' ? 0 : 1);
 
-/** Runs a change to the keys; what goes wrong is shown above the list. @returns null then. */
+let changing = false;
+
+/**
+ * Runs a change to the keys; what goes wrong is shown above the list.
+ * @returns null then, and beside another change: a second press would make a key that nobody has seen
+ */
 export async function attempt<T>(change: () => Promise<T>): Promise<T | null> {
+  if (changing) return null;
+  changing = true;
   try {
     keysProblem.value = null;
     return await change();
   } catch (error) {
     keysProblem.value = messageOf(error);
     return null;
+  } finally {
+    changing = false;
   }
 }

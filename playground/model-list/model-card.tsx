@@ -19,6 +19,8 @@ export function ModelCard({ id }: { id: string }) {
   const status = modelStatuses.value.find((model) => model.id === id);
   const state = status?.state ?? 'idle';
   const phase = downloads.value[id]?.phase;
+  // Loaded before, and unloaded since.
+  const isUnloaded = phase === 'ready' && state === 'idle';
   const busy = phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
   return (
     <article class="card model-card" data-hue={hueOf(id)}>
@@ -32,7 +34,7 @@ export function ModelCard({ id }: { id: string }) {
       <ModelFacts id={id} status={status} />
       {status?.error && <p class="error-text small">{status.error}</p>}
       <LoadCard model={id} />
-      {state !== 'ready' && phase === undefined && (
+      {(isUnloaded || (phase === undefined && state !== 'ready')) && (
         <button type="button" class="button" onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
         </button>

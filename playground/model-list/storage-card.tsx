@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { downloads } from '../client/downloads.ts';
 import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
+import { storedWeights } from '../client/stored-weights.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 import { StoredWeightsList } from './stored-weights-list.tsx';
@@ -9,7 +10,8 @@ import { StoredWeightsList } from './stored-weights-list.tsx';
 export function StorageCard() {
   const refused = useSignal(false);
   const loaded = Object.values(downloads.value).filter(({ phase }) => phase === 'ready').length;
-  useEffect(() => void refreshStorage(), [loaded]);
+  const stored = storedWeights.value;
+  useEffect(() => void refreshStorage(), [loaded, stored]);
   const state = storage.value;
   if (!state) return null;
   const ask = async (): Promise<void> => {

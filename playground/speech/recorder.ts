@@ -39,8 +39,9 @@ export class Recorder {
     this.phase.value = 'asking';
     // Before the wait: some browsers keep one that is made without a click silent.
     const context = new AudioContext();
+    let stream: MediaStream | undefined;
     try {
-      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      stream = await navigator.mediaDevices.getUserMedia({ audio: true });
       const session = open(context, stream, (blob) => void this.#recorded(session, blob));
       if (start !== this.#starts) {
         session.close();
@@ -52,6 +53,7 @@ export class Recorder {
       this.phase.value = 'recording';
       announce('Recording. Press Escape to cancel.');
     } catch (error) {
+      for (const track of stream?.getTracks() ?? []) track.stop();
       void context.close();
       if (start !== this.#starts) return;
       this.phase.value = 'idle';
