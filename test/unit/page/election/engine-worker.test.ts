@@ -51,7 +51,8 @@ function failingPage() {
   const ended: EventTarget[] = [];
   class FailingWorker extends EventTarget {
     // Comlink releases its proxy, whenever that is collected, without ports.
-    postMessage(_: unknown, ports: MessagePort[] = []): void {
+    postMessage(_: unknown, ports?: MessagePort[]): void {
+      if (!ports) return;
       for (const port of ports) port.close();
       void sleep(100).then(() => this.dispatchEvent(new Event('error')));
     }
