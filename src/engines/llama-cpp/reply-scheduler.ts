@@ -227,7 +227,9 @@ export class ReplyScheduler {
     if (this.#looping) return;
     this.#looping = true;
     for (;;) {
-      const [count] = this.#counts;
+      // A count needs a slot for its first step: without one, its steps would compute prompts that are to be put aside.
+      const mayCount = this.#slots.idle > 0 || this.#replies.length === 0;
+      const count = mayCount ? this.#counts[0] : undefined;
       const reply = nextReply(this.#replies);
       try {
         if (count) await this.#runCount(count);

@@ -43,6 +43,8 @@ export class FakeLlamaServer implements ServerCalls {
     }
     if (this.dead) throw new Error('memory access out of bounds');
     const counted = this.#counts.get(id);
+    const busy = [...this.#slots.values()].filter(({ left, tokens }) => left + tokens > 0).length;
+    if (counted !== undefined && busy >= this.slots) return { chunks: [], more: true };
     if (counted !== undefined) throw new RequestRejectedError('is too large', counted);
     return this.#result(id) ?? { chunks: [], more: true };
   }
@@ -71,5 +73,7 @@ export class FakeLlamaServer implements ServerCalls {
   }
 
   dead = false;
+  /** A count waits for a free one. */
+  slots = Infinity;
   timings?: (id: number) => NonNullable<Chunk['timings']>;
 }

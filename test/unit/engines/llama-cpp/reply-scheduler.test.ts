@@ -341,6 +341,25 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
   expect(given).toBe(10);
 });
 
+test('a count waits for a slot, and a short prompt does not wait with it', async () => {
+  const server = new FakeLlamaServer();
+  server.slots = 1;
+  const scheduler = new ReplyScheduler(server, 1, null);
+  const order: string[] = [];
+  const run = async (name: string, length: number): Promise<void> => {
+    await scheduler.run(ask(length, 1), () => undefined, never);
+    order.push(name);
+  };
+  const long = run('long', 5000);
+  while (server.log.length === 0) await Promise.resolve();
+  const counting = scheduler.count('x'.repeat(30), '<eos>', 16).then((found) => order.push(`${found}`));
+  const short = run('short', 100);
+  await Promise.all([long, counting, short]);
+  expect(order).toHaveLength(3);
+  expect(order).toContain('30');
+  expect(order.at(-1)).toBe('long');
+});
+
 test('a count fails with the server', async () => {
   const server = new FakeLlamaServer();
   server.dead = true;
