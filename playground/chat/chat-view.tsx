@@ -7,7 +7,7 @@ import { refreshModels } from '../client/models.ts';
 import { asksFirst } from '../client/saves-data.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
-import { isComposing } from '../components/is-composing.ts';
+import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
 import { messageOf } from '../format.ts';
@@ -52,14 +52,7 @@ export function ChatView() {
     // Where that may cost much, the user is asked first (the welcome holds the button).
     if (!asksFirst()) void load(model);
   }, [model]);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape' || isComposing(event)) return;
-      if (!document.querySelector('dialog[open]')) writing.value?.stop();
-    };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
+  useStopOnEscape(() => writing.value?.stop());
 
   const empty = turns.value.length === 0;
   const toggleSettings = (): void => {

@@ -1,10 +1,11 @@
 import './compare.css';
 import '../chat/chat.css';
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
 import { isComposing } from '../components/is-composing.ts';
+import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
 
@@ -13,14 +14,7 @@ const prompt = signal('Explain what a tide is, in two sentences.');
 export function CompareView() {
   const input = useRef<HTMLTextAreaElement>(null);
   useGrowWithText(input, prompt.value);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape' || isComposing(event)) return;
-      if (!document.querySelector('dialog[open]')) stopAll();
-    };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
+  useStopOnEscape(stopAll);
   const submit = (event: Event): void => {
     event.preventDefault();
     if (prompt.value.trim() && !working.value) void ask(prompt.value.trim());

@@ -41,6 +41,7 @@ import {
   type ServiceError,
   storageUnavailable,
 } from '../errors/service-error.ts';
+import { decoded } from '../util/decoded.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 interface Endpoint {
@@ -128,15 +129,6 @@ const allowed = (endpoints: Endpoints): string =>
     ...Object.keys(endpoints).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     'OPTIONS',
   ].join(', ');
-
-/** An invalid escape stands for itself. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
 
 function unknownPath(path: string): ServiceError {
   const known = Object.keys(ROUTES).map((route) => route.replace(/:id(\{.*\})?/, '{id}'));

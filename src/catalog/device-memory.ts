@@ -29,7 +29,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Maximum memory of the engines' WASM builds, including those with 64-bit addresses. */
-const MAX_WASM_BYTES = 4 * 2 ** 30;
+const MAX_WASM_BYTES = 4 * GIB;
 
 /** Why WebAssembly cannot hold so much, as a phrase that follows the weights' name; undefined: it can. */
 export const wasmShortage = (memoryBytes: number): string | undefined =>

@@ -5,7 +5,7 @@ import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
 import { type SchemaContext, SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
-import { targetOf, valueAt } from '../util/schema-children.ts';
+import { targetOf, valueAt } from '../util/json-pointer.ts';
 
 type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
 

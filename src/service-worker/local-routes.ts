@@ -34,14 +34,14 @@ export async function handleLocalRoute(
   if (!route) return null;
   try {
     requirePageLibrary(request, url, route.allow);
-    return await route.answer(request, v1, dependencies);
+    return await route.answer(request, url, v1, dependencies);
   } catch (error) {
     return asServiceError(error).toResponse();
   }
 }
 
-async function answerWeights(request: Request, dependencies: EngineConnection): Promise<Response> {
-  const command = await readWeightsCommand(request);
+async function answerWeights(request: Request, url: URL, dependencies: EngineConnection): Promise<Response> {
+  const command = await readWeightsCommand(request, url);
   if (command.type !== 'add')
     return Response.json(await commandWeights(dependencies, command, request.signal));
   return streamLines(async (write, signal) => {
@@ -58,8 +58,8 @@ async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
   return status ? Response.json(status) : new Response(null, { status: 204 });
 }
 
-function streamLoad(request: Request, v1: Pick<V1, 'load'>): Response {
-  const model = readName(new URL(request.url), 'model');
+function streamLoad(_: Request, url: URL, v1: Pick<V1, 'load'>): Response {
+  const model = readName(url, 'model');
   return streamLines(async (write, signal) => {
     await v1.load(model, { signal, onProgress: (progress) => write({ type: 'progress', progress }) });
     write({ type: 'loaded' });
@@ -86,6 +86,7 @@ interface Route {
   allow: string;
   answer(
     request: Request,
+    url: URL,
     v1: Pick<V1, 'load' | 'status'>,
     dependencies: EngineConnection,
   ): Response | Promise<Response>;
@@ -95,8 +96,8 @@ interface Route {
 const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   [KEEP_ALIVE_PATH, { allow: 'GET', answer: () => new Response(null, { status: 204 }) }],
   [LOAD_PATH, { allow: 'POST', answer: streamLoad }],
-  [STATUS_PATH, { allow: 'GET', answer: (_, v1) => answerStatus(v1) }],
-  [WEIGHTS_PATH, { allow: 'POST', answer: (request, _, engine) => answerWeights(request, engine) }],
+  [STATUS_PATH, { allow: 'GET', answer: (_, __, v1) => answerStatus(v1) }],
+  [WEIGHTS_PATH, { allow: 'POST', answer: (request, url, _, engine) => answerWeights(request, url, engine) }],
 ]);
 
 const MAX_COMMAND_BYTES = 64 * 1024;
@@ -133,8 +134,7 @@ function readName(url: URL, param: string): string {
 }
 
 /** @throws ServiceError 400, 413, 415 */
-async function readWeightsCommand(request: Request): Promise<WeightsCommand> {
-  const url = new URL(request.url);
+async function readWeightsCommand(request: Request, url: URL): Promise<WeightsCommand> {
   if (url.searchParams.has('import')) {
     requireType(request, 'application/octet-stream');
     return { type: 'import', name: readName(url, 'import'), blob: await request.blob() };

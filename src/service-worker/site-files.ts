@@ -36,10 +36,10 @@ interface KeptFile extends Pick<SiteFile, 'sha256' | 'marks'> {
   key: string;
 }
 
-/** One spelling of a URL: a list, a page and the URL parser escape other characters of a name (`@`, `+`, `[`). */
+/** Spells a URL in one way: the list, a page and the URL parser escape different characters of a name (`@`, `+`, `[`). */
 function canonical(url: string): string {
   const parsed = new URL(url, self.location.href);
-  parsed.pathname = parsed.pathname.replaceAll(/[^/]+/g, (segment) => {
+  parsed.pathname = parsed.pathname.replace(/[^/]+/g, (segment) => {
     try {
       return encodeURIComponent(decodeURIComponent(segment));
     } catch {

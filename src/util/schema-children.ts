@@ -37,32 +37,3 @@ export function* children(schema: Schema): Generator<Child> {
       yield { schema: child, keys: [key], at: key };
   }
 }
-
-/** Undefined: nothing is there. */
-export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
-  let value = root;
-  for (const key of keys) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<PropertyKey, unknown>)[key];
-  }
-  return value;
-}
-
-/** The schema that a reference names by a JSON pointer from the root; undefined: none. */
-export function targetOf(reference: string, root: unknown): Schema | boolean | undefined {
-  if (!/^#(\/|$)/.test(reference)) return undefined;
-  const found = valueAt(root, pointerKeys(reference));
-  return isObject(found) || typeof found === 'boolean' ? found : undefined;
-}
-
-/** The keys of a JSON pointer in a URL fragment. A `%` that begins no escape is taken as it is. */
-function pointerKeys(reference: string): string[] {
-  let pointer = reference.slice(1);
-  try {
-    pointer = decodeURIComponent(pointer);
-  } catch {}
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-}

@@ -1,11 +1,5 @@
-import {
-  children,
-  isObject,
-  type Schema,
-  SCHEMA_LISTS,
-  SCHEMA_MAPS,
-  targetOf,
-} from '../../util/schema-children.ts';
+import { targetOf } from '../../util/json-pointer.ts';
+import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from '../../util/schema-children.ts';
 import { describe, shortened } from './schema-issues.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 

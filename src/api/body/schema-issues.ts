@@ -1,7 +1,6 @@
 import type * as z from 'zod/mini';
-import type { ErrorCode } from '../../errors/error-codes.ts';
 import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
-import { valueAt } from '../../util/schema-children.ts';
+import { valueAt } from '../../util/json-pointer.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -12,8 +11,9 @@ export function schemaError(error: z.core.$ZodError, body: unknown): ServiceErro
   const { path, rule, isKey } = explain(issue, []);
   const param = notation(path);
   const value = isKey ? path.at(-1) : valueAt(body, path);
-  const code = codeOf(issue, value);
-  if (value === undefined) return invalidField(param, `is required: it ${rule}`, code);
+  if (value === undefined)
+    return invalidField(param, `is required: it ${rule}`, 'missing_required_parameter');
+  const code = issue.code === 'invalid_type' ? issue.code : 'invalid_value';
   return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
 }
 
@@ -95,9 +95,4 @@ function bound(side: 'at least' | 'at most', limit: number | bigint, origin: str
   const noun = NOUNS[origin];
   if (noun === undefined) return `must be ${side} ${limit}`;
   return `must have ${side} ${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`;
-}
-
-function codeOf(issue: Issue, value: unknown): ErrorCode {
-  if (value === undefined) return 'missing_required_parameter';
-  return issue.code === 'invalid_type' ? 'invalid_type' : 'invalid_value';
 }

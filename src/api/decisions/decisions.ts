@@ -1,4 +1,5 @@
-import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { engineLost } from '../../errors/engine-lost.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import {
   charactersOf,
   type DecisionAnswer,
@@ -55,10 +56,7 @@ export async function createDecision(
       // No engine counts the tokens of a job that was cut off.
       await settle(used ?? (isComputing ? reserved : 0));
     }
-    throw serverError(
-      'engine_lost',
-      'The engine ended before the reply was complete. Send the request again.',
-    );
+    throw engineLost();
   };
   return answerJson(call, answer(), {
     isComputing: () => isComputing,

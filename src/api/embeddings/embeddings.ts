@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { serverError } from '../../errors/service-error.ts';
+import { engineLost } from '../../errors/engine-lost.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
@@ -30,10 +30,7 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
         return JSON.stringify(toEmbeddingList(request, event));
       }
     }
-    throw serverError(
-      'engine_lost',
-      'The engine ended before the reply was complete. Send the request again.',
-    );
+    throw engineLost();
   };
   return answerJson(call, answer(), {
     isComputing: () => isComputing,

@@ -1,7 +1,8 @@
 import { createDeferred, type Deferred, delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { engineLost } from '../../errors/engine-lost.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import type { GenerationRun } from './admission.ts';
 import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';
 import { scorePrompt, type ScoredText } from './score-prompt.ts';
@@ -200,10 +201,7 @@ class Reply {
    * ServiceError
    */
   finish(): FinishReason | null {
-    if (this.ended === null) {
-      const message = 'The engine ended before the reply was complete. Send the request again.';
-      throw serverError('engine_lost', message);
-    }
+    if (this.ended === null) throw engineLost();
     const { tools } = this.#run.generation;
     if (this.ended !== 'call' || !tools) return this.ended === 'call' ? 'stop' : this.ended;
     const { topLogprobs: _, maxTokens, ...job } = this.job;

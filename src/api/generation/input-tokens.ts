@@ -1,7 +1,7 @@
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
 import { imagesOf } from '../../jobs/chat.ts';
-import { serverError } from '../../errors/service-error.ts';
+import { engineLost } from '../../errors/engine-lost.ts';
 import { admitGeneration, estimatePrompts, type GenerationRun } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';
@@ -46,5 +46,5 @@ async function countInputTokens({ call, generation, model }: GenerationRun): Pro
   } catch (error) {
     throw renamed(error, generation);
   }
-  throw serverError('engine_lost', 'The engine ended before the reply was complete. Send the request again.');
+  throw engineLost();
 }

@@ -13,6 +13,7 @@ import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { chooseModel, listModels } from './hub-models.ts';
+import { decoded } from '../../util/decoded.ts';
 
 interface CountOptions {
   signal: AbortSignal;
@@ -99,15 +100,7 @@ async function urlFile(
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
 }
 
-function fileNameOf({ pathname }: URL): string {
-  const name = pathname.split('/').at(-1) ?? '';
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    // A percent sign that escapes nothing.
-    return name;
-  }
-}
+const fileNameOf = ({ pathname }: URL): string => decoded(pathname.split('/').at(-1) ?? '');
 
 function remoteFile(
   { name, url, bytes, sha256 }: RemoteFile,

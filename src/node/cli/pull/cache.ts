@@ -90,7 +90,7 @@ export async function withPullLock<T>(
   let touched = { atMs: Number.NaN, seenMs: 0 };
   while (!(await take(path))) {
     const pid = Number(await readFile(path, 'utf8').catch(() => ''));
-    const atMs = await stat(path).then(({ mtimeMs }) => mtimeMs, () => 0); // prettier-ignore
+    const { mtimeMs: atMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
     const nowMs = performance.now();
     if (atMs !== touched.atMs) touched = { atMs, seenMs: nowMs };
     if (nowMs - touched.seenMs > (isAlive(pid) ? STALE_MS : GONE_MS)) {
