@@ -1,5 +1,5 @@
 import type { LocaltextStore } from './localtext-store.ts';
-import { viewOf } from './load-view.ts';
+import { type LoadView, viewOf } from './load-view.ts';
 
 export interface ShowModelOptions {
   /** Whether a click comes before a download. Default true; what is stored is loaded at once in any case. */
@@ -34,6 +34,7 @@ export function showModel(
   button.type = 'button';
   let confirmed = !ask;
   let cancelled = false;
+  let action: LoadView['button'];
 
   // What stays is not inserted again: it would lose the focus, or a click.
   const show = (parts: readonly [part: Element, shown: boolean][]): void => {
@@ -45,12 +46,14 @@ export function showModel(
     }
   };
 
+  /** @returns whether the model is ready */
   const draw = (): boolean => {
     const model = store.getModel(id);
     const view = viewOf(id, model, store.getState(), cancelled);
     if (text.textContent !== view.text) text.textContent = view.text;
     figures.textContent = view.figures ?? '';
-    button.textContent = view.button ?? '';
+    action = view.button;
+    button.textContent = action ?? '';
     for (const name of ['value', 'max'] as const) {
       const value = view.bar?.[name];
       if (value === undefined) bar.removeAttribute(name);
@@ -60,7 +63,7 @@ export function showModel(
       [text, true],
       [figures, view.figures !== undefined],
       [bar, view.bar !== undefined],
-      [button, view.button !== undefined],
+      [button, action !== undefined],
     ]);
     return model.state === 'ready';
   };
@@ -68,16 +71,19 @@ export function showModel(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     let unsubscribe = (): void => undefined;
+    let done = false;
     const change = (): void => {
       if (signal?.aborted) return;
       const { state, downloadBytes } = store.getModel(id);
-      // A load of another tab's is joined.
+      // A load of another tab's is joined. Once ready, only a click loads again: the visitor may have deleted the model.
       const wanted = state === 'loading' || (state === 'idle' && (confirmed || downloadBytes === 0));
-      if (wanted && !cancelled) void store.load(id);
-      if (draw()) resolve();
+      if (wanted && !cancelled && !done) void store.load(id);
+      if (!draw()) return;
+      done = true;
+      resolve();
     };
     button.addEventListener('click', () => {
-      cancelled = button.textContent === 'Cancel';
+      cancelled = action === 'Cancel';
       confirmed = true;
       if (cancelled) store.cancel(id);
       else void store.load(id);

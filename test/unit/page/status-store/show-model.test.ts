@@ -1,6 +1,64 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
+import type { Localtext } from '../../../../src/page/localtext.ts';
 import { createStore, showModel } from '../../../../src/page/status-store/index.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** An element as far as showModel() uses one. */
+class FakeElement extends EventTarget {
+  textContent = '';
+  parentElement: FakeElement | null = null;
+  readonly children = new Set<FakeElement>();
+  insertBefore(child: FakeElement): void {
+    child.parentElement = this;
+    this.children.add(child);
+  }
+  remove(): void {
+    this.parentElement?.children.delete(this);
+    this.parentElement = null;
+  }
+  removeAttribute(): void {}
+}
+
+/** A page whose engine has one model, loaded by `ready()`. */
+class FakeLocaltext extends EventTarget {
+  readonly stopped = new AbortController().signal;
+  /** Resolves when the page has read the report. */
+  readonly ready = vi.fn(async () => {
+    this.report('ready', 0);
+    await new Promise(setImmediate);
+  });
+  #model = { state: 'idle', downloadBytes: 98e6 };
+
+  async status() {
+    const { state, downloadBytes } = this.#model;
+    const estimates = { gguf: { downloadBytes } };
+    const model = { id: 'owl', state, progress: null, error: null, estimates };
+    return { epoch: 'e', models: [{ ...model, reasons: [{ variant: 'gguf', chosen: true }] }] };
+  }
+
+  report(state: string, downloadBytes: number): void {
+    this.#model = { state, downloadBytes };
+    this.dispatchEvent(new Event('status'));
+  }
+}
+
+function setUp(options: { ask?: boolean } = {}) {
+  vi.stubGlobal('document', { createElement: () => new FakeElement() });
+  const fake = new FakeLocaltext();
+  const store = createStore(() => Promise.resolve(fake as unknown as Localtext));
+  const element = new FakeElement();
+  const shown = showModel(store, 'owl', element as unknown as Element, options);
+  const button = (label: string) => [...element.children].find(({ textContent }) => textContent === label);
+  const press = (label: string) =>
+    vi.waitFor(() => {
+      const found = button(label);
+      expect(found).toBeDefined();
+      found?.dispatchEvent(new Event('click'));
+    });
+  return { fake, shown, button, press };
+}
 
 test('with a signal that is aborted already nothing starts, and the reason is thrown', async () => {
   vi.stubGlobal('document', { createElement: () => new EventTarget() });
@@ -11,4 +69,21 @@ test('with a signal that is aborted already nothing starts, and the reason is th
   });
   await expect(shown).rejects.toBe(reason);
   expect(start).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['deleted', 98e6, 'Download'],
+  ['unloaded for another model', 0, 'Load'],
+])('a model that was ready and is %s is loaded again only by a click', async (_how, left, label) => {
+  for (const ask of [true, false]) {
+    const { fake, shown, button, press } = setUp({ ask });
+    if (ask) await press('Download');
+    await shown;
+    expect(fake.ready).toHaveBeenCalledOnce();
+    fake.report('idle', left);
+    await vi.waitFor(() => expect(button(label)).toBeDefined());
+    expect(fake.ready).toHaveBeenCalledOnce();
+    await press(label);
+    await vi.waitFor(() => expect(fake.ready).toHaveBeenCalledTimes(2));
+  }
 });
