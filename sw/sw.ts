@@ -5,10 +5,14 @@ import { precached, respondFromPrecache } from './precache.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
-addLocaltext();
-
 /** Registered as `…/localtext-sw.js?isolation=off`, it leaves the site's headers alone. */
 const isolates = new URL(self.location.href).searchParams.get('isolation') !== 'off';
+const decides = (request: Request): boolean => isolates && decidesIsolation(request);
+
+const finish = async (request: Request, response: Response): Promise<Response> =>
+  decides(request) ? isolate(request, response) : response;
+
+addLocaltext(finish);
 
 self.addEventListener('install', (event) => {
   event.waitUntil(precached.install());
@@ -23,12 +27,7 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('fetch', (event) => {
   const { request } = event;
-  const url = new URL(request.url);
-  if (url.origin !== self.location.origin) return;
-
   const kept = respondFromPrecache(request);
-  const decides = isolates && decidesIsolation(request);
-  if (!kept && !decides) return;
-  const response = kept ?? fetch(request);
-  event.respondWith(decides ? response.then((answer) => isolate(request, answer)) : response);
+  if (kept || decides(request))
+    event.respondWith((kept ?? fetch(request)).then((response) => finish(request, response)));
 });

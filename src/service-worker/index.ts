@@ -102,7 +102,13 @@ const LATE_REQUEST_MS = 10_000;
  * addLocaltext();
  * precacheAndRoute(self.__WB_MANIFEST);
  */
-export function addLocaltext(): void {
+export function addLocaltext(): void;
+/**
+ * @param finish alters the answer with one of localtext's own files
+ * @internal
+ */
+export function addLocaltext(finish: (request: Request, response: Response) => Promise<Response>): void;
+export function addLocaltext(finish?: (request: Request, response: Response) => Promise<Response>): void {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
@@ -118,7 +124,10 @@ export function addLocaltext(): void {
       : asksForWeights(request)
         ? respondStored(request)
         : request.method === 'GET' &&
-          [own.small, own.large].find((files) => files.has(request.url))?.respond(request);
+          [own.small, own.large]
+            .find((files) => files.has(request.url))
+            ?.respond(request)
+            .then((response) => finish?.(request, response) ?? response);
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);

@@ -97,6 +97,34 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await tab.close();
   });
 
+  test('an isolated page starts a worker whose script is kept when it is first used', async () => {
+    const tab = await open('');
+    await visit(tab);
+    expect(await visitAgain(tab)).toMatchObject({ isolated: true });
+    const list = await (await fetch(`${inject('siteUrl')}/localtext-sw.js`)).text();
+    const script = /localtext\/wasm\/wllama-compat-\w+\.js/.exec(list)?.[0] ?? '';
+    // From the network, then from the cache.
+    for (let round = 0; round < 2; round++) {
+      const started = await tab.evaluate(
+        (url) =>
+          new Promise<string>((resolve) => {
+            const worker = new Worker(url, { name: '{}' });
+            worker.onmessage = () => resolve('started');
+            worker.onerror = () => resolve('blocked');
+          }),
+        `/${script}`,
+      );
+      expect(started).toBe('started');
+      const cached = () =>
+        tab.evaluate(
+          async (url) => (await caches.match(url, { ignoreSearch: true })) !== undefined,
+          `/${script}`,
+        );
+      await expect.poll(cached).toBe(true);
+    }
+    await tab.close();
+  });
+
   test('images and scripts of another origin load at each visit', async () => {
     const tab = await open(
       `<img src="${other.url}/image.png"><script src="${other.url}/script.js"></script>`,
