@@ -14,11 +14,15 @@ export function preference<T>(name: string, initial: T): Signal<T> {
 
 /** Forgets all preferences, for a page that cannot be shown with them. */
 export function clearPreferences(): void {
-  for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  } catch {
+    // Refused: nothing is kept.
+  }
 }
 
 /** Null where nothing is kept, or the browser refuses the storage. */
-function read(key: string): string | null {
+export function read(key: string): string | null {
   try {
     return localStorage.getItem(key);
   } catch {
@@ -26,7 +30,7 @@ function read(key: string): string | null {
   }
 }
 
-function write(key: string, text: string | null): void {
+export function write(key: string, text: string | null): void {
   try {
     if (text === null) localStorage.removeItem(key);
     else localStorage.setItem(key, text);

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { preference } from '../preferences.ts';
-import { replaceRoute } from '../router.ts';
+import { replaceRoute, route } from '../router.ts';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
 import {
   isShownAgain,
@@ -31,19 +31,23 @@ export const history = signal<ConversationHead[]>([]);
 export const storageProblem = signal<string | null>(null);
 
 export async function refreshHistory(): Promise<void> {
-  history.value = await conversationHeads();
+  try {
+    history.value = await conversationHeads();
+  } catch (error) {
+    storageProblem.value = `The stored conversations cannot be read: ${messageOf(error)}`;
+  }
 }
 
 export function startConversation(): void {
   if (Object.keys(conversation.value.turns).length > 0) conversation.value = newConversation();
 }
 
-/** @returns whether there is such a conversation. */
+/** Shows a conversation, unless the address has changed while it was read. @returns whether there is such a conversation. */
 export async function openConversation(id: string): Promise<boolean> {
   storageProblem.value = null;
   if (conversation.value.id === id) return true;
   const found = await readConversation(id);
-  if (found) conversation.value = found;
+  if (found && route.peek().id === id) conversation.value = found;
   return found !== undefined;
 }
 
@@ -58,6 +62,12 @@ export function putTurn(
   if (conversation.value.id === target.id) conversation.value = next;
   if (options.save) void save(next, turn);
   return next;
+}
+
+/** Stores a turn as a reload is to find it, and not as it is shown. The save at its end reports failures. */
+export function keepTurn(target: Conversation, turn: Turn): void {
+  const base = conversation.value.id === target.id ? conversation.value : target;
+  saveConversation(withTurn(base, turn, false), turn).catch(() => undefined);
 }
 
 export function showTurn(turn: Turn): void {

@@ -129,10 +129,13 @@ export function ChatView() {
 }
 
 async function openWanted(id: string): Promise<void> {
+  let problem: string | null = null;
   try {
     if (await openConversation(id)) return;
   } catch (error) {
-    storageProblem.value = `This conversation cannot be opened: ${messageOf(error)}`;
+    problem = `This conversation cannot be opened: ${messageOf(error)}`;
   }
+  if (route.peek().id !== id) return;
+  storageProblem.value = problem;
   replaceRoute('chat');
 }

@@ -19,12 +19,19 @@ export class DeletedError extends Error {}
 /** Ids that this page has read or written: one that is missing later was deleted, in this tab or another. */
 const known = new Set<string>();
 
+/** Opened again after the browser has refused or closed it: the user may clear or allow site data meanwhile. */
 function db(): Promise<IDBPDatabase<Schema>> {
-  database ??= openDB<Schema>('localtext-playground', 1, {
+  if (database) return database;
+  const forget = (): void => {
+    database = null;
+  };
+  database = openDB<Schema>('localtext-playground', 1, {
     upgrade(upgraded) {
       upgraded.createObjectStore('conversations', { keyPath: 'id' }).createIndex('updatedAt', 'updatedAt');
     },
+    terminated: forget,
   });
+  database.catch(forget);
   return database;
 }
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { IconButton } from '../components/icon-button.tsx';
 import { messageOf, timeAgo } from '../format.ts';
-import { conversation, history } from './chat-state.ts';
+import { conversation, history, storageProblem } from './chat-state.ts';
 import { remove } from './send.ts';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
@@ -17,7 +17,9 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   return (
     <>
       {history.value.length === 0 ? (
-        <p class="quiet">Nothing kept yet. Conversations stay in this browser only.</p>
+        <p class="quiet">
+          {storageProblem.value ?? 'Nothing kept yet. Conversations stay in this browser only.'}
+        </p>
       ) : (
         <ul class="history-list">
           {history.value.map(({ id, title, updatedAt }) => (

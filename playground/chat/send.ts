@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
-import { conversation, putTurn, removeConversation, settings, turns } from './chat-state.ts';
+import { conversation, keepTurn, putTurn, removeConversation, settings, turns } from './chat-state.ts';
 import type { Picture } from '../pictures/picture.ts';
 import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
@@ -12,6 +12,11 @@ import { count, messageOf } from '../format.ts';
 
 /** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
 export const writing = signal<{ conversationId: string; turnIds: string[]; stop: () => void } | null>(null);
+/** Pause between two saves of a reply that is being written. */
+const KEEP_MS = 2000;
+/** Problem of a reply that is stored before its end: what a reload shows. */
+const LEFT = 'The page was reloaded or closed before the reply was complete.';
+
 export const sendProblem = signal<string | null>(null);
 
 /** Says something as the user, after the last turn shown, or as another version of an earlier turn. */
@@ -104,9 +109,19 @@ async function ask(
     stop: () => controller.abort(),
   };
   let latest: Reply[] = [];
+  let kept: Reply[] | null = null;
+  const keep = (): void => {
+    if (kept === latest) return;
+    kept = latest;
+    for (const [index, turn] of blank.entries()) {
+      keepTurn(target, { ...turn, ...latest[index], problem: LEFT });
+    }
+  };
+  keep();
+  const timer = setInterval(keep, KEEP_MS);
   let problem: string | null = null;
   // Shows the progress of a download that the request itself would only wait for.
-  void load(used.model);
+  void loadFor(used.model, writing.value.stop);
   try {
     const body = await bodyOf(used, asked, beginning);
     await streamReplies(body, controller.signal, (replies) => {
@@ -118,6 +133,7 @@ async function ask(
   } catch (error) {
     problem = controller.signal.aborted ? 'stopped' : messageOf(error);
   } finally {
+    clearInterval(timer);
     writing.value = null;
     for (const [index, turn] of blank.entries()) {
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });

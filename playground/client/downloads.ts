@@ -34,6 +34,12 @@ export function load(model: string, retry = false): Promise<void> {
   return promise;
 }
 
+/** Loads a model for a request. When the user cancels the load, the request ends too: the engine would load the model for it. */
+export async function loadFor(model: string, stop: () => void): Promise<void> {
+  await load(model);
+  if (downloads.peek()[model]?.phase === 'cancelled') stop();
+}
+
 export function cancelLoad(model: string): void {
   controllers.get(model)?.abort();
 }

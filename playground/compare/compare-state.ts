@@ -1,6 +1,6 @@
 import { computed, signal, type Signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { DEFAULT_SETTINGS, requestBody, type ChatSettings } from '../chat/chat-settings.ts';
 import type { Reply } from '../chat/reply.ts';
 import { streamReplies } from '../chat/stream-replies.ts';
@@ -37,7 +37,7 @@ async function askSide({ settings, reply, problem, controller }: Side, prompt: s
   reply.value = null;
   problem.value = null;
   try {
-    void load(settings.value.model);
+    void loadFor(settings.value.model, () => aborter.abort());
     const body = requestBody({ ...settings.value, choices: 1 }, [{ role: 'user', content: prompt }]);
     await streamReplies(body, aborter.signal, ([first]) => {
       reply.value = first ?? null;

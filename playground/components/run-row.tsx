@@ -1,5 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { messageOf } from '../format.ts';
 import { LoadCard } from './load-card.tsx';
@@ -12,7 +13,10 @@ export interface Run<T> {
 }
 
 /** State of a form that sends one request at a time. `done`: what is announced about its result. */
-export function useRun<T>(send: (signal: AbortSignal) => Promise<T>, done: (result: T) => string): Run<T> {
+export function useRun<T>(
+  send: (controller: AbortController) => Promise<T>,
+  done: (result: T) => string,
+): Run<T> {
   const busy = useSignal<AbortController | null>(null);
   const problem = useSignal<string | null>(null);
   const result = useSignal<T | null>(null);
@@ -22,7 +26,7 @@ export function useRun<T>(send: (signal: AbortSignal) => Promise<T>, done: (resu
     busy.value = controller;
     problem.value = null;
     try {
-      result.value = await send(controller.signal);
+      result.value = await send(controller);
       announce(done(result.value));
     } catch (error) {
       if (!controller.signal.aborted) problem.value = messageOf(error);
@@ -30,6 +34,7 @@ export function useRun<T>(send: (signal: AbortSignal) => Promise<T>, done: (resu
       busy.value = null;
     }
   };
+  useEffect(() => () => busy.peek()?.abort(), []);
   return { busy, problem, result, start };
 }
 

@@ -17,7 +17,7 @@ export function DecideView() {
   const text = useSignal(EXAMPLES[0].text);
   const drafts = useSignal<Draft[]>(EXAMPLES[0].questions());
   const run = useRun(
-    (signal) => decide(model.value, text.value, drafts.value.map(toQuestion), signal),
+    (controller) => decide(model.value, text.value, drafts.value.map(toQuestion), controller),
     ({ questions }) => `${plural(questions.length, 'question')} answered.`,
   );
   const adder = useRef<HTMLButtonElement>(null);

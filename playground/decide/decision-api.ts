@@ -1,4 +1,4 @@
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { openai } from '../client/openai.ts';
 
 /** POST /v1/decisions: the types that the installed client lacks. */
@@ -34,9 +34,10 @@ export async function decide(
   model: string,
   input: string,
   questions: Question[],
-  signal: AbortSignal,
+  controller: AbortController,
 ): Promise<Decided> {
-  void load(model);
+  const { signal } = controller;
+  void loadFor(model, () => controller.abort());
   const client = await openai();
   const startedAt = performance.now();
   const body = { model, input, questions };

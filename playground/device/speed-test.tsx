@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { DEFAULT_SETTINGS, requestBody } from '../chat/chat-settings.ts';
 import type { Reply } from '../chat/reply.ts';
 import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { streamReplies } from '../chat/stream-replies.ts';
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { announce } from '../announce.ts';
 import { LoadCard } from '../components/load-card.tsx';
@@ -27,7 +28,7 @@ export function SpeedTest() {
     problem.value = null;
     try {
       // Loading is no part of what is measured.
-      await load(model.value);
+      await loadFor(model.value, () => aborter.abort());
       aborter.signal.throwIfAborted();
       const settings = { ...DEFAULT_SETTINGS, model: model.value, temperature: 0, maxTokens: TOKENS };
       const body = requestBody(settings, [{ role: 'user', content: PROMPT }]);
@@ -41,6 +42,7 @@ export function SpeedTest() {
       controller.value = null;
     }
   };
+  useEffect(() => () => controller.peek()?.abort(), []);
   const busy = controller.value !== null;
   const rate = reply.value?.stats.tokensPerSecond ?? null;
   return (

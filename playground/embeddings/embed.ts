@@ -1,4 +1,4 @@
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { EMBEDDING_MODEL } from '../client/models.ts';
 import { openai } from '../client/openai.ts';
 
@@ -13,8 +13,9 @@ export interface Embedded {
 /** Texts a request: so that a long list can be stopped between two. */
 const BATCH = 128;
 
-export async function embed(texts: string[], signal: AbortSignal): Promise<Embedded> {
-  void load(EMBEDDING_MODEL);
+export async function embed(texts: string[], controller: AbortController): Promise<Embedded> {
+  const { signal } = controller;
+  void loadFor(EMBEDDING_MODEL, () => controller.abort());
   const client = await openai();
   const startedAt = performance.now();
   const vectors: number[][] = [];

@@ -12,7 +12,7 @@ import { MATRIX_MOST, SimilarityMatrix } from './similarity-matrix.tsx';
 
 export function EmbeddingsView() {
   const run = useRun(
-    (signal) => embed(lines.value, signal),
+    (controller) => embed(lines.value, controller),
     ({ texts: embedded }) => `${plural(embedded.length, 'text')} embedded.`,
   );
   const variant = chosenVariant(EMBEDDING_MODEL);

@@ -29,9 +29,10 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
     if (!query.value.trim()) return;
     problem.value = null;
     latest.current.abort();
-    const { signal } = (latest.current = new AbortController());
+    const controller = (latest.current = new AbortController());
+    const { signal } = controller;
     try {
-      const asked = await embed([query.value.trim()], signal);
+      const asked = await embed([query.value.trim()], controller);
       if (signal.aborted) return;
       hits.value = rank(embedded, asked.vectors[0] ?? []);
       announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);

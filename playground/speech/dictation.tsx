@@ -2,7 +2,7 @@ import './dictation.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { announce } from '../announce.ts';
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { Icon } from '../components/icon.tsx';
 import { messageOf } from '../format.ts';
 import { LevelMeter } from './level-meter.tsx';
@@ -27,7 +27,7 @@ export function Dictation({ model, onText, onProblem }: Props) {
       const { signal } = controller;
       working.value = controller;
       announce('Writing it down.');
-      void load(model);
+      void loadFor(model, () => controller.abort());
       try {
         const text = toText(await transcribeSamples(samples, { model, signal }));
         if (text === '') onProblem('No speech was recognized.');

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { load } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { messageOf, plural } from '../format.ts';
 import { decodeSound, RATE, readDuration } from './decode-sound.ts';
@@ -88,7 +88,9 @@ export async function transcribe(): Promise<void> {
   phase.value = 'transcribing';
   problem.value = null;
   // Shows the progress of a download that the request itself would only wait for.
-  void load(model);
+  void loadFor(model, () => {
+    if (!aborted.aborted) cancel();
+  });
   try {
     const options = { model, signal: aborted };
     const heard = chosen.samples

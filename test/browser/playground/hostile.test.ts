@@ -173,3 +173,26 @@ test('a view that fails says so, and the way out of it works', async () => {
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
   expect(await alert.count()).toBe(0);
 });
+
+test('where the browser blocks site data, the page says so, and its theme can be chosen', async () => {
+  const blocked = await context.newPage();
+  const uncaught: string[] = [];
+  blocked.on('pageerror', ({ message }) => uncaught.push(message));
+  await blocked.addInitScript(() => {
+    const refuse = (): never => {
+      throw new DOMException('blocked', 'SecurityError');
+    };
+    for (const name of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(window, name, { get: refuse });
+    IDBFactory.prototype.open = refuse;
+  });
+  await blocked.goto(siteUrl);
+  await blocked.getByRole('alert').filter({ hasText: 'localtext could not start here.' }).waitFor();
+  const theme = blocked.getByRole('button', { name: /^Theme: / });
+  await theme.click();
+  expect(await blocked.evaluate(() => document.documentElement.dataset['theme'])).toBe('light');
+  await blocked.getByRole('button', { name: 'Conversations' }).click();
+  await blocked.getByRole('dialog').getByText('The stored conversations cannot be read: ').waitFor();
+  expect(uncaught).toEqual([]);
+  await blocked.close();
+});

@@ -1,7 +1,8 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
+import { forceCloseDatabase } from 'fake-indexeddb';
 import { openDB } from 'idb';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import {
   LIMITS,
@@ -109,4 +110,22 @@ test('a record that is no conversation is told from one that is missing, and cou
   const all = await allConversations();
   expect(all.conversations.map((each) => each.id)).toContain(id);
   expect(all.damaged).toBe(1);
+});
+
+test('the database is opened again after the browser has closed it, and after it was refused', async () => {
+  vi.resetModules();
+  const store = await import('../../../../playground/chat/conversation-store.ts');
+  const open = vi.spyOn(indexedDB, 'open');
+  open.mockImplementationOnce(() => {
+    throw new DOMException('refused', 'SecurityError');
+  });
+  await expect(store.conversationHeads()).rejects.toThrow('refused');
+  const { id } = await store.saveConversation(withTurn(newConversation(), said('a', null)));
+  const opened = open.mock.results.at(-1)?.value as { result: Parameters<typeof forceCloseDatabase>[0] };
+  forceCloseDatabase(opened.result);
+  await vi.waitFor(async () => expect(await store.readConversation(id)).toBeDefined());
+  const later = withTurn(newConversation(), said('b', null));
+  await store.saveConversation(later);
+  expect((await store.conversationHeads()).map((head) => head.id)).toContain(later.id);
+  open.mockRestore();
 });

@@ -7,6 +7,7 @@ import {
   conversation,
   importConversation,
   openConversation,
+  settings,
   showTurn,
   storageProblem,
   turns,
@@ -24,6 +25,8 @@ import {
   readConversation,
   saveConversation,
 } from '../../../../playground/chat/conversation-store.ts';
+import { cancelLoad } from '../../../../playground/client/downloads.ts';
+import { replaceRoute } from '../../../../playground/router.ts';
 import {
   answerTools,
   continueReply,
@@ -38,7 +41,10 @@ import {
 vi.hoisted(() => {
   Object.assign(globalThis, {
     location: { hash: '' },
-    history: { state: null, replaceState: () => undefined },
+    history: {
+      state: null,
+      replaceState: (_state: null, _title: string, hash: string) => (location.hash = hash),
+    },
     window: globalThis,
     addEventListener: () => undefined,
     requestAnimationFrame: (work: () => void) => setImmediate(work),
@@ -51,7 +57,11 @@ const service = vi.hoisted(() => ({ reply: null as ReadableStreamDefaultControll
 
 vi.mock('../../../../playground/client/localtext.ts', async () => {
   const { signal } = await import('@preact/signals');
-  return { handle: new Promise(() => undefined), modelStatuses: signal([]), engineStatus: signal(null) };
+  const ready = (_model: string, { signal: stopped }: { signal: AbortSignal }): Promise<void> =>
+    new Promise((_, reject) => {
+      stopped.addEventListener('abort', () => reject(stopped.reason as Error));
+    });
+  return { handle: Promise.resolve({ ready }), modelStatuses: signal([]), engineStatus: signal(null) };
 });
 vi.mock('../../../../playground/client/openai.ts', () => {
   const create = (_body: unknown, options: { signal: AbortSignal }): Promise<ReadableStream> => {
@@ -84,14 +94,19 @@ async function end(): Promise<void> {
 
 const newTurn = (): Turn => ({ id: 'a', parent: null, createdAt: 1, role: 'user', content: 'Elsewhere.' });
 
+async function open(id: string): Promise<void> {
+  replaceRoute('chat', id);
+  await openConversation(id);
+}
+
 /** Leaves the conversation for another that is stored, and comes back. */
 async function comeBack(): Promise<void> {
   const { id } = conversation.value;
   const other = withTurn(newConversation(), newTurn());
   await saveConversation(other);
-  await openConversation(other.id);
+  await open(other.id);
   expect(shown()).toEqual(['Elsewhere.']);
-  await openConversation(id);
+  await open(id);
 }
 
 function lastReply(): AssistantTurn {
@@ -136,7 +151,7 @@ test('a reply is shown and kept when its conversation is left and opened again m
   await end();
   conversation.value = newConversation();
   await vi.waitFor(async () => {
-    await openConversation(id);
+    await open(id);
     expect(shown()).toEqual(['A question.', 'One, two']);
   });
 });
@@ -215,4 +230,51 @@ test.each([
   await end();
   expect(shown()).toEqual(['A question.', 'One, two, three']);
   expect(wasCut(lastReply())).toBe(false);
+});
+
+test('a load that the user cancels ends the request that waits for it', async () => {
+  const sent = say('A question.');
+  await reply();
+  cancelLoad(settings.value.model);
+  await expect(sent).resolves.toBe(true);
+  expect(lastReply().problem).toBe('stopped');
+});
+
+test('a conversation that is read late does not replace one that was begun meanwhile', async () => {
+  const other = withTurn(newConversation(), newTurn());
+  await saveConversation(other);
+  replaceRoute('chat', other.id);
+  const opened = openConversation(other.id);
+  void say('A question.');
+  await expect(opened).resolves.toBe(true);
+  await write('One', 'stop');
+  await end();
+  expect(shown()).toEqual(['A question.', 'One']);
+});
+
+test('what has come of a reply is stored while it is written, and can be continued after a reload', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { id } = conversation.value;
+  const stored = async () => Object.values((await readConversation(id))?.turns ?? {});
+  const replyStored = (content: string) =>
+    vi.waitFor(async () => {
+      const found = (await stored()).find((turn) => turn.role === 'assistant');
+      expect(found).toMatchObject({ content, problem: expect.stringContaining('reloaded') });
+      expect(found && wasCut(found)).toBe(content !== '');
+    });
+  void say('A question.');
+  await replyStored('');
+  for (const content of ['One', 'One, two']) {
+    await write(content.slice(shown().at(-1)?.length));
+    await vi.waitFor(() => expect(shown().at(-1)).toBe(content));
+    expect(lastReply().problem).toBe(null);
+    vi.advanceTimersByTime(2000);
+    await replyStored(content);
+  }
+  vi.useRealTimers();
+  await write('.', 'stop');
+  await end();
+  await vi.waitFor(async () => {
+    expect((await stored()).at(-1)).toMatchObject({ content: 'One, two.', problem: null });
+  });
 });
