@@ -235,6 +235,34 @@ export const decisionCases: ConformanceCase[] = [
     },
     'questions',
   ),
+  bad(
+    'too long instructions that begin as a data URL',
+    { questions: [{ ...predicate, instructions: `data:${'!'.repeat(100_000)}x` }] },
+    'questions',
+  ),
+  bad(
+    'too much JSON in instructions, far down',
+    {
+      questions: [
+        {
+          ...predicate,
+          instructions: [
+            { type: 'input_json', data: { a: { b: { c: { d: { e: { f: '!'.repeat(100_000) } } } } } } },
+          ],
+        },
+      ],
+    },
+    'questions',
+  ),
+  asked(
+    'a large image in instructions',
+    {
+      ...predicate,
+      instructions: [{ type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(200_000)}` }],
+    },
+    '.instructions[0]',
+    'unsupported_value',
+  ),
 ];
 
 function imageMessage() {

@@ -160,6 +160,14 @@ const KINDS: Record<string, Make> = {
       instructions: random.pick([text(random), array(random), nested(random), `[${random.pick(PARTS)}]`]),
     }),
   ),
+  'long statements': asking((random) =>
+    json({
+      type: '"predicate"',
+      instructions: JSON.stringify(
+        `${random.pick(['', 'data:'])}${random.pick(['!', '.?', ' ', '\t\n']).repeat(random.pick([100, 90_000, 1_000_000]))}x`,
+      ),
+    }),
+  ),
   'parts of the input': saying((random) => {
     const role = random.pick(['user', 'user', 'developer', 'system', 'assistant', 'tool', '']);
     const parts = list(1 + random.below(4), () => random.pick(PARTS));

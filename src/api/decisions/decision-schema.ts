@@ -139,7 +139,7 @@ function refuseTooMuch({ questions }: Record<string, unknown>): void {
   refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
   const labels = options.reduce<number>((sum, each) => sum + labelLength(each), 0);
   refuseMore(labels, MAX_ALL_LABEL_CHARACTERS, 'characters of choices and levels in all');
-  const characters = questions.reduce<number>((sum, each) => sum + charactersOf(each, 0), 0);
+  const characters = questions.reduce<number>((sum, each) => sum + charactersOf(each), 0);
   refuseMore(characters, MAX_QUESTION_CHARACTERS, 'characters in all');
 }
 
@@ -166,11 +166,11 @@ function labelLength(option: unknown): number {
   );
 }
 
-/** Deep enough for the texts of a question; images and JSON of its instructions are bounded by the model's context. */
-const TEXT_DEPTH = 4;
-
-function charactersOf(value: unknown, depth: number): number {
-  if (typeof value === 'string') return value.startsWith('data:') ? 0 : value.length;
-  if (typeof value !== 'object' || value === null || depth > TEXT_DEPTH) return 0;
-  return Object.values(value).reduce<number>((sum, each) => sum + charactersOf(each, depth + 1), 0);
+/** Characters of texts and of `input_json`. An image has its own refusal. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  const { image_url: _, data: json, ...texts } = value as Record<string, unknown>;
+  const inJson = json === undefined ? 0 : JSON.stringify(json).length;
+  return Object.values(texts).reduce<number>((sum, each) => sum + charactersOf(each), inJson);
 }

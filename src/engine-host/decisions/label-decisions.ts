@@ -93,7 +93,7 @@ function toChatJob({ model, input }: Input, { type, instructions }: DecisionQues
   };
 }
 
-const asQuestion = (statement: string): string => `${statement.trim().replace(/[.!?]+$/, '')}?`;
+const asQuestion = (statement: string): string => `${statement.trim().replace(/(?<![.!?])[.!?]+$/, '')}?`;
 
 export function softmax(scores: readonly number[]): number[] {
   const highest = Math.max(...scores);

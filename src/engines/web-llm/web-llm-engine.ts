@@ -41,7 +41,7 @@ class WebLlmReplyReader {
   /** Text since the last call; null: nothing that can be shown. */
   read(state: ReplyState, finish: 'stop' | 'length'): Delta | null {
     // Bytes that end inside a character decode to replacement characters: they wait for the rest.
-    const text = state.getMessage().replace(/�+$/, '');
+    const text = state.getMessage().replace(/(?<!�)�+$/, '');
     const fresh = text.slice(this.#text);
     const sampled = state.getCurRoundCompletionTotalTokens();
     const ended = state.stopped();

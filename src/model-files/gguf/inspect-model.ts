@@ -10,7 +10,10 @@ export interface ModelFile extends FileStart {
 }
 
 /** An image or audio part, which belongs to a model and is none, by its name. */
-export const isProjector = (name: string): boolean => /mmproj[^/]*\.gguf$/i.test(name);
+export function isProjector(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  return name.includes('mmproj') && name.endsWith('.gguf');
+}
 
 export interface InspectedModel<F> {
   /** Those of the first file; tensors are those of all. */

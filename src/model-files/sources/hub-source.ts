@@ -203,7 +203,7 @@ export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes:
 async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> {
   const timeout = new IdleTimeout(signal);
   const response = await fetchOk(url, timeout);
-  const [, next = null] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  const [, next = null] = /<([^<>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   return { json: await readJson(response, timeout), next };
 }
 

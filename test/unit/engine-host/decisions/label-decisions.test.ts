@@ -81,6 +81,13 @@ test('a predicate is asked as a question, and has the probability of true alone'
   expect(asked[1]).toBe('input\n\nQuestion: It is so?\nAnswer (yes or no):');
 });
 
+// Quadratic in the marks, it would take minutes.
+test('a predicate of a million marks is asked at once', async () => {
+  const { engine, asked } = scoring(0);
+  await ask(engine, [{ ...predicate, instructions: `${'!'.repeat(1_000_000)}x?!.` }]);
+  expect(asked[1]?.endsWith('!x?\nAnswer (yes or no):')).toBe(true);
+});
+
 test('an image goes through the chat template', async () => {
   const jobs: ChatJob[] = [];
   const { engine } = scoring(0);

@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
 import { listHubFiles, readRepository } from '../../../../src/model-files/sources/hub-source.ts';
@@ -29,6 +29,7 @@ beforeEach(async () => {
   endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 afterEach(() => {
+  vi.unstubAllGlobals();
   server.closeAllConnections();
   server.close();
 });
@@ -132,6 +133,15 @@ test('pages that lead to each other end, and none is asked of another host', asy
   };
   expect((await list()).files).toHaveLength(20);
   expect(pages).toBe(20);
+});
+
+// Quadratic in the header, it would take minutes. No server of Node sends one of this size.
+test.each(['<', '>;', '<a>;  ', '<a'])('a header of a million times %j leads to no page', async (piece) => {
+  const headers = { link: piece.repeat(1_000_000) };
+  vi.stubGlobal('fetch', async (url: string) =>
+    url.includes('/revision/') ? new Response(info) : Response.json([file('model.gguf')], { headers }),
+  );
+  expect((await list()).files).toHaveLength(1);
 });
 
 test('no name leads out of the repository', async () => {
