@@ -69,6 +69,11 @@ interface Place {
   strict: boolean;
 }
 
+/** Warnings name one fewer, and say that there are others. */
+const MAX_PLACES = 17;
+/** Characters of a key in a place: each place has those of all schemas around it. */
+const MAX_KEY = 64;
+
 class Context implements SchemaContext {
   readonly loosenedPlaces = new Set<string>();
   readonly #root: SchemaObject;
@@ -90,7 +95,7 @@ class Context implements SchemaContext {
       this.#places.set(inner, { path: at, strict });
       const isList = Array.isArray(inner);
       for (const [key, child] of Object.entries(inner))
-        open.push([child, isList ? `${at}[${key}]` : `${at}.${key}`]);
+        open.push([child, isList ? `${at}[${key}]` : `${at}.${key.slice(0, MAX_KEY)}`]);
     }
   }
 
@@ -112,19 +117,23 @@ class Context implements SchemaContext {
 
   #withoutBounds(schema: SchemaObject, { path }: Place): SchemaObject {
     const dropped = BOUNDS.filter((key) => schema[key] !== undefined);
-    for (const key of dropped) this.loosenedPlaces.add(`${path}.${key}`);
+    for (const key of dropped) this.#addLoosened(`${path}.${key}`);
     return Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.includes(key)));
   }
 
   #typeOf({ type }: SchemaObject, { path }: Place): SchemaObject {
-    this.loosenedPlaces.add(path);
+    this.#addLoosened(path);
     return type === undefined ? {} : { type };
+  }
+
+  #addLoosened(place: string): void {
+    if (this.loosenedPlaces.size < MAX_PLACES) this.loosenedPlaces.add(place);
   }
 
   unenforceable(schema: SchemaObject, keyword: string, rule: string): void {
     const { path, strict } = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
     const param = `${path}.${keyword}`;
-    if (!strict) this.loosenedPlaces.add(param);
+    if (!strict) this.#addLoosened(param);
     else
       throw invalidField(param, `${rule}: leave it out, or set \`strict\` to false`, 'invalid_json_schema');
   }

@@ -12,7 +12,7 @@ export interface Rule {
 type Item = string | Rule | { rule: Rule; min: number; max: number };
 
 const MAX_RULES = 8000;
-const MAX_CHARACTERS = 400_000;
+export const MAX_CHARACTERS = 400_000;
 /** Characters of a class that is written where it stands. A longer one is a rule. */
 const MAX_INLINE = 100;
 /** The engine makes a rule of each repetition. */

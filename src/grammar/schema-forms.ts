@@ -18,6 +18,7 @@ import {
   type StringForm,
 } from './alternatives.ts';
 import { formatPattern } from './formats.ts';
+import { MAX_CHARACTERS } from './grammar.ts';
 import { type Language, type Languages, TooCostlyError } from './language.ts';
 import { MAX_INTEGER, withoutZeros } from './numbers.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
@@ -317,7 +318,7 @@ export class SchemaForms {
     const form: ObjectForm = {
       ...anyObject,
       layers: [{ properties, patterns, ...(additional !== undefined && { additional }) }],
-      required: (schema['required'] ?? []) as string[],
+      required: bounded((schema['required'] ?? []) as string[]),
       min: (schema['minProperties'] as number | undefined) ?? 0,
       max: (schema['maxProperties'] as number | undefined) ?? Infinity,
       minFrom: schema,
@@ -328,7 +329,9 @@ export class SchemaForms {
     );
     return dependencies.reduce<Form[]>(
       (forms, [name, rule]) => {
-        const present = Array.isArray(rule) ? [{ ...anyObject, required: [name, ...rule] }] : this.of([rule]);
+        const present = Array.isArray(rule)
+          ? [{ ...anyObject, required: bounded([name, ...rule]) }]
+          : this.of([rule]);
         return this.meet(forms, [without(name), ...present]);
       },
       [form],
@@ -657,6 +660,17 @@ const without = (name: string): Form => ({
   layers: [{ properties: new Map([[name, false]]), patterns: [] }],
 });
 
-const distinct = (values: readonly unknown[]): unknown[] => [
-  ...new Map(values.map((value) => [canonical(value), value])).values(),
-];
+const distinct = (values: readonly unknown[]): unknown[] => {
+  const texts = bounded(values.map(canonical));
+  return [...new Map(texts.map((text, index) => [text, values[index]])).values()];
+};
+
+/**
+ * Bounds texts before a set of them is made: V8 tells longer ones of one length only by comparing them.
+ * @throws TooCostlyError where no grammar could have them all
+ */
+function bounded(texts: string[]): string[] {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > MAX_CHARACTERS) throw new TooCostlyError();
+  return texts;
+}

@@ -5,6 +5,8 @@ const NAMES = ['$id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'];
 const DYNAMIC = ['$dynamicRef', '$recursiveRef'];
 /** Resolves `$id`s that are relative. */
 const BASE = 'https://schema.invalid/';
+/** Longer names, references and pointers lead nowhere: they would be read once for each reference. */
+const MAX_LENGTH = 1024;
 
 interface Place {
   schema: Schema;
@@ -25,6 +27,7 @@ export function withPointers(root: Schema, at = ''): Schema {
   const copy = structuredClone(root);
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
+  const choices = choicesOf(places);
   const isKept = ({ schema, base }: Place): boolean =>
     at !== '' && base === places[0]?.base && /^#(?:\/|$)/.test(String(schema['$ref']));
   for (const place of places) {
@@ -33,7 +36,7 @@ export function withPointers(root: Schema, at = ''): Schema {
       schema['$ref'] = pointerOf(schema['$ref'], base, pointers) ?? schema['$ref'];
     for (const name of DYNAMIC) {
       const pointer = pointerOf(schema[name], base, pointers);
-      if (pointer === undefined || schema['$ref'] !== undefined || hasChoice(schema[name], places)) continue;
+      if (pointer === undefined || schema['$ref'] !== undefined || hasChoice(schema[name], choices)) continue;
       schema['$ref'] = pointer;
       delete schema[name];
     }
@@ -43,12 +46,24 @@ export function withPointers(root: Schema, at = ''): Schema {
 }
 
 /** Whether several places have the anchor of a dynamic reference. */
-function hasChoice(reference: unknown, places: readonly Place[]): boolean {
-  const name = String(reference).split('#')[1];
-  const isOne = ({ schema }: Place): boolean =>
-    name ? schema['$dynamicAnchor'] === name : schema['$recursiveAnchor'] === true;
-  return places.filter(isOne).length > 1;
+const hasChoice = (reference: unknown, choices: ReadonlySet<string>): boolean =>
+  choices.has(String(reference).split('#')[1] ?? '');
+
+/** Dynamic anchors that several places have; the empty one is `$recursiveAnchor`. */
+function choicesOf(places: readonly Place[]): Set<string> {
+  const seen = new Set<string>();
+  const choices = new Set<string>();
+  for (const { schema } of places) {
+    const own = [schema['$dynamicAnchor'], schema['$recursiveAnchor'] === true ? '' : undefined];
+    for (const name of own.filter(isShort)) {
+      if (seen.has(name)) choices.add(name);
+      seen.add(name);
+    }
+  }
+  return choices;
 }
+
+const isShort = (text: unknown): text is string => typeof text === 'string' && text.length <= MAX_LENGTH;
 
 function allPlaces(root: Schema): Place[] {
   const open: Place[] = [{ schema: root, pointer: '', base: BASE }];
@@ -65,17 +80,18 @@ function allPlaces(root: Schema): Place[] {
   return open;
 }
 
-/** Pointers by the URIs that schemas are named by. */
+/** Pointers by the URIs that schemas are named by: that of the outer one, where an `$id` is none and counts for nothing. */
 function pointersOf(places: readonly Place[], at: string): Map<string, string> {
   const pointers = new Map<string, string>();
   for (const { schema, pointer: below, base } of places) {
     const pointer = at + below;
+    if (!isShort(pointer)) continue;
+    if (!pointers.has(base)) pointers.set(base, pointer);
     const { $id, $anchor, $dynamicAnchor } = schema;
     // Draft 7 has anchors in `$id`.
-    const isAnchor = typeof $id === 'string' && $id.startsWith('#');
-    if (below === '' || (typeof $id === 'string' && !isAnchor)) pointers.set(base, pointer);
-    for (const name of [$anchor, $dynamicAnchor, isAnchor ? $id.slice(1) : undefined])
-      if (typeof name === 'string') pointers.set(`${base}#${name}`, pointer);
+    const inId = typeof $id === 'string' && $id.startsWith('#') ? $id.slice(1) : undefined;
+    for (const name of [$anchor, $dynamicAnchor, inId].filter(isShort))
+      pointers.set(`${base}#${name}`, pointer);
   }
   return pointers;
 }
@@ -89,6 +105,7 @@ function pointerOf(reference: unknown, base: string, pointers: Map<string, strin
 }
 
 function resolve(reference: string, base: string): string | null {
+  if (!isShort(reference) || !isShort(base)) return null;
   try {
     return new URL(reference, base).href.replace(/#$/, '');
   } catch {

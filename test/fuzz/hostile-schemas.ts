@@ -41,7 +41,7 @@ export function hostileSchema(random: Random, forTool = false): Schema {
   const size = random.pick(forTool ? TOOL_SIZES : SIZES);
   const depth = random.pick(forTool ? TOOL_DEPTHS : DEPTHS);
   const inner = (): Schema => (random.below(2) === 0 ? { type: 'string' } : hostileSchema(random, forTool));
-  switch (random.below(20)) {
+  switch (random.below(22)) {
     case 0:
       return { enum: numbered(size, (index) => `value ${index}`) };
     case 1:
@@ -102,9 +102,28 @@ export function hostileSchema(random: Random, forTool = false): Schema {
     }
     case 18:
       return { type: 'string', pattern: `^[${SCRIPTS.slice(0, size).map((name) => `\\p{sc=${name}}`)}]+$` };
+    case 19:
+      return hostileNames(random);
+    case 20:
+      return {
+        properties: { ['n'.repeat(20 * size)]: { properties: properties(size, { format: 'none' }) } },
+      };
     default:
       return { not: inner(), if: inner(), patternProperties: { '^a': inner() }, items: inner() };
   }
+}
+
+/** Names, references to them, and how many and how long they are. */
+function hostileNames(random: Random): Schema {
+  const count = random.pick(SIZES);
+  const name = 'a'.repeat(random.pick([1, 1000, 17_000, 200_000, 2_000_000]));
+  const $ref = random.pick(['#', '#/x', '#a', `#${name}`, name]);
+  const reference = { [random.pick(['$ref', '$dynamicRef'])]: $ref };
+  return {
+    $id: random.pick([name, `https://a/${name}`]),
+    $defs: { [name]: { [random.pick(['$anchor', '$dynamicAnchor'])]: random.pick(['a', name]) } },
+    anyOf: numbered(count, () => ({ ...reference })),
+  };
 }
 
 const ATOMS = ['a', '.', '[ab]', '[^a]', String.raw`\w`, 'b?'];

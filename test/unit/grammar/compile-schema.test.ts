@@ -4,6 +4,7 @@ import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
 import { callConstraint } from '../../../src/api/tools/tool-use.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
+import { withPointers } from '../../../src/grammar/schema-references.ts';
 import { Random } from '../../chaos/random.ts';
 import { anySchema } from '../../support/grammar/any-schemas.ts';
 import { randomSchema } from '../../support/grammar/random-schemas.ts';
@@ -303,6 +304,77 @@ test.each(['#nowhere', 'other.json', '#/$defs/none'])('a reference to %s is refu
 test('a schema without values is refused', () => {
   const schema = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] };
   expect(() => compile(schema)).toThrow('no value fits');
+});
+
+/** Names of one length beyond 16,383 characters, which have one hash in V8. */
+const longNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => 'a'.repeat(17_000) + String(index).padStart(5, '0'));
+
+const unenforced = (name: string, count: number): Schema => {
+  const members = Array.from({ length: count }, (_, index) => [`p${index}`, { maxContains: index }]);
+  return { type: 'object', properties: { [name]: { properties: Object.fromEntries(members) as Schema } } };
+};
+
+test('places that are not enforced are few and short, however many and long the names', () => {
+  const { loosened } = compile(unenforced('a'.repeat(1000), 200), false);
+  expect(loosened).toHaveLength(17);
+  expect(loosened[0]).toBe(`schema.properties.${'a'.repeat(64)}.properties.p0.maxContains`);
+});
+
+test('thousands of places below a long name are left out soon', () => {
+  expect(compile(unenforced('a'.repeat(40_000), 9000), false).loosened).toEqual(['schema']);
+});
+
+// Each compares long texts with all before it, or reads them for each reference: it would take minutes.
+test.each<[string, Schema]>([
+  ['values', { enum: longNames(5000) }],
+  ['names that are required', { type: 'object', required: longNames(5000) }],
+  ['names that another requires', { type: 'object', dependentRequired: { a: longNames(5000) } }],
+])('many long names are too costly at once: %s', (_, schema) => {
+  expect(() => compile(schema)).toThrow('too large');
+});
+
+const LONG_ID = `https://a/${'a'.repeat(4_000_000)}`;
+const references = (reference: Schema): Schema[] => Array.from({ length: 10_000 }, () => ({ ...reference }));
+const around = (levels: number, inner: Schema, wrap: (name: string, inner: Schema) => Schema): Schema =>
+  longNames(levels).reduce((schema, name) => wrap(name, schema), inner);
+const toAnchor = references({ $ref: '#a' });
+test.each<[string, Schema]>([
+  ['a long $id', { $id: LONG_ID, anyOf: toAnchor }],
+  ['a long $id below', { items: { $id: LONG_ID, anyOf: toAnchor } }],
+  [
+    '$ids that grow',
+    around(150, { anyOf: toAnchor }, (name, items) => ({ $id: `${name.slice(-900)}/`, items })),
+  ],
+  ['long anchors', { anyOf: longNames(5000).map(($anchor) => ({ $anchor })) }],
+  ['long dynamic anchors', { anyOf: longNames(5000).map(($dynamicAnchor) => ({ $dynamicAnchor })) }],
+  [
+    'a long way to an anchor',
+    { not: around(40, { $anchor: 'a' }, (name, inner) => ({ $defs: { [name]: inner } })), anyOf: toAnchor },
+  ],
+  ['dynamic references', { $dynamicAnchor: 'a', anyOf: references({ $dynamicRef: '#a' }).concat(toAnchor) }],
+])('names and references are followed in linear time: %s', (_, schema) => {
+  const text = JSON.stringify(withPointers(schema));
+  expect(text).not.toMatch(/"\$(id|anchor|dynamicAnchor)":/);
+  expect(text.length).toBeLessThan(JSON.stringify(schema).length + 100);
+});
+
+test('an $id that is none, or too long, leaves the references around it as they are', () => {
+  const bad = (own: string) => ({ $id: own, const: 'wrong' });
+  const schema = {
+    type: 'object',
+    properties: { a: { $ref: '#/$defs/a' }, b: { $ref: '#b' } },
+    required: ['a', 'b'],
+    additionalProperties: false,
+    $defs: {
+      a: { const: 1 },
+      b: { $anchor: 'b', const: 2 },
+      c: bad(`https://a/${'a'.repeat(2000)}`),
+      d: bad('http://['),
+    },
+  };
+  const text = new GbnfSampler(compile(schema).gbnf).draw(new Random(1));
+  expect(JSON.parse(text ?? '')).toEqual({ a: 1, b: 2 });
 });
 
 test('a strict part keeps its bounds beside one that is loosened', () => {
