@@ -10,6 +10,7 @@ import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
+import { tinyChat } from '../support/vision/tiny-vision.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
@@ -188,6 +189,30 @@ test('what cannot be added is named, and leaves nothing in the storage; what was
     });
     await expect.poll(() => storedNames(page), { timeout: 20_000 }).toEqual(before);
     expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
+  } finally {
+    await context.close();
+    await site.stop();
+  }
+});
+
+test('a model whose heads are of no whole blocks of 32 values loads and answers', async () => {
+  const folder = await tempFolder('added');
+  folders.push(folder);
+  const site = await StaticSite.start();
+  const context = await launch();
+  try {
+    const { page, key } = await openPage(context, site.url, path);
+    for (const headSize of [80, 100]) {
+      const file = join(folder, `heads-${headSize}.gguf`);
+      await writeFile(file, tinyChat(headSize));
+      await choose(page, file);
+      const id = await page.evaluate(async () => {
+        const [gguf] = document.querySelector('input')?.files ?? [];
+        if (!gguf) throw new Error('no file was chosen');
+        return (await (await window.localtext).models.add(gguf)).id;
+      });
+      expect(await askAddedModel(page, key, id)).toMatch(/^[aeinrst]+$/);
+    }
   } finally {
     await context.close();
     await site.stop();

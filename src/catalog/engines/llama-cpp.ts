@@ -33,7 +33,10 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   keepTemplateText?: boolean;
   /** The model has no notation for conversations: it is for `/v1/completions` alone. Default: found when it is loaded. */
   completionsOnly?: boolean;
-  /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
+  /**
+   * Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size),
+   * twice that where one of these sizes is no multiple of 32.
+   */
   kvValues?: number;
   /** Layers with a sliding window: how many of `kvValues` are theirs, and the tokens that they see. */
   kvWindow?: KvWindow;

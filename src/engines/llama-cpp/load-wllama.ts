@@ -2,6 +2,9 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
 import { SLOTS } from '../../catalog/engines/llama-cpp.ts';
+import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
+import { ggufFacts } from '../../model-files/gguf/gguf-facts.ts';
+import { readGguf } from '../../model-files/gguf/read-gguf.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
@@ -36,10 +39,11 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
+  const kvInBlocks = await canKeepInBlocks(languageOf(variant, blobs));
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu),
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, kvInBlocks),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 };
@@ -49,9 +53,15 @@ async function loadOnce(
   context: EngineContext,
   blobs: Blob[],
   gpu: boolean,
+  kvInBlocks: boolean,
 ): Promise<Engine<'chat'> | Engine<'embedding'>> {
   const log = new NativeLog();
-  const wllama = await start(variant, context, blobs, gpu, log);
+  const threads = hasThreads() ? chatThreads() : 1;
+  const parameters =
+    variant.dimensions === undefined
+      ? chatParameters(variant, gpu, kvInBlocks, threads)
+      : embeddingParameters(variant, threads);
+  const wllama = await start(variant, context, blobs, parameters, log);
   const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
   const kernels = kernelsOf(wllama);
   const engine = kernels ? `wllama-k${kernels}` : 'wllama';
@@ -63,7 +73,7 @@ async function loadOnce(
     const options = { fingerprint, dimensions, contextLength, ...training };
     return new LlamaEmbedder(wllama, serverCalls(wllama, log), options);
   }
-  const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
+  const language = languageOf(variant, blobs);
   const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
   const imageMarker = mediaMarkerOf(wllama);
   return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
@@ -79,6 +89,20 @@ async function loadOnce(
       return detokenize(language ?? new Blob(), hasBos ? ids.slice(1) : ids);
     },
   });
+}
+
+const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
+  blobs[files.findIndex(({ role }) => role === undefined)];
+
+/** Whether the KV cache can be in Q8_0, by the file's header; of a header that is not understood, llama.cpp tells. */
+async function canKeepInBlocks(language = new Blob()): Promise<boolean> {
+  try {
+    const facts = await readHeader(startOfBlob(language), (cursor) => ggufFacts(readGguf(cursor), cursor));
+    return facts.kvInBlocks;
+  } catch (error) {
+    if (error instanceof FormatError) return true;
+    throw error;
+  }
 }
 
 /** llama.cpp refused the file, or had no memory for the context: it does not say which. */
@@ -104,7 +128,7 @@ async function start(
   variant: WllamaVariant,
   context: EngineContext,
   blobs: Blob[],
-  gpu: boolean,
+  parameters: LoadModelParams,
   log: NativeLog,
 ): Promise<Wllama> {
   const { wasm, compat } = await chooseBuild(context);
@@ -118,7 +142,7 @@ async function start(
   const loadEnded = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
-    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, hasThreads() ? chatThreads() : 1));
+    const loaded = wllama.loadModel(ahead, parameters);
     const watch = watchWasm(wasm, AbortSignal.any([context.signal, loadEnded.signal]));
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
     // It keeps the blobs for as long as it lives.
@@ -152,12 +176,6 @@ async function chatPrompt(
   });
 }
 
-function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
-  return variant.dimensions === undefined
-    ? chatParameters(variant, gpu, threads)
-    : embeddingParameters(variant, threads);
-}
-
 /** llama.cpp computes a text to embed in one step. */
 const embeddingParameters = (
   { contextLength, pooling }: WllamaVariant,
@@ -174,7 +192,12 @@ const embeddingParameters = (
   warmup: false,
 });
 
-function chatParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
+function chatParameters(
+  variant: WllamaVariant,
+  gpu: boolean,
+  kvInBlocks: boolean,
+  threads: number,
+): LoadModelParams {
   return {
     n_ctx: variant.contextLength,
     n_threads: threads,
@@ -185,8 +208,9 @@ function chatParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     cache_idle_slots: false,
     n_batch: batchOf(gpu),
     n_ubatch: batchOf(gpu),
+    ...(!gpu && { flash_attn: true }),
     // Half the bytes of half floats, which WASM has no instructions for.
-    ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
+    ...(!gpu && kvInBlocks && { cache_type_k: 'q8_0', cache_type_v: 'q8_0' }),
     warmup: false,
   };
 }

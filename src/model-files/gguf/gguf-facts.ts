@@ -23,10 +23,15 @@ export interface GgufFacts {
   /** Shape of its vectors; null: not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   tensors: number;
-  /** Values that the KV cache holds for each token; 0: it has no KV cache, or the file does not say. */
+  /**
+   * Values that the KV cache holds for each token, those that are not in blocks twice; 0: it has no KV cache, or the file
+   * does not say.
+   */
   kvValues: number;
   /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
   kvWindow: KvWindow | null;
+  /** Whether llama.cpp can keep keys and values in Q8_0: each head's are whole blocks. */
+  kvInBlocks: boolean;
   /** Position of the file in a split model; null: the model has one file. */
   split: { index: number; count: number } | null;
 }
@@ -97,7 +102,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    ...(ENCODERS.has(architecture) ? { kvValues: 0, kvWindow: null } : kvCache(architecture, of, list)),
+    ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     embedding: vectors,
     split,
   };
@@ -126,12 +131,15 @@ const FULL_LAYERS = new Map([
 /** Reads a size that the file gives for each layer; null: it gives none, or one for all. */
 type SizeList = (name: string, max: number) => number[] | null;
 
+type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'kvInBlocks'>;
+
+const NO_KV_CACHE: KvCache = { kvValues: 0, kvWindow: null, kvInBlocks: true };
+
+/** Values of a block of Q8_0. */
+const BLOCK = 32;
+
 /** @param of reads a size of the architecture; 0 where the file has none, or one for each layer */
-function kvCache(
-  architecture: string,
-  of: (name: string, max: number) => number,
-  list: SizeList,
-): Pick<GgufFacts, 'kvValues' | 'kvWindow'> {
+function kvCache(architecture: string, of: (name: string, max: number) => number, list: SizeList): KvCache {
   const layers = of('block_count', MAX_LAYERS);
   const ofLayers = (name: string): number[] =>
     list(name, MAX_WIDTH)?.slice(0, layers) ?? Array<number>(layers).fill(of(name, MAX_WIDTH));
@@ -143,13 +151,19 @@ function kvCache(
   const headSize = some ? Math.floor(of('embedding_length', MAX_WIDTH) / some) : 0;
   const keySize = of('attention.key_length', MAX_WIDTH) || headSize;
   const valueSize = of('attention.value_length', MAX_WIDTH) || headSize;
+  const windowSizes = ['attention.key_length_swa', 'attention.value_length_swa'];
+  const sizes = [keySize, valueSize, ...windowSizes.map((name) => of(name, MAX_WIDTH))];
+  const kvInBlocks = sizes.every((size) => size % BLOCK === 0);
+  // Half floats take twice the bytes of Q8_0.
+  const headValues = (keySize + valueSize) * (kvInBlocks ? 1 : 2);
   const valuesOf = (counts: readonly number[]): number =>
-    counts.reduce((sum, count) => sum + count * (keySize + valueSize), 0);
+    counts.reduce((sum, count) => sum + count * headValues, 0);
   const tokens = of('attention.sliding_window', MAX_CONTEXT);
   const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
   const values = valuesOf(cached.filter((_, layer) => (pattern ? pattern[layer] : (layer + 1) % period)));
-  return { kvValues: valuesOf(cached), kvWindow: tokens > 0 && values > 0 ? { values, tokens } : null };
+  const kvWindow = tokens > 0 && values > 0 ? { values, tokens } : null;
+  return { kvValues: valuesOf(cached), kvWindow, kvInBlocks };
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */

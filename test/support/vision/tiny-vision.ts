@@ -48,22 +48,26 @@ export function tinyVision(encoder: Encoder = { tile: TILE, blocks: 1 }): {
   return { model: languageModel(random), projector: visionProjector(random, encoder) };
 }
 
-function languageModel(random: Random): Buffer<ArrayBuffer> {
+/** The language model alone, with two heads of that size in each layer. */
+export const tinyChat = (headSize: number): Buffer<ArrayBuffer> =>
+  languageModel(new Random(SEED), HEADS * headSize);
+
+function languageModel(random: Random, width = WIDTH): Buffer<ArrayBuffer> {
   const { tokens, types, speakable } = vocabulary();
   const layers = Array.from({ length: LAYERS }, (_, index) => `blk.${index}.`).flatMap((layer) => [
-    ones(`${layer}attn_norm.weight`, WIDTH),
+    ones(`${layer}attn_norm.weight`, width),
     ...['attn_q', 'attn_k', 'attn_v', 'attn_output'].map((name) =>
-      random.tensor(`${layer}${name}.weight`, [WIDTH, WIDTH]),
+      random.tensor(`${layer}${name}.weight`, [width, width]),
     ),
-    ones(`${layer}ffn_norm.weight`, WIDTH),
-    random.tensor(`${layer}ffn_gate.weight`, [WIDTH, INNER]),
-    random.tensor(`${layer}ffn_up.weight`, [WIDTH, INNER]),
-    random.tensor(`${layer}ffn_down.weight`, [INNER, WIDTH]),
+    ones(`${layer}ffn_norm.weight`, width),
+    random.tensor(`${layer}ffn_gate.weight`, [width, INNER]),
+    random.tensor(`${layer}ffn_up.weight`, [width, INNER]),
+    random.tensor(`${layer}ffn_down.weight`, [INNER, width]),
   ]);
-  const output = random.tensor('output.weight', [WIDTH, tokens.length]);
+  const output = random.tensor('output.weight', [width, tokens.length]);
   // It says seven letters alone: other tokens are never the likeliest.
   for (let token = 0; token < tokens.length; token++)
-    if (!speakable.has(token)) output.data?.fill(0, token * WIDTH * 4, (token + 1) * WIDTH * 4);
+    if (!speakable.has(token)) output.data?.fill(0, token * width * 4, (token + 1) * width * 4);
   return writeGguf({
     metadata: {
       'general.architecture': 'llama',
@@ -71,13 +75,13 @@ function languageModel(random: Random): Buffer<ArrayBuffer> {
       'general.license': 'mit',
       'general.file_type': 0,
       'llama.context_length': CONTEXT,
-      'llama.embedding_length': WIDTH,
+      'llama.embedding_length': width,
       'llama.block_count': LAYERS,
       'llama.feed_forward_length': INNER,
       'llama.attention.head_count': HEADS,
       'llama.attention.head_count_kv': HEADS,
       'llama.attention.layer_norm_rms_epsilon': { f32: 1e-5 },
-      'llama.rope.dimension_count': WIDTH / HEADS,
+      'llama.rope.dimension_count': width / HEADS,
       'llama.vocab_size': tokens.length,
       'tokenizer.ggml.model': 'gpt2',
       'tokenizer.ggml.pre': 'smollm',
@@ -90,8 +94,8 @@ function languageModel(random: Random): Buffer<ArrayBuffer> {
       'tokenizer.chat_template': TEMPLATE,
     },
     tensors: [
-      random.tensor('token_embd.weight', [WIDTH, tokens.length], 1),
-      ones('output_norm.weight', WIDTH),
+      random.tensor('token_embd.weight', [width, tokens.length], 1),
+      ones('output_norm.weight', width),
       output,
       ...layers,
     ],

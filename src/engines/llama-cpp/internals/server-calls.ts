@@ -89,7 +89,7 @@ const BAD_ALLOC = 'bad_alloc';
 export class ServerMemoryError extends Error {}
 
 /** llama.cpp's reason for a failed load, which comes before the lines of its callers. */
-const LOAD_ERROR = /error loading model[^:]*: *(.+)/;
+const LOAD_ERROR = /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide))(.+)/;
 const MAX_REASON = 300;
 
 /** wllama's logger. Prints nothing; the causes of some failures are only in llama.cpp's log. */

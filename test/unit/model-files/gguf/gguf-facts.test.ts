@@ -21,9 +21,10 @@ test('the header tells what a model is', async () => {
     chatTemplate: '{{ messages }}',
     canChat: true,
     tensors: 1,
-    // Two layers, two heads for keys and values, each of 16 numbers.
-    kvValues: 2 * 2 * 32,
+    // Two layers, two heads for keys and values, each of 16 numbers, in half floats.
+    kvValues: 2 * 2 * 2 * 32,
     kvWindow: null,
+    kvInBlocks: false,
     embedding: null,
     split: null,
   });
@@ -52,7 +53,7 @@ test.each([
       Object.entries({
         context_length: 4096,
         block_count: 8,
-        embedding_length: 64,
+        embedding_length: 128,
         'attention.head_count': 4,
         'attention.head_count_kv': 2,
         'attention.sliding_window': 512,
@@ -60,39 +61,39 @@ test.each([
     ),
     ...pattern,
   });
-  expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 32, tokens: 512 });
+  expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 64, tokens: 512 });
 });
 
 const KV = 'llama.attention.head_count_kv';
 const HEADS = 'llama.attention.head_count';
-const sixLayers: GgufMetadata = { ...chatMetadata, 'llama.block_count': 6 };
+const sixLayers: GgufMetadata = { ...chatMetadata, 'llama.block_count': 6, 'llama.embedding_length': 128 };
 const { [KV]: _kv, [HEADS]: _heads, ...headless } = sixLayers;
 const alternating = { 'llama.attention.sliding_window': 512, [HEADS]: 4 };
 
 test.each<[string, GgufMetadata, number, object | null]>([
-  ['attention in two layers of six', { [HEADS]: 4, [KV]: { i32s: [0, 0, 2, 0, 0, 2] } }, 4 * 32, null],
+  ['attention in two layers of six', { [HEADS]: 4, [KV]: { i32s: [0, 0, 2, 0, 0, 2] } }, 4 * 64, null],
   [
     'more heads in later layers',
     { [HEADS]: { i32s: [4, 4, 4, 8, 8, 8] }, [KV]: { i32s: [1, 1, 1, 2, 2, 2] } },
-    9 * 32,
+    9 * 64,
     null,
   ],
-  ['no attention in its first layer', { [HEADS]: { i32s: [0, 4, 0, 4, 0, 4] } }, 12 * 32, null],
+  ['no attention in its first layer', { [HEADS]: { i32s: [0, 4, 0, 4, 0, 4] } }, 12 * 64, null],
   [
     'a size of keys and values',
     {
       [HEADS]: { i32s: [4, 8] },
       [KV]: { i32s: [1, 2] },
-      'llama.attention.key_length': 10,
-      'llama.attention.value_length': 6,
+      'llama.attention.key_length': 96,
+      'llama.attention.value_length': 64,
     },
-    3 * 16,
+    3 * 160,
     null,
   ],
   [
     'a list that is longer than its layers',
     { [HEADS]: 4, [KV]: { i32s: [1, 1, 1, 1, 1, 1, 9, 9] } },
-    6 * 32,
+    6 * 64,
     null,
   ],
   ['a list of fractions', { [HEADS]: { f32s: [4, 4] } }, 0, null],
@@ -100,13 +101,38 @@ test.each<[string, GgufMetadata, number, object | null]>([
   [
     'a window in the layers that it lists',
     { ...alternating, 'llama.attention.sliding_window_pattern': { i32s: [1, 1, 0, 1, 1, 0] } },
-    24 * 32,
-    { values: 16 * 32, tokens: 512 },
+    24 * 64,
+    { values: 16 * 64, tokens: 512 },
   ],
 ])('sizes for each layer: %s', async (_, metadata, kvValues, kvWindow) => {
   const bytes = writeGguf({ metadata: { ...headless, ...metadata }, tensors: [oneTensor] });
   expect(await factsOf(bytes)).toMatchObject({ kvValues, kvWindow });
 });
+
+test.each([
+  ['80 wide', { 'llama.attention.key_length': 80, 'llama.attention.value_length': 80 }, false],
+  ['100 wide, by their number', { 'llama.embedding_length': 400 }, false],
+  [
+    'of values that are 72 wide',
+    { 'llama.attention.key_length': 64, 'llama.attention.value_length': 72 },
+    false,
+  ],
+  ['80 wide where they see a window', { 'llama.attention.key_length_swa': 80 }, false],
+  ['96 wide', { 'llama.attention.key_length': 96, 'llama.attention.value_length': 96 }, true],
+])(
+  'heads that are %s: the KV cache is in blocks of Q8_0, or in twice the bytes',
+  async (_, sizes, kvInBlocks) => {
+    const metadata: GgufMetadata = { ...chatMetadata, 'llama.embedding_length': 128, ...sizes };
+    const [key, value] = ['key', 'value'].map(
+      (name) =>
+        Number(metadata[`llama.attention.${name}_length`]) || Number(metadata['llama.embedding_length']) / 4,
+    );
+    expect(await factsOf(writeGguf({ metadata, tensors: [oneTensor] }))).toMatchObject({
+      kvInBlocks,
+      kvValues: 2 * 2 * (Number(key) + Number(value)) * (kvInBlocks ? 1 : 2),
+    });
+  },
+);
 
 test('a number of heads that no layer can have is refused', async () => {
   const refused = factsOf(withMetadata({ [KV]: { i32s: [2, -1] } }));

@@ -97,6 +97,20 @@ test('an error that was logged before does not excuse the next one', async () =>
   expect([log.takeBadAlloc(), log.takeBadAlloc()]).toEqual([true, false]);
 });
 
+test.each([
+  [`llama_model_load: error loading model: missing tensor 'x'`, "missing tensor 'x'"],
+  [
+    'llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
+    'K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
+  ],
+  ['load_tensors: loading model tensors', null],
+])('the reason of a failed load is kept: %s', (line, reason) => {
+  const log = new NativeLog();
+  log.error(line);
+  log.error('failed to load model');
+  expect(log.loadError).toBe(reason);
+});
+
 test('a first result that is not UTF-8 is given after the reply was accepted, with the right counts', () => {
   const reader = new LlamaReplyReader(undefined, 'f');
   const timings = { cache_n: 2, prompt_n: 5, prompt_ms: 1, predicted_n: 2, predicted_ms: 1 };
