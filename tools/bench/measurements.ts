@@ -47,6 +47,7 @@ export const measurements: Record<string, Measurement> = {
   'beside-load': besideLoad,
   abort,
   prefill: inPage('prefill'),
+  settings: inPage('settings'),
   turns: inPage('turns'),
   interleaved: inPage('interleaved'),
   choices: inPage('choices'),

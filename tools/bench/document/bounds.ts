@@ -4,8 +4,7 @@ export const bounds: Record<string, string> = {
     'The single token that both compute takes longer and shorter by more than what is missing; what is ours, is in the row of the time outside llama.cpp.',
   'first-token-parts':
     'Most of it is what `GET /v1/models` takes without any engine: the fetch, the SDK, and IndexedDB for the key and its limits; the parts are below. Not to wait until the two writes of the limits are stored changed nothing (9.1 and 9.4 ms, beside 8.6 and 8.9).',
-  'first-token-stopped':
-    'The browser starts the service worker, runs its script of 38 KB, and then does as above.',
+  'first-token-stopped': 'The browser starts the service worker, runs its script, and then does as above.',
   'models-warm':
     'An empty answer of the service worker (its median is below) takes some 2 ms of it, and the SDK 1 ms. The rest is the key, which is hashed and looked up in IndexedDB at each request, so that a revoked one fails at once; the catalog is read meanwhile. To keep the key in memory would save 0.2 ms, and the catalog as much. A body sent as a stream saves the 1 ms that Chromium takes to make a Blob of a string.',
   'models-stopped':

@@ -151,3 +151,48 @@ export async function prefill(rounds: number): Promise<Row> {
     detail: { 'raw, ms': raw, 'ours, ms': ours },
   };
 }
+
+/** Choices of a setting that ours are compared with, as a row names them. */
+const ALTERNATIVES = {
+  'f16-cache': 'with a KV cache in f16',
+  'all-threads': 'with a thread for each logical processor',
+} as const satisfies Partial<Record<RawSettings, string>>;
+
+/** Prefill and decode through /v1, beside the raw engine with another choice of one setting. */
+export async function settings(rounds: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const name of ['f16-cache', 'all-threads'] as const) {
+    const shared = { rounds, settings: name };
+    const decoded = await pairs({
+      ...shared,
+      maxTokens: DECODED,
+      messages: () => story,
+      pick: tokensPerSecond,
+    });
+    const prefilled = await pairs({
+      ...shared,
+      maxTokens: 1,
+      messages: (round) => [{ role: 'user', content: longText(120, `${name}${round}`) }],
+      pick: ({ firstTokenMs }) => firstTokenMs,
+    });
+    const other = `the raw engine ${ALTERNATIVES[name]}`;
+    rows.push(
+      {
+        name: `decode through the SDK and /v1 ÷ ${other}`,
+        measures: `Tokens a second between the first and the last of ${DECODED}. The raw engine has our WASM, and all our settings but this.`,
+        unit: 'ratio',
+        values: quotients(decoded.ours, decoded.raw),
+        detail: { 'raw, tokens/s': decoded.raw, 'ours, tokens/s': decoded.ours },
+      },
+      {
+        name: `prefill through the SDK and /v1 ÷ ${other}`,
+        measures:
+          'Time to the first token of prompts of about 750 tokens, each a new one; the same two sides.',
+        unit: 'ratio',
+        values: quotients(prefilled.raw, prefilled.ours),
+        detail: { 'raw, ms': prefilled.raw, 'ours, ms': prefilled.ours },
+      },
+    );
+  }
+  return rows;
+}

@@ -1,6 +1,14 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
-import { decode, decodePackage, decodePlain, firstToken, prefill, prefillPackage } from './chat-rows.ts';
+import {
+  decode,
+  decodePackage,
+  decodePlain,
+  firstToken,
+  prefill,
+  prefillPackage,
+  settings,
+} from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
@@ -16,6 +24,7 @@ const measurements = {
   prefillPackage,
   firstToken,
   prefill,
+  settings,
   batching,
   gaps,
   besidePrefill,

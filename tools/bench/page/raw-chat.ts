@@ -7,20 +7,22 @@ import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 /**
  * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `plain`: its own settings, but for the context's length. `package`: as `ours`, in the package's own WASM.
+ * `f16-cache`: as `ours`, with a KV cache in f16. `all-threads`: as `ours`, with a thread for each logical processor.
  */
-export type RawSettings = 'ours' | 'large-batches' | 'plain' | 'package';
+export type RawSettings = 'ours' | 'large-batches' | 'plain' | 'package' | 'f16-cache' | 'all-threads';
 
 function parameters(settings: RawSettings, threads: number): LoadModelParams {
   if (settings === 'plain') return { n_ctx: 8192, n_gpu_layers: 0 };
+  const cache = settings === 'f16-cache' ? 'f16' : 'q8_0';
   return {
     n_ctx: 8192,
-    n_threads: threads,
+    n_threads: settings === 'all-threads' ? navigator.hardwareConcurrency : threads,
     n_gpu_layers: 0,
     n_parallel: 4,
     kv_unified: true,
     cache_idle_slots: false,
-    cache_type_k: 'q8_0',
-    cache_type_v: 'q8_0',
+    cache_type_k: cache,
+    cache_type_v: cache,
     flash_attn: true,
     warmup: false,
     ...(settings !== 'large-batches' && { n_batch: 16, n_ubatch: 16 }),
