@@ -202,6 +202,17 @@ export const responseCases: ConformanceCase[] = [
     ...response(message),
   ),
   of(
+    'a result of a function without parts',
+    {
+      input: [
+        user,
+        { type: 'function_call', call_id: 'c1', name: 'light', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: [] },
+      ],
+    },
+    ...response(message),
+  ),
+  of(
     'streamed',
     { stream: true },
     stream(
@@ -233,7 +244,7 @@ export const responseCases: ConformanceCase[] = [
   ),
   of('streamed, a 400 is a status', { stream: true, temperature: 3 }, badRequest('temperature')),
   bad('no input', { input: undefined }, 'input', 'missing_required_parameter'),
-  bad('an empty input', { input: [] }, 'input'),
+  bad('an empty input', { input: [] }, 'input', 'missing_required_parameter'),
   of('an item not known', { input: [{ type: 'smell' }] }, badRequest('input[0].type'), says('"reasoning"')),
   bad('a role not known', { input: [{ role: 'owner', content: 'a' }] }, 'input[0].role'),
   bad(
@@ -241,6 +252,12 @@ export const responseCases: ConformanceCase[] = [
     { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }] },
     'input[0].content[0]',
     'unsupported_value',
+  ),
+  bad(
+    'an image by the id of a file',
+    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
+    'input[0].content[0].image_url',
+    'missing_required_parameter',
   ),
   bad(
     'a result without a call',

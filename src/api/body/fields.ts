@@ -11,9 +11,10 @@ export const text = z.nullish(z.string());
 /** More parts than any context holds. */
 const MAX_PARTS = 1024;
 
-export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>
+/** @param least number of parts */
+export const textOrParts = <Part extends z.ZodMiniType>(part: Part, least = 1) =>
   z.union(
-    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
+    [z.string(), z.array(part).check(z.minLength(least), z.maxLength(MAX_PARTS))],
     'must be a string or an array of text parts',
   );
 

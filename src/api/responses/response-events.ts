@@ -106,7 +106,14 @@ export function replayResponse(response: ResponseObject, after: number): string 
 }
 
 function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
-  const started = { ...ended, status: 'in_progress', completed_at: null, output: [], usage: null };
+  const started = {
+    ...ended,
+    status: 'in_progress',
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
   yield { type: 'response.created', response: started as never };
   yield { type: 'response.in_progress', response: started as never };
   const ids = ended.output.map(({ id }) => id ?? '');

@@ -36,19 +36,18 @@ const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
-  image_url: z.string(),
+  image_url: z.union([z.string()], 'must be a URL or a `data:` URL: there are no files by id here'),
   detail: text,
 });
 /** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 
-const content = textOrParts(
-  z.discriminatedUnion(
-    'type',
-    [textPart, refusalPart, imagePart, otherPart],
-    'must be one of "input_text", "input_image", "output_text", "refusal"',
-  ),
+const part = z.discriminatedUnion(
+  'type',
+  [textPart, refusalPart, imagePart, otherPart],
+  'must be one of "input_text", "input_image", "output_text", "refusal"',
 );
+const content = textOrParts(part);
 
 const message = z.object({
   type: z.optional(z.literal('message')),
@@ -66,7 +65,8 @@ const callItem = z.object({
 const resultItem = z.object({
   type: z.literal('function_call_output'),
   call_id: z.string().check(z.minLength(1)),
-  output: content,
+  /** Clients send no parts where a function returns nothing. */
+  output: textOrParts(part, 0),
 });
 
 /** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
@@ -97,7 +97,7 @@ const item = z.pipe(
 export const responseEnforced = {
   model: z.string(),
   input: z.union(
-    [z.string(), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
+    [z.string(), z.array(item).check(z.maxLength(MAX_ITEMS))],
     'must be a string or an array of items',
   ),
   instructions: text,

@@ -37,7 +37,7 @@ export async function createResponse(
 ): Promise<Response> {
   const before = await earlierMessages(call, body.previous_response_id ?? null);
   const resolved = await resolveReferences(call, body.input, input);
-  const conversation = appendItems(before, resolved.items);
+  const conversation = requireItems(appendItems(before, resolved.items));
   const run = await admitGeneration(call, toGeneration(call, body, conversation));
   const { temperature, topP } = run.generation.sampling;
   const { now } = call.dependencies;
@@ -68,7 +68,7 @@ export async function createResponse(
     idPrefix: 'resp_',
     stream: (head) =>
       new ResponseEvents(head.id, {
-        render: (state) => toResponse(head, request, wanted, state, now()),
+        render: (state) => toResponse(head, request, wanted && state.status !== 'failed', state, now()),
         keep: (state) => keep(head, state),
       }),
     whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice), usage }),
@@ -84,7 +84,13 @@ export async function countResponseTokens(
 ): Promise<Response> {
   const before = await earlierMessages(call, body.previous_response_id ?? null);
   const { items } = await resolveReferences(call, body.input, input);
-  return answerInputTokens(call, toGeneration(call, body, appendItems(before, items)));
+  return answerInputTokens(call, toGeneration(call, body, requireItems(appendItems(before, items))));
+}
+
+function requireItems(conversation: ChatMessage[]): ChatMessage[] {
+  if (conversation.length > 0) return conversation;
+  const rule = 'must have at least 1 item, or follow a `previous_response_id`';
+  throw invalidField('input', rule, 'missing_required_parameter');
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {

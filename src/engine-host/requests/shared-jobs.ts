@@ -29,6 +29,10 @@ export class SharedJobs {
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
+    if (known && origin.attempt === 0 && isSampled(job)) {
+      known.askedBeside(origin.attempt);
+      return work(reader, signal);
+    }
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
     this.#running.set(key, running);
     return running.follow(reader, signal, origin.attempt);
@@ -39,6 +43,10 @@ export class SharedJobs {
     if (this.#running.get(key) === ended) this.#running.delete(key);
   }
 }
+
+/** Equal requests for a sampled reply want one each, where the client says that they are no repetitions. */
+const isSampled = (job: JobOf<Kind>): boolean =>
+  'sampling' in job && job.sampling.temperature > 0 && job.sampling.seed === undefined;
 
 /** SHA-256 of plain data with files in it. */
 async function hashOf(value: unknown): Promise<string> {
@@ -95,6 +103,11 @@ class SharedJob<K extends Kind> {
       this.#readers.delete(reader);
       if (--this.#followers === 0) this.#abandoned.abort(either.reason);
     }
+  }
+
+  /** Notes an equal request that is computed by itself: a later attempt may be its. */
+  askedBeside(number: number): void {
+    this.#attempts.push({ number, limit: new AbortController(), at: performance.now() });
   }
 
   /** A later attempt says that the one before is given up, and after how long: the later one has as much time. */

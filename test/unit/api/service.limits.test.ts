@@ -29,6 +29,13 @@ describe('a key that is over its limit', () => {
     expect((await fetch(PATH, chat())).status).toBe(200);
   });
 
+  test('times until a reset are whole minutes and seconds', async () => {
+    const { fetch } = await fakeService({ issue: { limits: { tokensPerMinute: 11 } } });
+    await (await fetch(PATH, chat())).json();
+    const { headers } = await fetch(PATH, chat());
+    expect(headers.get('x-ratelimit-reset-tokens')).toMatch(/^(\d+ms|[\d.]+s|\d+m([1-5]?\d)s)$/);
+  });
+
   test('tokens: what a reply took counts for the next request', async () => {
     const { fetch } = await fakeService({ issue: { limits: { tokensPerMinute: 11 } } });
     await (await fetch(PATH, chat())).json();

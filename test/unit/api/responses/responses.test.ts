@@ -144,13 +144,13 @@ describe('a response', () => {
 
   test('a failure in the stream is told, and thrown by the client', async () => {
     const { client } = await connect(new FakeEngine({ deltas: ['a'], fail: new Error('x') }));
-    const types: string[] = [];
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
     const read = async () => {
       for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true }))
-        types.push(event.type);
+        events.push(event);
     };
     await expect(read()).rejects.toBeInstanceOf(APIError);
-    expect(types.at(-1)).toBe('response.failed');
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { store: false } });
   });
 });
 
@@ -254,6 +254,39 @@ describe('what is kept', () => {
       status: 400,
       code: 'previous_response_not_found',
       param: 'previous_response_id',
+    });
+  });
+
+  test('its stream is repeated as it was, cut off or not', async () => {
+    const { client } = await connect();
+    for (const max_output_tokens of [2, 100]) {
+      const live: object[] = [];
+      const again: object[] = [];
+      let id = '';
+      for await (const event of await client.responses.create({
+        model,
+        input: 'Hi.',
+        stream: true,
+        max_output_tokens,
+      })) {
+        live.push(event);
+        if (event.type === 'response.created') ({ id } = event.response);
+      }
+      for await (const event of await client.responses.retrieve(id, { stream: true })) again.push(event);
+      expect(again.slice(0, 2)).toEqual(live.slice(0, 2));
+      expect(again.at(-1)).toMatchObject({ ...live.at(-1), sequence_number: expect.any(Number) });
+    }
+  });
+
+  test('an empty input goes on from a response, and from nothing else', async () => {
+    const engine = new FakeEngine();
+    const { client } = await connect(engine);
+    const { id } = await client.responses.create({ model, input: 'One.' });
+    await client.responses.create({ model, input: [], previous_response_id: id });
+    expect(messagesOf(engine, 1)).toEqual([...messagesOf(engine, 0), ['assistant', 'Hello, world!']]);
+    await expect(client.responses.create({ model, input: [] })).rejects.toMatchObject({
+      status: 400,
+      param: 'input',
     });
   });
 

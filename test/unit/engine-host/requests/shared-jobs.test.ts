@@ -153,8 +153,10 @@ test.each(OWN)('computed by itself: %s', async (_, request) => {
   expect(signals.length).toBe(2);
 });
 
+const sampled: ChatJob = { ...job, sampling: { temperature: 1, topP: 1 } };
+
 /** Asks for one job in numbered attempts, in virtual time. */
-function attempting() {
+function attempting(job: ChatJob) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const jobs = new SharedJobs();
@@ -174,7 +176,7 @@ function attempting() {
 }
 
 test('an attempt ends the one before, and has as much time as that one had', async () => {
-  const { signals, ends, ask } = attempting();
+  const { signals, ends, ask } = attempting(job);
   const began = performance.now();
   await ask(0);
   await vi.advanceTimersByTimeAsync(1500);
@@ -195,7 +197,7 @@ test.each([
   { name: 'one of two, though the other has left', attempts: [0, 0, 1], leaves: 1, left: [0, 2] },
   { name: 'one that is not the one before it', attempts: [1, 3], left: [0, 1] },
 ])('no attempt ends $name', async ({ attempts, leaves, left }) => {
-  const { go, ends, ask } = attempting();
+  const { go, ends, ask } = attempting(job);
   const leaving = new AbortController();
   for (const [at, attempt] of attempts.entries()) {
     if (at === attempts.length - 1) leaving.abort('left');
@@ -205,4 +207,25 @@ test.each([
   go.resolve();
   const results = await Promise.all(ends);
   expect(results.flatMap((result, at) => (result === undefined ? [at] : []))).toEqual(left);
+});
+
+test.each([
+  { name: 'first attempts of a sampled chat', of: sampled, attempts: [0, 0, 0], jobs: 3 },
+  { name: 'its repetitions follow', of: sampled, attempts: [0, 1, 2], jobs: 1 },
+  { name: 'of one with a seed', of: { ...sampled, sampling: { ...sampled.sampling, seed: 1 } }, jobs: 1 },
+  { name: 'of a greedy one', of: job, jobs: 1 },
+])('first attempts want a reply each, if it is sampled: $name', async ({ of, attempts = [0, 0, 0], jobs }) => {
+  const { go, signals, ends, ask } = attempting(of);
+  for (const attempt of attempts) await ask(attempt);
+  expect(signals.length).toBe(jobs);
+  go.resolve();
+  await Promise.all(ends);
+});
+
+test('a repetition ends none of several first attempts', async () => {
+  const { go, ends, ask } = attempting(sampled);
+  for (const attempt of [0, 0, 1]) await ask(attempt);
+  await vi.advanceTimersByTimeAsync(10_000);
+  go.resolve();
+  expect(await Promise.all(ends)).toEqual([undefined, undefined, undefined]);
 });
