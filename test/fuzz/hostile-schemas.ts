@@ -33,8 +33,8 @@ const SCRIPTS =
 const SIZES = [1, 16, 64, 65, 256, 257, 1000, 10_000];
 const DEPTHS = [3, 8, 20, 30, 31, 40, 90];
 /** Those of a tool are part of the prompt, and computed: they are short, or refused, as a body of more than 200 levels. */
-const TOOL_SIZES = [1, 2, 300, 40_000];
-const TOOL_DEPTHS = [2, 8, 120];
+const TOOL_SIZES = [1, 2, 60, 40_000];
+const TOOL_DEPTHS = [2, 8, 30];
 
 /** A schema on either side of a bound, or of no meaning at all. */
 export function hostileSchema(random: Random, forTool = false): Schema {
