@@ -159,7 +159,7 @@ const ALTERNATIVES = {
 } as const satisfies Partial<Record<RawSettings, string>>;
 
 /** Prefill and decode through /v1, beside the raw engine with another choice of one setting. */
-export async function settings(rounds: number): Promise<Row[]> {
+export async function settingsRows(rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const name of ['f16-cache', 'all-threads'] as const) {
     const shared = { rounds, settings: name };

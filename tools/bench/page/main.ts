@@ -7,7 +7,7 @@ import {
   firstToken,
   prefill,
   prefillPackage,
-  settings,
+  settingsRows,
 } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
@@ -24,7 +24,7 @@ const measurements = {
   prefillPackage,
   firstToken,
   prefill,
-  settings,
+  settings: settingsRows,
   batching,
   gaps,
   besidePrefill,

@@ -156,7 +156,7 @@ test.each(OWN)('computed by itself: %s', async (_, request) => {
 const sampled: ChatJob = { ...job, sampling: { temperature: 1, topP: 1 } };
 
 /** Asks for one job in numbered attempts, in virtual time. */
-function attempting(job: ChatJob) {
+function attempting(asked: ChatJob) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const jobs = new SharedJobs();
@@ -167,7 +167,7 @@ function attempting(job: ChatJob) {
     const { reader, text } = reading();
     ends.push(
       jobs
-        .run({ id, job, origin: from(id, { attempt }) }, reader, signal, work)
+        .run({ id, job: asked, origin: from(id, { attempt }) }, reader, signal, work)
         .catch((error: unknown) => error),
     );
     await vi.waitFor(() => expect(text()).toBe('a'));
@@ -214,13 +214,16 @@ test.each([
   { name: 'its repetitions follow', of: sampled, attempts: [0, 1, 2], jobs: 1 },
   { name: 'of one with a seed', of: { ...sampled, sampling: { ...sampled.sampling, seed: 1 } }, jobs: 1 },
   { name: 'of a greedy one', of: job, jobs: 1 },
-])('first attempts want a reply each, if it is sampled: $name', async ({ of, attempts = [0, 0, 0], jobs }) => {
-  const { go, signals, ends, ask } = attempting(of);
-  for (const attempt of attempts) await ask(attempt);
-  expect(signals.length).toBe(jobs);
-  go.resolve();
-  await Promise.all(ends);
-});
+])(
+  'first attempts want a reply each, if it is sampled: $name',
+  async ({ of, attempts = [0, 0, 0], jobs }) => {
+    const { go, signals, ends, ask } = attempting(of);
+    for (const attempt of attempts) await ask(attempt);
+    expect(signals.length).toBe(jobs);
+    go.resolve();
+    await Promise.all(ends);
+  },
+);
 
 test('a repetition ends none of several first attempts', async () => {
   const { go, ends, ask } = attempting(sampled);
