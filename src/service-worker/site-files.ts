@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export interface SiteFile {
   /** Relative to the service worker's script. */
   url: string;
-  /** Null where the name itself has a hash of the content. */
+  /** Null: the file is the bundle's, and its name may have a hash of the content. */
   revision: string | null;
   /** Hex. */
   sha256: string;
@@ -31,8 +31,8 @@ export interface SiteFile {
   marks?: string[];
 }
 
-interface KeptFile extends Pick<SiteFile, 'sha256' | 'marks'> {
-  /** The URL under which this build's file is cached. */
+interface KeptFile extends Omit<SiteFile, 'url'> {
+  /** The URL under which this content is cached: unchanged files of the next build have the same one. */
   key: string;
 }
 
@@ -63,9 +63,9 @@ export class SiteFiles {
   constructor(name: string, files: readonly SiteFile[]) {
     this.#cache = `${name} ${self.registration.scope}`;
     this.#files = new Map(
-      files.map(({ url, revision, ...file }) => {
-        const href = canonical(url);
-        return [href, { ...file, key: revision === null ? href : href + REVISION + revision }];
+      files.map((file) => {
+        const href = canonical(file.url);
+        return [href, { ...file, key: href + REVISION + file.sha256.slice(0, 16) }];
       }),
     );
   }
@@ -105,17 +105,17 @@ export class SiteFiles {
     const cached = file && request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
     if (cached) return cached;
     // The HTTP cache may hold another build's file of this name.
-    const unnamed = file?.key.includes(REVISION) && request.mode !== 'navigate';
+    const unnamed = file?.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
     if (file && response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(url));
     return response;
   }
 
   /** @throws LeftOut; Error when the answer is not the build's file */
-  async #store({ key, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
+  async #store({ key, revision, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
     const { ok, status, headers } = response;
     // A host leaves out no file of a build whose name has a hash: the build is not there as a whole yet.
-    if ([404, 410].includes(status) && key.includes(REVISION)) throw new LeftOut(`status ${status}`);
+    if ([404, 410].includes(status) && revision) throw new LeftOut(`status ${status}`);
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
     if (!ok || !((await sha256(body)) === hash || marks?.every((mark) => text?.includes(mark)))) {
@@ -146,7 +146,7 @@ export class SiteFiles {
         const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache }));
         try {
           // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
-          await (file.key === url ? attempt('default').catch(() => attempt('reload')) : attempt('reload'));
+          await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));
         } catch (error) {
           warnOf(url)(error);
           if (self.registration.active && !(error instanceof LeftOut)) throw error;
