@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeFileError, replaceFile } from '../../../../src/node/files.ts';
 import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
 import { withPullLock } from '../../../../src/node/cli/pull/cache.ts';
+import { wasmFiles } from '../../../../src/node/wasm-files.ts';
 import { HubDouble } from '../hub-double.ts';
 
 const signal = new AbortController().signal;
@@ -114,6 +115,11 @@ describe('localtext init deletes no folder that it has not made', () => {
     ['a clone of the repository', (path) => fill(path, { 'package.json': '{}', '.git/HEAD': 'ref: main' })],
     ["the site's own module of that name", (path) => fill(path, { 'localtext.js': `${library}export {};` })],
     ['an empty folder', (path) => fill(path, {})],
+    [
+      'a file beside those of the Vite plugin',
+      (path) => fill(path, { 'wasm/wllama-0602c5fb.wasm': '', 'wasm/notes.txt': '' }),
+    ],
+    ["the site's own folder of that name", (path) => fill(path, { 'wasm/page-0602c5fb.wasm': '' })],
     ['a file', (path) => writeFile(path, 'text')],
     [
       'a link to a folder that it has made',
@@ -138,6 +144,23 @@ describe('localtext init deletes no folder that it has not made', () => {
         errors: `${join(site, 'localtext')} was not made by localtext init, which would delete it. Move or rename it, or name another folder.`,
       });
       expect(await readdir(base, { recursive: true })).toEqual(before);
+    },
+  );
+
+  test.each(COMMANDS.map((flags) => [flags]))(
+    'it replaces the folder of the Vite plugin: %s',
+    async (flags) => {
+      const site = join(base, 'site');
+      const names = [...(await wasmFiles()).keys()];
+      const old = ['wllama-00000000.wasm', `${names[0]}.br`];
+      await fill(site, { 'index.html': '<!doctype html>' });
+      await fill(
+        join(site, 'localtext'),
+        Object.fromEntries([...names, ...old].map((name) => [`wasm/${name}`, ''])),
+      );
+      const { errors } = await localtext('init', site, ...flags);
+      // In a clone whose package is not built.
+      expect(errors).not.toMatch(/was not made by/);
     },
   );
 });
