@@ -43,6 +43,9 @@ export interface LocaltextOptions {
 /** Packages that the engine worker's sources import in a clone. */
 const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 
+/** Files of a bundle that the service worker does not keep. Safari plays sound and video only from answers to ranges. */
+const NOT_KEPT = /\.(map|mp3|m4[av]|aac|flac|wav|og[agv]|opus|weba|webm|mp4|mov)$/i;
+
 let ignoresAsked = false;
 
 /**
@@ -156,15 +159,21 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         const ownFiles: FileLists = { shell: [], large: [] };
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
-          if (fileName.endsWith('.map')) continue;
+          if (NOT_KEPT.test(fileName)) continue;
           if (file.type === 'asset' && isPage(fileName)) file.source = markPage(file.source);
           const source = file.type === 'chunk' ? file.code : file.source;
           const isHashed = fileName.startsWith(hashed);
           addFile(files, fileName, source, isHashed);
           if (own.has(file)) addFile(ownFiles, fileName, source, isHashed);
         }
-        if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
-        for (const [file, path] of await wasmFiles()) {
+        const wasm = await wasmFiles();
+        if (config.publicDir) {
+          const written = [...Object.keys(bundle), ...[...wasm.keys()].map((file) => WASM_PATH + file)];
+          const replaced = [...written, name, SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
+          const skipped = new Set([models(), ...replaced.map((file) => join(config.publicDir, file))]);
+          await addFolder(files, config.publicDir, (path) => skipped.has(path));
+        }
+        for (const [file, path] of wasm) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.

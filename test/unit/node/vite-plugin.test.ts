@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { build } from 'vite';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
@@ -57,4 +59,57 @@ test.each([
     ...(base !== undefined && { base }),
   });
   expect(JSON.parse(define['__LOCALTEXT_BASE__'] ?? '')).toBe(expected);
+});
+
+test('what the bundle writes over a public file is listed once, and sound and video are not', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  const files = {
+    'index.html': '<!doctype html><script type="module" src="/main.js"></script>',
+    'main.js': 'import clip from "./clip.mp4?url"; document.title = clip;',
+    'clip.mp4': 'x'.repeat(5000),
+    'public/index.html': 'of the public folder',
+    'public/emitted.json': 'of the public folder',
+    'public/localtext-sw.js': 'of localtext init',
+    'public/localtext-sw-files.js': 'of localtext init',
+    'public/localtext-sw-import.js': 'of localtext init',
+    'public/words.txt': 'kept',
+  };
+  await mkdir(join(root, 'public'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
+  const emits = {
+    name: 'emits',
+    generateBundle(this: { emitFile(file: object): void }) {
+      this.emitFile({ type: 'asset', fileName: 'emitted.json', source: 'of the bundle' });
+    },
+  };
+  const plugins = [emits, localtext()];
+  const result = await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    plugins,
+    build: { write: false },
+  });
+  const { output } = result as { output: { fileName: string; source?: string | Uint8Array }[] };
+  const script = String(output.find(({ fileName }) => fileName === 'localtext-sw.js')?.source);
+  const lists = script.slice(0, script.indexOf('\n'));
+  const sources = new Map(output.map(({ fileName, source }) => [fileName, source]));
+  const listed = [...lists.matchAll(/"url":"([^"]+)","revision":[^,]+,"sha256":"(\w+)"/g)];
+  const names = listed.map(([, url = '']) => url).filter((url) => !url.startsWith('localtext/wasm/'));
+  expect(names.toSorted()).toEqual([
+    expect.stringMatching(/^assets\/index-[\w-]+\.js$/),
+    'emitted.json',
+    'index.html',
+    'words.txt',
+  ]);
+  for (const [, url = '', hash] of listed.filter(([, each = '']) =>
+    ['emitted.json', 'index.html'].includes(each),
+  ))
+    expect(
+      createHash('sha256')
+        .update(sources.get(url) ?? '')
+        .digest('hex'),
+    ).toBe(hash);
+  expect(output.some(({ fileName }) => fileName.endsWith('.mp4'))).toBe(true);
 });
