@@ -1,4 +1,5 @@
 import type { Reasoning } from '../../jobs/chat.ts';
+import type { TemplateMessage } from './bounded-template.ts';
 
 /** Characters that open a message. Real ones have less than 100; the search takes time with their square. */
 const MAX_OPENING = 1000;
@@ -9,10 +10,7 @@ const USER = 'localtext-user-probe';
 const ASSISTANT = 'localtext-assistant-probe';
 const LAST = 'localtext-last-probe';
 
-interface Turn {
-  role: string;
-  content: string;
-}
+type Turn = Pick<TemplateMessage, 'role' | 'content'>;
 
 /** Variables about reasoning that a template gets. */
 export interface Thinking {

@@ -21,11 +21,12 @@ const PROBE = 'localtext-content-probe';
 const toParts = (text: string) => [{ type: 'text', text }];
 
 /** A template exceeds a bound. */
-class BoundError extends Error {}
+export class BoundError extends Error {}
 
 export interface TemplateMessage {
   role: string;
-  content: string;
+  /** null: calls alone, for templates that require it. */
+  content: string | null;
   tool_call_id?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
 }
@@ -69,7 +70,10 @@ export class BoundedTemplate {
   /** @throws Error also when it exceeds a bound */
   render(items: TemplateInput): string {
     if (!this.#takesParts) return this.#render(items);
-    const messages = items.messages.map((message) => ({ ...message, content: toParts(message.content) }));
+    const messages = items.messages.map((message) => ({
+      ...message,
+      content: message.content === null ? null : toParts(message.content),
+    }));
     return this.#render({ ...items, messages });
   }
 

@@ -3,7 +3,7 @@ import { requestError, ServiceError } from '../../errors/service-error.ts';
 import type { WireError } from '../../errors/wire-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
 import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
-import { BoundedTemplate, type TemplateMessage } from './bounded-template.ts';
+import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 import { withToolCalls } from './tool-call-text.ts';
@@ -86,11 +86,13 @@ export class ChatPrompt {
         eos_token: this.#tokens.eos ?? '',
       });
     const thinking: Thinking = {
-      enableThinking: asksToThink(reasoning),
+      // Thoughts without known tags would stand in the answer.
+      enableThinking: this.#tags !== null && asksToThink(reasoning),
       ...(reasoning?.effort && { effort: reasoning.effort }),
     };
-    const turns = messages.map((message) => (this.#knowsTools ? native(message) : plain(message)));
-    const { prompt, hasSystem } = renderSystem(turns, (each) => render(each, true, thinking));
+    const { prompt, hasSystem } = renderFirst(conversationForms(messages, this.#knowsTools), (turns) =>
+      render(turns, true, thinking),
+    );
     return this.#keepsAddedText ? prompt : this.#withoutAddedText(prompt, hasSystem, render, thinking);
   }
 
@@ -126,46 +128,114 @@ const noTemplate = (): ServiceError =>
   );
 
 /**
- * Many templates take one leading system message, and refuse others or leave them out: then all are joined at the front.
- * `hasSystem`: the conversation begins with one.
+ * Renders the first form that the template takes and shows as a whole; else the first one that it takes.
+ * `hasSystem`: the conversation begins with a system message.
+ * @throws ServiceError 400 when the model's template refuses all of them
  */
-function renderSystem(
-  turns: TemplateMessage[],
+function renderFirst(
+  forms: Iterable<TemplateMessage[]>,
   render: (turns: TemplateMessage[]) => string,
 ): { prompt: string; hasSystem: boolean } {
-  const isSystem = ({ role }: TemplateMessage): boolean => role === 'system';
-  const system = turns.filter(isSystem);
-  const hasSystem = turns[0] !== undefined && isSystem(turns[0]);
-  if (system.length <= Number(hasSystem)) return { prompt: renderTurns(turns, render), hasSystem };
-  try {
-    const prompt = renderTurns(turns, render);
-    if (system.every(({ content }) => prompt.includes(content.trim()))) return { prompt, hasSystem };
-  } catch {}
-  const content = system.map((each) => each.content).join('\n\n');
-  const joined = [{ role: 'system', content }, ...turns.filter((turn) => !isSystem(turn))];
-  return { prompt: renderTurns(joined, render), hasSystem: true };
+  let first: { prompt: string; hasSystem: boolean } | null = null;
+  let refusal: unknown = null;
+  for (const turns of forms) {
+    try {
+      const rendered = { prompt: render(turns), hasSystem: turns[0]?.role === 'system' };
+      if (showsAll(turns, rendered.prompt)) return rendered;
+      first ??= rendered;
+    } catch (error) {
+      // The first error is of the caller's own messages.
+      refusal ??= error;
+      if (error instanceof BoundError) break;
+    }
+  }
+  if (first) return first;
+  const why = messageOf(refusal);
+  throw requestError(
+    400,
+    `This model's chat template does not take these messages: ${why}`,
+    null,
+    'messages',
+  );
 }
 
-/** @throws ServiceError 400 when the model's template refuses the conversation */
-function renderTurns(turns: TemplateMessage[], render: (turns: TemplateMessage[]) => string): string {
-  try {
-    return render(turns);
-  } catch (error) {
-    const renamed = withShortIds(turns);
-    try {
-      if (renamed) return render(renamed);
-    } catch {
-      // The first error is of the caller's own messages.
-    }
-    const why = messageOf(error);
-    throw requestError(
-      400,
-      `This model's chat template does not take these messages: ${why}`,
-      null,
-      'messages',
-    );
-  }
+/** What a template makes of an object that it joins to a text. */
+const OBJECT_AS_TEXT = '[object Map]';
+
+/** Whether a prompt has the conversation's calls as often as they were made, and all texts of several or late system messages. */
+function showsAll(turns: readonly TemplateMessage[], prompt: string): boolean {
+  const calls = turns.flatMap((turn) => turn.tool_calls ?? []);
+  if (calls.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
+  const names = calls.map((call) => call.function.name);
+  const texts = [...turns.map(({ content }) => content ?? ''), ...names];
+  const system = turns.slice(1).some(isSystem) ? turns.filter(isSystem) : [];
+  return (
+    system.every(({ content }) => prompt.includes((content ?? '').trim())) &&
+    names.every((name) => timesIn([prompt], name) >= timesIn(texts, name))
+  );
 }
+
+const timesIn = (texts: readonly string[], part: string): number =>
+  texts.reduce((sum, text) => sum + text.split(part).length - 1, 0);
+
+/** The forms of a conversation that templates take, the caller's own first. */
+function* conversationForms(
+  messages: readonly ChatMessage[],
+  knowsTools: boolean,
+): Generator<TemplateMessage[]> {
+  if (knowsTools) {
+    const turns = messages.map(native);
+    yield* systemForms(turns);
+    const renamed = withShortIds(turns);
+    if (renamed) yield* systemForms(renamed);
+    if (turns.some((turn) => turn.tool_calls)) yield* systemForms(turns.map(withTextArguments));
+  }
+  const inText = messages.map(plain);
+  if (!knowsTools || messages.some(({ role }) => role === 'tool')) yield* systemForms(inText);
+  // Some require that roles alternate.
+  for (const turns of systemForms(inText)) yield joinNeighbours(turns);
+}
+
+const isSystem = ({ role }: TemplateMessage): boolean => role === 'system';
+
+/**
+ * Many templates take one leading system message, and refuse others or leave them out: then all are joined at the front. Some
+ * take none: then the text is put before the first user message.
+ */
+function* systemForms(turns: TemplateMessage[]): Generator<TemplateMessage[]> {
+  yield turns;
+  const system = turns.filter(isSystem);
+  if (system.length === 0) return;
+  const content = system.map((each) => each.content).join('\n\n');
+  const others = turns.filter((turn) => !isSystem(turn));
+  if (system.length > 1 || others[0] === turns[0]) yield [{ role: 'system', content }, ...others];
+  const [next, ...rest] = others;
+  yield [...joinNeighbours([{ role: 'user', content }, ...(next ? [next] : [])]), ...rest];
+}
+
+/** Joins neighbouring messages of one role. */
+function joinNeighbours(turns: readonly TemplateMessage[]): TemplateMessage[] {
+  const joined: TemplateMessage[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (last?.role === turn.role)
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${turn.content}` };
+    else joined.push(turn);
+  }
+  return joined;
+}
+
+/** Some templates write calls only where the message has no text, and take their arguments as they are written. */
+const withTextArguments = ({ content, tool_calls: calls, ...turn }: TemplateMessage): TemplateMessage => ({
+  ...turn,
+  content: calls && content === '' ? null : content,
+  ...(calls && {
+    tool_calls: calls.map((call) => ({
+      ...call,
+      function: { ...call.function, arguments: written(call.function.arguments) },
+    })),
+  }),
+});
 
 /** Ids of calls as templates of the Mistral family require them: nine letters and digits. */
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
@@ -223,6 +293,8 @@ function plain(message: ChatMessage): TemplateMessage {
   if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
   return { role, content: withToolCalls(content, message.toolCalls) };
 }
+
+const written = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Templates parse the arguments; what the model wrote wrong stays as it is. */
 function parsed(json: string): unknown {

@@ -4,8 +4,12 @@ export interface ThinkTags {
   close: string;
 }
 
+/** Tags of Gemma 4. */
+const CHANNEL: ThinkTags = { open: '<|channel>thought', close: '<channel|>' };
+
 /** The tags in the text of a chat template; null: the model does not think. */
 export function thinkTags(template: string): ThinkTags | null {
+  if (template.includes(CHANNEL.close)) return CHANNEL;
   const name = /<\/(think(?:ing)?)>/.exec(template)?.[1];
   return name === undefined ? null : { open: `<${name}>`, close: `</${name}>` };
 }

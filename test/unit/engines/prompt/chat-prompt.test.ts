@@ -34,14 +34,14 @@ test('a model without a template and without the tokens of ChatML continues text
 });
 
 test('gives ids of nine letters and digits to a template that requires them', () => {
-  const mistral = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids have length 9') }}{% endif %}{{ c.id }} {% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }}{% endif %}{% endfor %}`;
+  const mistral = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids have length 9') }}{% endif %}{{ c.function.name }} {{ c.id }} {% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }}{% endif %}{% endfor %}`;
   const turns = (id: string): ChatMessage[] => [
     { role: 'assistant', content: '', toolCalls: [{ id, name: 'weather', arguments: '{}' }] },
     { role: 'tool', content: 'rain', toolCallId: id },
   ];
   const prompt = new ChatPrompt(mistral, none, false);
-  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('aB3dE6gH9 aB3dE6gH9=rain');
-  expect(open(prompt, turns('call_1')).prompt).toBe('call00000 call00000=rain');
+  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('weather aB3dE6gH9 aB3dE6gH9=rain');
+  expect(open(prompt, turns('call_1')).prompt).toBe('weather call00000 call00000=rain');
 });
 
 const turn = `{{ m.role + ':' + m.content + ';' }}`;
@@ -81,6 +81,29 @@ test('leaves system messages where they are for a template that takes them there
   expect(open(prompt, late).prompt).toBe('user:Hello;system:A;user:Hello;');
 });
 
+describe('a template without a system role', () => {
+  /** Template like Gemma 2's and Mistral 7B's: no system message, and roles alternate. */
+  const source = `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}{% if m.role == 'system' or (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}${turn}{% endfor %}`;
+  const prompt = new ChatPrompt(source, none, false);
+  const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+
+  test('gets the system text before the first user message', () => {
+    expect(open(prompt, [system, user]).prompt).toBe('user:Be brief.\n\nHello;');
+    const again: ChatMessage[] = [system, user, { role: 'assistant', content: 'Hi' }, user];
+    expect(open(prompt, again).prompt).toBe('user:Be brief.\n\nHello;assistant:Hi;user:Hello;');
+    expect(open(prompt, [system]).prompt).toBe('user:Be brief.;');
+    const greeting: ChatMessage[] = [system, { role: 'assistant', content: 'Hi' }, user];
+    expect(open(prompt, greeting).prompt).toBe('user:Be brief.;assistant:Hi;user:Hello;');
+    expect(open(prompt, late).prompt).toBe('user:A\n\nHello\n\nHello;');
+  });
+
+  test('tells of the first refusal where no form is taken', () => {
+    const messages: ChatMessage[] = [{ role: 'assistant', content: 'Hi' }, system];
+    const refusing = new ChatPrompt("{{ raise_exception('refuses ' + messages[0].role) }}", none, false);
+    expect(() => open(refusing, messages)).toThrow(/refuses assistant/);
+  });
+});
+
 test('an empty text begins with the first token, or with the last one of a model without', () => {
   const start = (tokens: typeof none | { bos: string | null; eos: string }, addsBos = false) =>
     open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
@@ -109,6 +132,91 @@ test('gives calls to a template that knows them, and puts them into the text for
   const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
   expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
   expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
+});
+
+describe('calls that a template does not take as they are', () => {
+  const callsOf = (...cities: string[]): ChatMessage[] => [
+    user,
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: cities.map((city, at) => ({
+        id: `c${at}`,
+        name: 'weather',
+        arguments: JSON.stringify({ city }),
+      })),
+    },
+    ...cities.map((city, at): ChatMessage => ({
+      role: 'tool',
+      content: `${city}: rain`,
+      toolCallId: `c${at}`,
+    })),
+  ];
+  const inText = (...cities: string[]): string =>
+    cities
+      .map((city) => `<tool_call>\n{"name": "weather", "arguments": {"city":"${city}"}}\n</tool_call>`)
+      .join('\n');
+  const response = (city: string): string => `<tool_response>\n${city}: rain\n</tool_response>`;
+  const alternates = `{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}`;
+  const toolUse: ChatMessage = { role: 'system', content: 'You can call {"name":"weather"}.' };
+
+  test.each([
+    ['no calls', `{% for m in messages %}${alternates}${turn}{% endfor %}`],
+    [
+      'no calls and no system message',
+      `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}${alternates}${turn}{% endfor %}`,
+    ],
+  ])('several results are one message of the user where roles alternate: %s', (_, source) => {
+    const prompt = new ChatPrompt(source, none, false);
+    const results = `${response('Oslo')}\n\n${response('Rome')}`;
+    expect(open(prompt, callsOf('Oslo', 'Rome')).prompt).toBe(
+      `user:Hello;assistant:${inText('Oslo', 'Rome')};user:${results};`,
+    );
+    expect(open(prompt, [...callsOf('Oslo'), user]).prompt).toBe(
+      `user:Hello;assistant:${inText('Oslo')};user:${response('Oslo')}\n\nHello;`,
+    );
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome'), user]).prompt).toContain(
+      `;user:${results}\n\nHello;`,
+    );
+  });
+
+  /** Template like Llama 3.2's. */
+  const single = `{% for m in messages %}{% if m.tool_calls %}{% if m.tool_calls|length != 1 %}{{ raise_exception('single calls alone') }}{% endif %}{{ m.tool_calls[0].function.name }}({{ m.tool_calls[0].function.arguments|tojson }});{% elif m.role == 'tool' %}ipython:{{ m.content|tojson }};{% else %}${turn}{% endif %}{% endfor %}`;
+
+  test('several calls are in the text for a template that takes one at a time', () => {
+    const prompt = new ChatPrompt(single, none, false);
+    expect(open(prompt, [toolUse, ...callsOf('Oslo')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;weather({"city": "Oslo"});ipython:"Oslo: rain";`,
+    );
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;assistant:${inText('Oslo', 'Rome')};user:${response('Oslo')};user:${response('Rome')};`,
+    );
+  });
+
+  /** Template like DeepSeek-R1-Distill's: calls are written where there is no content. */
+  const withoutContent = `{% for m in messages %}{% if m.role == 'assistant' and m.content is none %}{% for c in m.tool_calls %}{{ c.function.name + '=' + c.function.arguments + ';' }}{% endfor %}{% elif m.role == 'assistant' %}{{ 'assistant:' + m.content + ';' }}{% else %}${turn}{% endif %}{% endfor %}`;
+  /** Template like functionary's: arguments are joined to a text. */
+  const joining = `{% for m in messages %}{% if m.tool_calls %}{% if m.content %}{{ m.content }}{% endif %}{% for c in m.tool_calls %}{{ c.function.name + '=' + c.function.arguments + ';' }}{% endfor %}{% else %}${turn}{% endif %}{% endfor %}`;
+
+  test.each([
+    ['is without content', withoutContent],
+    ['has its arguments as text', joining],
+  ])('a call is in the prompt of a template that writes it where it %s', (_, source) => {
+    const prompt = new ChatPrompt(source, none, false);
+    const results = 'tool:Oslo: rain;tool:Rome: rain;';
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;weather={"city":"Oslo"};weather={"city":"Rome"};${results}`,
+    );
+  });
+
+  test('a call beside words is in the text where the template would leave it out', () => {
+    const messages = callsOf('Oslo').map((message): ChatMessage =>
+      message.role === 'assistant' ? { ...message, content: 'I look.' } : message,
+    );
+    expect(open(new ChatPrompt(withoutContent, none, false), messages).prompt).toBe(
+      `user:Hello;assistant:I look.\n${inText('Oslo')};user:${response('Oslo')};`,
+    );
+  });
 });
 
 test('tells the client why its template refuses the messages', () => {
@@ -181,6 +289,23 @@ describe('a template that thinks', () => {
       thinking: null,
     });
   });
+});
+
+test('a template that thinks without known tags is not told to think', () => {
+  const unknown = new ChatPrompt("{{ '<|think|>' if enable_thinking }}A:", none, false);
+  const reasoning = { effort: 'high' } as const;
+  expect(open(unknown, [user], { reasoning })).toEqual({ prompt: 'A:', thinking: null });
+});
+
+test('a template that thinks in a channel, as Gemma 4 does', () => {
+  const source = "{{ '<|think|>' if enable_thinking }}{# <|channel> … <channel|> #}A:";
+  const prompt = new ChatPrompt(source, none, false);
+  const tags = { open: '<|channel>thought', close: '<channel|>' };
+  expect(open(prompt, [user], { reasoning: { effort: 'high' } })).toEqual({
+    prompt: '<|think|>A:<|channel>thought\n',
+    thinking: { tags, isInside: true },
+  });
+  expect(open(prompt, [user])).toEqual({ prompt: 'A:', thinking: { tags, isInside: false } });
 });
 
 describe('text that the caller did not write', () => {
