@@ -83,6 +83,9 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const architecture = text('general.architecture') ?? '';
   // Of a split model, the first file alone describes it.
   if (index === 0) requireKnown(architecture, gguf);
+  // The first part of a split model may have none.
+  if (split === null && tensors.length === 0)
+    throw new FormatError('has no weights, but a vocabulary at most');
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
   const list: SizeList = (name, max) => {
@@ -145,25 +148,39 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
     list(name, MAX_WIDTH)?.slice(0, layers) ?? Array<number>(layers).fill(of(name, MAX_WIDTH));
   const heads = ofLayers('attention.head_count');
   const ownHeads = ofLayers('attention.head_count_kv');
-  // Layers without attention have none.
-  const cached = ownHeads.some((count) => count > 0) ? ownHeads : heads;
+  const counts = ownHeads.some((count) => count > 0) ? ownHeads : heads;
+  const interval = of('full_attention_interval', MAX_LAYERS);
+  const sharedFrom = layers - of('attention.shared_kv_layers', MAX_LAYERS);
+  // Layers without attention have none, nor have the last ones where they share that of earlier layers.
+  const isCached = (layer: number): boolean =>
+    layer < sharedFrom && (interval === 0 || (layer + 1) % interval === 0);
   const some = heads.find((count) => count > 0);
   const headSize = some ? Math.floor(of('embedding_length', MAX_WIDTH) / some) : 0;
-  const keySize = of('attention.key_length', MAX_WIDTH) || headSize;
-  const valueSize = of('attention.value_length', MAX_WIDTH) || headSize;
-  const windowSizes = ['attention.key_length_swa', 'attention.value_length_swa'];
-  const sizes = [keySize, valueSize, ...windowSizes.map((name) => of(name, MAX_WIDTH))];
-  const kvInBlocks = sizes.every((size) => size % BLOCK === 0);
-  // Half floats take twice the bytes of Q8_0.
-  const headValues = (keySize + valueSize) * (kvInBlocks ? 1 : 2);
-  const valuesOf = (counts: readonly number[]): number =>
-    counts.reduce((sum, count) => sum + count * headValues, 0);
+  const sizeOf = (name: string, otherwise: number): number => of(`attention.${name}`, MAX_WIDTH) || otherwise;
+  const keySize = sizeOf('key_length', headSize);
+  const valueSize = sizeOf('value_length', headSize);
+  const windowKeySize = sizeOf('key_length_swa', keySize);
+  const windowValueSize = sizeOf('value_length_swa', valueSize);
+  const kvInBlocks = [keySize, valueSize, windowKeySize, windowValueSize].every((size) => size % BLOCK === 0);
+  // Latent attention reads the values from the keys.
+  const isLatent = of('attention.key_length_mla', MAX_WIDTH) > 0;
   const tokens = of('attention.sliding_window', MAX_CONTEXT);
   const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
-  const values = valuesOf(cached.filter((_, layer) => (pattern ? pattern[layer] : (layer + 1) % period)));
-  const kvWindow = tokens > 0 && values > 0 ? { values, tokens } : null;
-  return { kvValues: valuesOf(cached), kvWindow, kvInBlocks };
+  const seesWindow = (layer: number): boolean =>
+    tokens > 0 && (pattern ? pattern[layer] : (layer + 1) % period) !== 0;
+  const valuesOf = (ofWindow: boolean): number => {
+    const size = isLatent ? [keySize, windowKeySize] : [keySize + valueSize, windowKeySize + windowValueSize];
+    const perHead = size[Number(ofWindow)] ?? 0;
+    const sum = counts.reduce(
+      (all, count, layer) => (isCached(layer) && seesWindow(layer) === ofWindow ? all + count : all),
+      0,
+    );
+    // Half floats take twice the bytes of Q8_0.
+    return sum * perHead * (kvInBlocks ? 1 : 2);
+  };
+  const values = valuesOf(true);
+  return { kvValues: values + valuesOf(false), kvWindow: values > 0 ? { values, tokens } : null, kvInBlocks };
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */
@@ -196,7 +213,15 @@ function embedding(architecture: string, of: (key: string, max: number) => numbe
 
 const RERANKER = 'a reranking model, which scores pairs of texts';
 
+/** What files of other types are, by `general.type`. That of a projector is known by its architecture. */
+const OTHER_TYPES = new Map([
+  ['adapter', 'a LoRA adapter, which changes a model: merge it into its model'],
+  ['imatrix', 'an importance matrix, by which a model is quantized'],
+]);
+
 function requireKnown(architecture: string, { metadata, tensors }: Gguf): void {
+  const type = OTHER_TYPES.get(String(metadata.get('general.type')?.value));
+  if (type !== undefined) throw new FormatError(`is no model, but ${type}`);
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
   const ranks =
     metadata.get(`${architecture}.pooling_type`)?.value === RANK_POOLING ||

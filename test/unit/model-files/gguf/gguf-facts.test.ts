@@ -134,6 +134,67 @@ test.each([
   },
 );
 
+const sizesOf = (architecture: string, sizes: GgufMetadata): GgufMetadata => ({
+  ...chatMetadata,
+  'general.architecture': architecture,
+  ...Object.fromEntries(
+    Object.entries({ block_count: 8, embedding_length: 128, 'attention.head_count': 4, ...sizes }).map(
+      ([key, value]) => [`${architecture}.${key}`, value],
+    ),
+  ),
+});
+const pattern = {
+  'attention.sliding_window': 512,
+  'attention.sliding_window_pattern': { i32s: [1, 1, 1, 0, 1, 1, 1, 0] },
+};
+
+test.each<[string, string, GgufMetadata, number, number]>([
+  [
+    'attention in every fourth layer',
+    'qwen35',
+    { 'attention.head_count_kv': 2, full_attention_interval: 4 },
+    2 * 2 * 64,
+    0,
+  ],
+  [
+    'last layers that share the cache of earlier ones',
+    'gemma4',
+    { 'attention.head_count_kv': 2, 'attention.shared_kv_layers': 4, ...pattern },
+    4 * 2 * 64,
+    3 * 2 * 64,
+  ],
+  [
+    'smaller heads in layers that see a window',
+    'gemma4',
+    {
+      'attention.head_count_kv': 2,
+      'attention.key_length': 512,
+      'attention.value_length': 512,
+      'attention.key_length_swa': 256,
+      'attention.value_length_swa': 256,
+      ...pattern,
+    },
+    2 * 2 * 1024 + 6 * 2 * 512,
+    6 * 2 * 512,
+  ],
+  [
+    'values that are a part of the keys',
+    'deepseek2',
+    {
+      'attention.head_count_kv': 1,
+      'attention.key_length': 576,
+      'attention.value_length': 512,
+      'attention.key_length_mla': 192,
+    },
+    8 * 576,
+    0,
+  ],
+])('%s', async (_, architecture, sizes, kvValues, windowValues) => {
+  const bytes = writeGguf({ metadata: sizesOf(architecture, sizes), tensors: [oneTensor] });
+  const facts = await factsOf(bytes);
+  expect([facts.kvValues, facts.kvWindow?.values ?? 0]).toEqual([kvValues, windowValues]);
+});
+
 test('a number of heads that no layer can have is refused', async () => {
   const refused = factsOf(withMetadata({ [KV]: { i32s: [2, -1] } }));
   await expect(refused).rejects.toThrow(`gives 4294967295 as ${KV}`);
@@ -172,6 +233,8 @@ test('a part of a split model tells which it is, and needs no architecture', asy
 test.each<[string, Record<string, number | string>, RegExp]>([
   ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
   ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
+  ['of a LoRA adapter', { 'general.type': 'adapter' }, /is no model, but a LoRA adapter/],
+  ['of an importance matrix', { 'general.type': 'imatrix', 'general.architecture': '' }, /importance matrix/],
   ['of a chat architecture that ranks', { 'llama.pooling_type': 4 }, /but a reranking model/],
   ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
   ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
@@ -245,6 +308,12 @@ test('control characters and changes of direction are left out of names', async 
 test('a quantization that llama.cpp does not have is refused', async () => {
   const bytes = writeGguf({ metadata: chatMetadata, tensors: [{ ...oneTensor, type: 31 }] });
   await expect(factsOf(bytes)).rejects.toThrow('element type 31 of token_embd.weight');
+});
+
+test('a file of a vocabulary alone is refused, but not the first part of a split model', async () => {
+  await expect(factsOf(writeGguf({ metadata: chatMetadata }))).rejects.toThrow('has no weights');
+  const first = writeGguf({ metadata: { ...chatMetadata, 'split.count': 2, 'split.no': 0 } });
+  expect(await factsOf(first)).toMatchObject({ tensors: 0 });
 });
 
 test('a model with the weights of a classifier is a reranker', async () => {
