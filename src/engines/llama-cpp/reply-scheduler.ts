@@ -69,6 +69,11 @@ const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARG
 const isRunning = ({ state }: Reply): boolean => 'id' in state;
 const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
 const isTurnOver = ({ since }: Reply): boolean => performance.now() - since >= TURN_MS;
+/** Whether a prompt lets others go first now. */
+const yields = (reply: Reply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
+/** Prompts that fill whole steps: nothing that begins beside them gets on until they are put aside. */
+const filling = (replies: readonly Reply[]): Reply[] =>
+  replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
 
 /** Aborted requests first, then new ones, then any that runs: a step is one for all. */
 function nextReply(replies: readonly Reply[]): Reply | undefined {
@@ -89,6 +94,7 @@ function nextPrompt(replies: readonly Reply[]): Reply | undefined {
     replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
   );
   if (!shortest) return undefined;
+  if (filling(replies).some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some((other) => isMuchLonger(shortest, other)) ? undefined : shortest;
 }
@@ -107,7 +113,6 @@ function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
 function toPutAside(replies: readonly Reply[], next: Reply): Reply[] {
   const computing = replies.filter(isPrefilling);
   const shortest = shortestOf(isRunning(next) ? computing : [...computing, next]) ?? next;
-  const yields = (reply: Reply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
   return computing.filter((reply) => isMuchLonger(reply, shortest) && yields(reply));
 }
 
@@ -140,7 +145,8 @@ export class ReplyScheduler {
   constructor(calls: ServerCalls, slots: number, bare: '' | typeof BARE | null) {
     this.#calls = calls;
     this.#slots = new SlotPredictor(slots);
-    this.#states = bare === null ? null : new SlotStates(calls, this.#slots, bare);
+    const clear = (): Promise<void> => this.#putAllAside();
+    this.#states = bare === null ? null : new SlotStates(calls, this.#slots, bare, clear);
   }
 
   /**
@@ -227,8 +233,9 @@ export class ReplyScheduler {
     if (this.#looping) return;
     this.#looping = true;
     for (;;) {
-      // A count needs a slot for its first step: without one, its steps would compute prompts that are to be put aside.
-      const mayCount = this.#slots.idle > 0 || this.#replies.length === 0;
+      // Its steps are for all: without a slot, or beside a prompt that fills them, they would compute that prompt to its end.
+      const mayCount =
+        this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
       const count = mayCount ? this.#counts[0] : undefined;
       const reply = nextReply(this.#replies);
       try {
@@ -245,6 +252,7 @@ export class ReplyScheduler {
 
   async #runCount(count: Count): Promise<void> {
     try {
+      await this.#putAllAside();
       const { text, images } = count;
       const id = images
         ? await this.#calls.begin({ prompt: text, n_predict: 0 }, images.files)
@@ -369,6 +377,10 @@ export class ReplyScheduler {
     // One that computes ahead does so until its state is copied: the token that comes before has no use.
     if (chunks.length > 0 && reply.state.name === 'prefill' && !reply.isAhead)
       reply.state = { ...reply.state, name: 'decode' };
+  }
+
+  async #putAllAside(): Promise<void> {
+    for (const each of filling(this.#replies)) await this.#putAside(each);
   }
 
   async #putAside(reply: Reply): Promise<void> {

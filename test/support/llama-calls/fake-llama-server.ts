@@ -10,7 +10,12 @@ import {
  */
 export class FakeLlamaServer implements ServerCalls {
   readonly log: string[] = [];
-  readonly #slots = new Map<number, { left: number; tokens: number; results: (string | null)[] }>();
+  readonly #slots = new Map<
+    number,
+    { prompt: string; left: number; tokens: number; results: (string | null)[] }
+  >();
+  /** Steps of each prompt that was cancelled. */
+  readonly #computed = new Map<string, number>();
   readonly #counts = new Map<number, number>();
   #ids = 0;
 
@@ -19,8 +24,10 @@ export class FakeLlamaServer implements ServerCalls {
     const prompt = String(fields['prompt']);
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
+    const cached = this.crowded ? (this.#computed.get(prompt) ?? 0) : 0;
     this.#slots.set(++this.#ids, {
-      left: Math.max(1, Math.ceil(prompt.length / 100)),
+      prompt,
+      left: Math.max(1, Math.ceil(prompt.length / 100) - cached),
       tokens: Math.max(1, Number(fields['n_predict'])),
       results: [],
     });
@@ -35,8 +42,10 @@ export class FakeLlamaServer implements ServerCalls {
   }
 
   async step(id: number) {
-    for (const slot of this.#slots.values()) {
-      if (slot.left > 0 && --slot.left === 0) slot.results.push(null);
+    let room = this.crowded ? 1 : Infinity;
+    // The longest prompt is in the lowest slot: the worst that can be.
+    for (const slot of [...this.#slots.values()].toSorted((a, b) => b.left - a.left)) {
+      if (slot.left > 0 && room-- > 0 && --slot.left === 0) slot.results.push(null);
       if (slot.left > 0 || slot.tokens === 0) continue;
       slot.results.push('t');
       if (--slot.tokens === 0) slot.results.push('');
@@ -44,7 +53,7 @@ export class FakeLlamaServer implements ServerCalls {
     if (this.dead) throw new Error('memory access out of bounds');
     const counted = this.#counts.get(id);
     const busy = [...this.#slots.values()].filter(({ left, tokens }) => left + tokens > 0).length;
-    if (counted !== undefined && busy >= this.slots) return { chunks: [], more: true };
+    if (counted !== undefined && (busy >= this.slots || room <= 0)) return { chunks: [], more: true };
     if (counted !== undefined) throw new RequestRejectedError('is too large', counted);
     return this.#result(id) ?? { chunks: [], more: true };
   }
@@ -69,9 +78,13 @@ export class FakeLlamaServer implements ServerCalls {
 
   async cancel(id: number): Promise<void> {
     this.log.push(`cancel ${id}`);
+    const slot = this.#slots.get(id);
+    if (slot) this.#computed.set(slot.prompt, Math.ceil(slot.prompt.length / 100) - slot.left);
     this.#slots.delete(id);
   }
 
+  /** A step has room for one prompt's piece, as llama.cpp's has: the lowest slot fills it. */
+  crowded = false;
   dead = false;
   /** A count waits for a free one. */
   slots = Infinity;

@@ -139,12 +139,22 @@ export class SlotStates {
   readonly #calls: ServerCalls;
   readonly #slots: SlotPredictor;
   readonly #prefix: string;
+  readonly #clear: () => Promise<void>;
 
-  /** @param prefix `BARE` where the tokenizer puts a token before every text */
-  constructor(calls: ServerCalls, slots: SlotPredictor, prefix: '' | typeof BARE) {
+  /**
+   * @param prefix `BARE` where the tokenizer puts a token before every text
+   * @param clear puts aside what fills the steps: such a request would take as many as that
+   */
+  constructor(
+    calls: ServerCalls,
+    slots: SlotPredictor,
+    prefix: '' | typeof BARE,
+    clear: () => Promise<void>,
+  ) {
     this.#calls = calls;
     this.#slots = slots;
     this.#prefix = prefix;
+    this.#clear = clear;
   }
 
   /** Makes a prompt's saved state available, and saves states that it would evict. Called before the prompt begins. */
@@ -155,12 +165,14 @@ export class SlotStates {
 
   /** Saves the states of all idle slots, which keep them. An empty prompt saves the least recently used one. */
   async copy(): Promise<void> {
+    await this.#clear();
     for (let count = this.#slots.idle; count > 0; count--) await this.#run('');
     this.#slots.copied();
   }
 
   /** Evicts the states of all idle slots, so that the server restores the saved state that fits best. */
   async #park(): Promise<void> {
+    await this.#clear();
     for (let count = this.#slots.idle; count > 0; count--) {
       const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
       const slot = this.#slots.take(letter);

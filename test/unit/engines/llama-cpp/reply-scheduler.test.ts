@@ -90,52 +90,58 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
 
 /** Computes the prompt of the lowest slot first, as llama.cpp does: short ones get nothing of a step beside the long one. */
 class CrowdedLlamaServer extends FakeLlamaServer {
-  readonly #ofLong = new FakeLlamaServer();
-  #isLong = false;
-  #steps = 0;
-
-  override async begin(fields: Record<string, unknown>): Promise<number> {
-    const prompt = String(fields['prompt']);
-    if (prompt.length < 1000) return super.begin(fields);
-    this.#isLong = true;
-    // What was computed before is in the cache. Its ids are negative.
-    return -(await this.#ofLong.begin({ ...fields, prompt: prompt.slice(100 * this.#steps) }));
-  }
+  override crowded = true;
 
   override async step(id: number) {
     await sleep(100);
-    if (!this.#isLong) return super.step(id);
-    this.#steps++;
-    const result = await this.#ofLong.step(-id);
-    this.#isLong = result.more;
-    return result;
-  }
-
-  override async take(id: number) {
-    return id < 0 ? this.#ofLong.take(-id) : super.take(id);
-  }
-
-  override async cancel(id: number): Promise<void> {
-    if (id > 0) return super.cancel(id);
-    this.#isLong = false;
-    await this.#ofLong.cancel(-id);
+    return super.step(id);
   }
 }
 
-test('a long prompt that was put aside often takes turns with shorter ones: neither waits for all of the other', async () => {
-  const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, null);
-  const began = performance.now();
-  const long = server.run(ask(50_000, 1), () => undefined, never).then(() => performance.now() - began);
-  const waits: number[] = [];
-  while (waits.length < 20) {
-    await sleep(1000);
-    const asked = performance.now();
-    await server.run({ prompt: `y${waits.length}`, n_predict: 1 }, () => undefined, never);
-    waits.push(performance.now() - asked);
-  }
-  // 500 steps of 100 ms each.
-  expect(await long).toBeLessThan(70_000);
-  expect(Math.max(...waits)).toBeLessThan(3000);
+const BESIDE: { name: string; bare: '' | null; ask(server: ReplyScheduler, at: number): Promise<unknown> }[] =
+  [
+    {
+      name: 'short prompts, where no states are copied',
+      bare: null,
+      ask: (server, at) => server.run({ prompt: `y${at}`, n_predict: 1 }, () => undefined, never),
+    },
+    { name: 'counts', bare: '', ask: (server) => server.count('z'.repeat(30), '<eos>', 16) },
+  ];
+
+test.each(BESIDE)(
+  'a long prompt takes turns with $name: neither waits for all of the other',
+  async ({ bare, ask: next }) => {
+    const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, bare);
+    const began = performance.now();
+    const long = server.run(ask(50_000, 1), () => undefined, never).then(() => performance.now() - began);
+    const waits: number[] = [];
+    while (waits.length < 20) {
+      await sleep(1000);
+      const asked = performance.now();
+      await next(server, waits.length);
+      waits.push(performance.now() - asked);
+    }
+    // 500 steps of 100 ms each.
+    expect(await long).toBeLessThan(80_000);
+    expect(Math.max(...waits)).toBeLessThan(4000);
+  },
+);
+
+test('no copy of a state waits for a prompt that is being computed', async () => {
+  const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, '');
+  const run = (prompt: string) => server.run({ prompt, n_predict: 1 }, () => undefined, never);
+  const first = 'y'.repeat(20_000) + 'a'.repeat(10_000);
+  await run(first);
+  // Its state is in a slot alone, for it is not worth computing ahead.
+  await run(first + 'a'.repeat(300));
+  const long = run('x'.repeat(50_000));
+  await sleep(1000);
+  const other = run('y'.repeat(20_000) + 'b'.repeat(10_000));
+  await sleep(1000);
+  const asked = performance.now();
+  await run('z');
+  expect(performance.now() - asked).toBeLessThan(4000);
+  await Promise.all([long, other]);
 });
 
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
