@@ -144,10 +144,7 @@ async function readWeightsCommand(request: Request, url: URL): Promise<WeightsCo
   const { commandSchema } = await import('../protocol/weights-command.ts');
   const parsed = commandSchema.safeParse(await body.json().catch(() => undefined));
   if (parsed.success) return parsed.data;
-  throw requestError(
-    400,
-    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `inspect`, `offers`, `add`, `rename` and `remove`, with its fields.',
-  );
+  throw requestError(400, 'The body must be a command of the weight store, with its fields.');
 }
 
 function requireType(request: Request, type: string): void {

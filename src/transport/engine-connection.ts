@@ -472,8 +472,8 @@ async function engineUnavailable(
   return serverError(
     'engine_unavailable',
     leads
-      ? `The tab that holds the Web Lock ${leaderLock(scope)}, to run the engine, did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
-      : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again. If one is open, another script may be taking its Web Lock ${leaderLock(scope)}.`,
+      ? `The tab that holds the Web Lock ${leaderLock(scope)} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
+      : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
 }
 

@@ -237,7 +237,7 @@ export async function answerJson(
   if (isComputing()) return new Response(lateBody(call, answer), { headers: headers() });
   const error = serverError(
     'model_not_ready',
-    `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream", which may wait longer.`,
+    `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,
   );
   call.abort.abort(error);
   answer.catch(() => undefined);
