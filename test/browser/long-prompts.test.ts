@@ -119,3 +119,25 @@ test('a short chat and an abort get through while a long prompt is computed', as
   expect(times.beside).toBeLessThan(10 * times.alone + 3000);
   expect(times.after).toBeLessThan(10 * times.alone + 3000);
 });
+
+test('prompts are counted and refused, and a short chat answered, while a long prompt is computed', async () => {
+  const order = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const ended: string[] = [];
+    const chat = (name: string, content: string) =>
+      client.chat.completions
+        .create({ model: 'amber-phoenix-4', messages: [{ role: 'user', content }], max_tokens: 1 })
+        .then(
+          () => ended.push(name),
+          (error: unknown) => ended.push(`${name} ${(error as { code: string }).code}`),
+        );
+    const long = chat('long', 'The moon and the river. '.repeat(300));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    for (let at = 0; at < 3; at++) await chat('refused', `${at} ${'word '.repeat(20_000)}`);
+    await chat('short', 'Name a tree.');
+    await long;
+    return ended;
+  }, key);
+  const refused = 'refused context_length_exceeded';
+  expect(order).toEqual([refused, refused, refused, 'short', 'long']);
+});
