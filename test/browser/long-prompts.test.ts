@@ -131,13 +131,16 @@ test('prompts are counted and refused, and a short chat answered, while a long p
           () => ended.push(name),
           (error: unknown) => ended.push(`${name} ${(error as { code: string }).code}`),
         );
+    // The long prompt then has a lower slot than most: llama.cpp begins with the highest, and goes on with the one used longest ago.
+    for (const prompt of ['Once upon a time', '1, 2, 3,'])
+      await client.completions.create({ model: 'amber-phoenix-4', prompt, max_tokens: 1 });
     const long = chat('long', 'The moon and the river. '.repeat(300));
     await new Promise((resolve) => setTimeout(resolve, 500));
-    for (let at = 0; at < 3; at++) await chat('refused', `${at} ${'word '.repeat(20_000)}`);
+    for (let at = 0; at < 4; at++) await chat('refused', `${at} ${'word '.repeat(20_000)}`);
     await chat('short', 'Name a tree.');
     await long;
     return ended;
   }, key);
   const refused = 'refused context_length_exceeded';
-  expect(order).toEqual([refused, refused, refused, 'short', 'long']);
+  expect(order).toEqual([refused, refused, refused, refused, 'short', 'long']);
 });
