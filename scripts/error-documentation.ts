@@ -212,8 +212,8 @@ const page = {
   },
   browser_unsupported: {
     status: null,
-    when: 'The browser lacks an API that localtext requires.',
-    remedy: 'Update the browser. `docs/browsers.md` lists the versions.',
+    when: 'The browser lacks an API that localtext requires, or a server runs the code.',
+    remedy: 'Update the browser (`docs/browsers.md` lists the versions), or call it in the page.',
   },
   cache_unavailable: {
     status: null,

@@ -102,10 +102,16 @@ export class Localtext extends EventTarget {
       retry?: boolean;
     } = {},
   ): Promise<void> {
-    if (options.retry) localStorage.removeItem(fatalLoadsKey(this.#membership.leader.scope));
+    if (options.retry) {
+      try {
+        localStorage.removeItem(fatalLoadsKey(this.#membership.leader.scope));
+      } catch {
+        // Refused: nothing is stored there.
+      }
+    }
     const { signal: stopped } = this.#stop;
     const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
-    if (options.builtIn === 'download' && this.#catalog) {
+    if (options.builtIn && this.#catalog) {
       const { downloadBuiltIn } = await import('./download-built-in.ts');
       await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
     }

@@ -4,7 +4,7 @@
  * SharedArrayBuffer WASM has one thread, without 64-bit WASM memory another build is fetched, without WebGPU there is WASM.
  */
 const REQUIRED: Record<string, () => unknown> = {
-  'Web Locks': () => navigator.locks,
+  'Web Locks': () => globalThis.navigator?.locks,
   IndexedDB: () => globalThis.indexedDB,
   BroadcastChannel: () => globalThis.BroadcastChannel,
   WebAssembly: () => globalThis.WebAssembly,

@@ -7,6 +7,12 @@ const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';
 
 /** Browsers hide Web Locks and more from pages that are not secure. */
 export function unsupported(missing: string[]): LocaltextError {
+  if (typeof document === 'undefined') {
+    return new LocaltextError(
+      'browser_unsupported',
+      'This is not a web page (a server?), and localtext runs in pages only. Call it after the page has loaded, for example in an effect or `onMount`, and not in code that a server runs.',
+    );
+  }
   if (!isSecureContext) {
     return new LocaltextError(
       'insecure_context',

@@ -70,11 +70,13 @@ test.each([
   await page.close();
 });
 
-test('where localStorage throws, start() works', async () => {
+test('where localStorage throws, start() works, and ready() with retry gives its own errors', async () => {
   const page = await pageAfter(
     `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } });`,
   );
   expect(await refusal(page, 'start')).toBeNull();
+  const failure = page.evaluate(() => window.lifetime.handle().ready('unknown-owl', { retry: true }));
+  await expect(failure).rejects.toThrow('unknown-owl');
   await page.close();
 });
 

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import { createFetch } from '../../../src/page/create-fetch.ts';
+import { start } from '../../../src/page/start.ts';
 import { requireBrowser, requireCache, withStorage } from '../../../src/page/requirements.ts';
 
 beforeEach(() => {
+  vi.stubGlobal('document', {});
   vi.stubGlobal('isSecureContext', true);
   vi.stubGlobal('navigator', { locks: {} });
   vi.stubGlobal('indexedDB', {});
@@ -36,6 +39,19 @@ test('an insecure page, which has no Web Locks, is told to use https', async () 
     code: 'insecure_context',
     message: expect.stringContaining('Serve it over https'),
   });
+});
+
+test('a server has no page: start() and requests of createFetch() are refused, and nothing else throws', async () => {
+  vi.unstubAllGlobals();
+  for (const navigator of [undefined, {}]) {
+    vi.stubGlobal('navigator', navigator);
+    for (const refused of [start(), createFetch()('/v1/models')])
+      await expect(refused).rejects.toMatchObject({
+        name: 'LocaltextError',
+        code: 'browser_unsupported',
+        message: expect.stringContaining('This is not a web page (a server?)'),
+      });
+  }
 });
 
 test('refused storage is an error that says what to allow; other errors stay as they are', async () => {
