@@ -18,6 +18,7 @@ const localtextStore = createStore(() => start());
 const [toFind, toAnswer] = document.querySelectorAll('.model');
 const readyToFind = showModel(localtextStore, 'jade-mole-4', toFind);
 void showModel(localtextStore, 'amber-phoenix-4', toAnswer);
+await readyToFind;
 const localtext = await localtextStore.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
@@ -40,7 +41,6 @@ const chain = prompt
   .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0, maxTokens: 60 }))
   .pipe(new StringOutputParser());
 
-await readyToFind;
 output.textContent = 'Choose text files.';
 picker.disabled = false;
 

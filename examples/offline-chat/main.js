@@ -11,7 +11,8 @@ const output = document.querySelector('output');
 
 const messages = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
 for (const message of messages) show(message);
-document.querySelector('#clear').addEventListener('click', () => {
+const clear = document.querySelector('#clear');
+clear.addEventListener('click', () => {
   messages.length = 0;
   list.replaceChildren();
   localStorage.removeItem(SAVED);
@@ -19,7 +20,7 @@ document.querySelector('#clear').addEventListener('click', () => {
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
 const store = createStore(() => start());
-const shown = showModel(store, MODEL, document.querySelector('.model'));
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'offline-chat example' });
@@ -29,12 +30,12 @@ const openai = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 
-await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  button.disabled = true;
+  // A reply that is written would be stored after all.
+  button.disabled = clear.disabled = true;
   output.textContent = '';
   const question = { role: 'user', content: form.elements.prompt.value };
   const entry = show(question);
@@ -64,7 +65,7 @@ form.addEventListener('submit', async (event) => {
     text.remove();
     output.textContent = error.message;
   } finally {
-    button.disabled = false;
+    button.disabled = clear.disabled = false;
   }
 });
 

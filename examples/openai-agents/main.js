@@ -12,7 +12,7 @@ const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
 const store = createStore(() => start());
-const shown = showModel(store, MODEL, document.querySelector('.model'));
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'openai-agents example' });
@@ -47,7 +47,6 @@ const agent = new Agent({
   modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'count_stock' },
 });
 
-await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

@@ -1,4 +1,5 @@
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 import { FOLDERS } from './mails.js';
 
 const MODEL = 'jade-mole-4';
@@ -17,14 +18,12 @@ const lists = Object.fromEntries(
   }),
 );
 
-const localtext = await start();
+// The progress of the download, and what keeps it from starting, with a button to try again.
+const store = createStore(() => start());
+await showModel(store, MODEL, document.querySelector('.model'), { ask: false });
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'sorted-inbox example' });
-await localtext.ready(MODEL, {
-  onProgress({ loadedBytes, totalBytes }) {
-    output.textContent = `Loading ${MODEL}: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-  },
-});
 
 /** Puts a mail into the most probable folder. @returns the folder's name */
 async function sort(mail) {
@@ -56,9 +55,14 @@ async function sort(mail) {
 const labelled = Object.entries(FOLDERS).flatMap(([name, { mails }]) =>
   mails.map((mail) => ({ name, mail })),
 );
-let right = 0;
-for (const { name, mail } of labelled) if ((await sort(mail)) === name) right++;
-output.textContent = `${right} of ${labelled.length} mails are sorted as a person did.`;
+output.textContent = 'Sorting…';
+try {
+  let right = 0;
+  for (const { name, mail } of labelled) if ((await sort(mail)) === name) right++;
+  output.textContent = `${right} of ${labelled.length} mails are sorted as a person did.`;
+} catch (error) {
+  output.textContent = error.message;
+}
 form.querySelector('button').disabled = false;
 
 form.addEventListener('submit', async (event) => {

@@ -1,5 +1,6 @@
 import { start } from 'localtext';
 import { defaultCatalog, extendCatalog, speech } from 'localtext/catalog';
+import { createStore, showModel } from 'localtext/store';
 import OpenAI from 'openai';
 
 const SAVED = 'voice-notes:notes';
@@ -12,7 +13,14 @@ const list = document.querySelector('ol');
 const notes = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
 show(notes);
 
-const localtext = await start({ catalog: extendCatalog(defaultCatalog, speech) });
+// The progress of the downloads, and what keeps them from starting, with buttons to try again.
+const store = createStore(() => start({ catalog: extendCatalog(defaultCatalog, speech) }));
+const [toHear, toFind] = document.querySelectorAll('.model');
+await Promise.all([
+  showModel(store, 'coral-wren-4', toHear, { ask: false }),
+  showModel(store, 'jade-mole-4', toFind, { ask: false }),
+]);
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'voice-notes example' });
 const openai = new OpenAI({
@@ -21,12 +29,6 @@ const openai = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 
-for (const model of ['coral-wren-4', 'jade-mole-4'])
-  await localtext.ready(model, {
-    onProgress({ loadedBytes, totalBytes }) {
-      output.textContent = `Loading ${model}: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-    },
-  });
 output.textContent = 'Ready, also without a network.';
 record.disabled = form.querySelector('button').disabled = false;
 

@@ -44,6 +44,27 @@ test('plain-html: init copies all it needs; a host without headers still gets an
   await page.close();
 });
 
+test('plain-html: after a start that failed, "Try again" leads to a chat', async () => {
+  const folder = join(examples, 'plain-html');
+  await run(folder, 'npm', 'run', 'build');
+  await linkModels(join(folder, 'public'));
+  const server = await serveFolder(join(folder, 'public'));
+  onTestFinished(() => server.stop());
+  const page = await browser.context.newPage();
+  await page.addInitScript(() => {
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = () => {
+      IDBFactory.prototype.open = open;
+      throw new DOMException('refused', 'SecurityError');
+    };
+  });
+  await page.goto(`${server.url}/`);
+  await page.getByText('The browser refuses IndexedDB to this page').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  expect(await ask(page)).toMatch(/Paris/);
+  await page.close();
+});
+
 test.each(['--remove', '--remove=all'])(
   'localtext init %s removes a site from its visitors',
   async (flag) => {

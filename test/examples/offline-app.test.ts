@@ -32,6 +32,12 @@ test('offline-chat: installable, and goes on with the conversation after a reloa
   await ask(page, 'Is it a large city?');
   expect(await entries.count()).toBe(4);
   expect(await entries.last().innerText()).toMatch(/\w{3}/);
+  await page.locator('input[name=prompt]').fill('Name a river.');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.locator('form button:enabled').waitFor();
+  await page.reload();
+  expect(await entries.count()).toBe(0);
   expect(faults).toEqual([]);
 });
 

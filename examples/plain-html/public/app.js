@@ -8,12 +8,11 @@ const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
 const store = createStore(() => start());
-const shown = showModel(store, MODEL, document.querySelector('.model'));
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'plain-html example' });
 
-await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

@@ -9,7 +9,7 @@ const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
 const store = createStore(() => start({ base: './' }));
-const shown = showModel(store, MODEL, document.querySelector('.model'));
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'webpack example' });
@@ -19,7 +19,6 @@ const openai = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 
-await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

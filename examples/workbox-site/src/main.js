@@ -8,14 +8,13 @@ const output = document.querySelector('output');
 
 // The site registers its own worker, as it always has, and hands the registration on.
 const registration = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}sw.js`);
-// The size of the download, its progress and a button to cancel it: what a first visit shows.
+// The size of the download, its progress and a button to cancel it: what a first visit shows. After this, the weights are in
+// the browser's own storage: the next visit needs no network.
 const store = createStore(() => start({ serviceWorker: registration }));
-const shown = showModel(store, MODEL, document.querySelector('.model'));
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'workbox-site example' });
 
-// After this, the weights are in the browser's own storage: the next visit needs no network.
-await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {
