@@ -6,7 +6,7 @@ export interface ExportedFile {
   /** Path below the model's own folder: `smollm2-135m-instruct/model.gguf`. */
   path: string;
   bytes: number;
-  /** Reads its bytes from the store; streams. */
+  /** Reads its bytes from the store; streams. @throws LocaltextError `weights_missing` */
   open(): Promise<Response>;
 }
 
@@ -18,9 +18,20 @@ export function exportedFiles(description: ModelDescription, scope: string): Exp
     ...description.files.map(({ path, bytes }) => ({
       path,
       bytes,
-      open: () => fetch(new URL(`models/${path}`, scope)),
+      open: () => openFile(path, scope),
     })),
   ];
+}
+
+/** @throws LocaltextError `weights_missing` for an answer that is not the file, such as a page for errors */
+async function openFile(path: string, scope: string): Promise<Response> {
+  const response = await fetch(new URL(`models/${path}`, scope));
+  const type = response.headers.get('content-type') ?? '';
+  if (response.ok && !type.startsWith('text/html')) return response;
+  throw new LocaltextError(
+    'weights_missing',
+    `${path} is not stored any more (the answer was ${response.status}). Load the model, then export it again.`,
+  );
 }
 
 /** @throws LocaltextError naming every file that was refused, after all others have been taken */
