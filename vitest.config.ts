@@ -14,7 +14,7 @@ const ISOLATED = [
   'test/unit/engines/{llama-cpp/read-ahead-blob,whisper/read-audio}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/api/body/request-body.test.ts',
-  'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change}.test.ts',
+  'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
   'test/fuzz/hostile-{files,images,schemas,sounds,templates}.test.ts',
 ];
 

@@ -75,6 +75,7 @@ export function Composer() {
         ref={input}
         rows={1}
         aria-label="Message"
+        dir="auto"
         placeholder={`Ask ${settings.value.model}`}
         value={draft}
         onInput={({ currentTarget }) => (draft.value = currentTarget.value)}

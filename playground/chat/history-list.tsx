@@ -1,19 +1,37 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { focusIfLost } from '../components/focus-if-lost.ts';
 import { IconButton } from '../components/icon-button.tsx';
 import { messageOf, timeAgo } from '../format.ts';
-import { conversation, history, storageProblem } from './chat-state.ts';
+import { conversation, history, importConversation, refreshHistory, storageProblem } from './chat-state.ts';
+import type { Conversation } from './conversation.ts';
 import { remove } from './send.ts';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   const note = useSignal<string | null>(null);
+  /** The last one deleted, while it can be restored. */
+  const deleted = useSignal<Conversation | null>(null);
+  const status = useRef<HTMLParagraphElement>(null);
   /** Shows what came of it, or what went wrong. */
   const attempt = async (work: () => Promise<string | null>): Promise<void> => {
+    deleted.value = null;
     try {
       note.value = await work();
     } catch (error) {
       note.value = `That failed: ${messageOf(error)}`;
     }
+    focusIfLost(status.current);
   };
+  const removeOne = async (id: string, title: string): Promise<string> => {
+    deleted.value = (await remove(id)) ?? null;
+    return `“${title}” was deleted.`;
+  };
+  const restore = async (restored: Conversation): Promise<string> => {
+    await importConversation(restored);
+    await refreshHistory();
+    return `“${restored.title}” was restored.`;
+  };
+  const undo = deleted.value;
   return (
     <>
       {history.value.length === 0 ? (
@@ -30,14 +48,16 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
                 aria-current={id === conversation.value.id ? 'true' : undefined}
                 onClick={() => onOpen(id)}
               >
-                <span class="history-title">{title}</span>
+                <span class="history-title" dir="auto">
+                  {title}
+                </span>
                 <span class="figures">{timeAgo(updatedAt)}</span>
               </button>
               <IconButton
                 small
                 icon="trash"
                 label={`Delete “${title}”`}
-                onClick={() => void attempt(() => remove(id).then(() => null))}
+                onClick={() => void attempt(() => removeOne(id, title))}
               />
             </li>
           ))}
@@ -67,9 +87,16 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
           />
         </label>
       </div>
-      <p class="small quiet" role="status">
-        {note}
-      </p>
+      <div class="row">
+        <p class="small quiet" role="status" tabIndex={-1} ref={status}>
+          {note}
+        </p>
+        {undo && (
+          <button type="button" class="button button-small" onClick={() => void attempt(() => restore(undo))}>
+            Undo
+          </button>
+        )}
+      </div>
     </>
   );
 }

@@ -20,6 +20,7 @@ export function LogprobText({ tokens }: { tokens: ChatCompletionTokenLogprob[] }
     <div class="logprobs">
       <div
         class="logprob-text"
+        dir="auto"
         role="group"
         aria-label="Tokens by probability; arrow keys move"
         tabIndex={0}

@@ -4,6 +4,7 @@ import { loadFor } from '../client/downloads.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, keepTurn, putTurn, removeConversation, settings, turns } from './chat-state.ts';
+import { readConversation } from './conversation-store.ts';
 import type { Picture } from '../pictures/picture.ts';
 import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
@@ -60,10 +61,12 @@ function isTooLong(texts: string[]): boolean {
   return true;
 }
 
-/** Deletes a conversation, and stops the reply that is written in it. */
-export async function remove(id: string): Promise<void> {
+/** Deletes a conversation, and stops the reply that is written in it. @returns what was stored, unless it is damaged */
+export async function remove(id: string): Promise<Conversation | undefined> {
   if (writing.value?.conversationId === id) writing.value.stop();
+  const stored = await readConversation(id).catch(() => undefined);
   await removeConversation(id);
+  return stored;
 }
 
 /** Another reply to the same words: a sibling of this one. */

@@ -3,7 +3,9 @@ export function Thoughts({ text, live }: { text: string; live: boolean }) {
   return (
     <details class="thoughts">
       <summary>{live ? 'Thinking…' : 'Thoughts'}</summary>
-      <p class="thoughts-text">{text}</p>
+      <p class="thoughts-text" dir="auto">
+        {text}
+      </p>
     </details>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
 import { isComposing } from '../components/is-composing.ts';
+import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { picturesOf, type UserTurn } from './conversation.ts';
@@ -16,7 +17,11 @@ export function UserItem({ turn }: { turn: UserTurn }) {
       <span class="visually-hidden">You said:</span>
       <div class="said">
         {pictures.length > 0 && <Thumbnails pictures={pictures} />}
-        {turn.content !== '' && <div class="bubble">{turn.content}</div>}
+        {turn.content !== '' && (
+          <div class="bubble" dir="auto">
+            {turn.content}
+          </div>
+        )}
       </div>
       <div class="turn-actions">
         <BranchSwitch turn={turn} />
@@ -66,12 +71,17 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
           class="input"
           rows={3}
           aria-label="Edit your message"
+          dir="auto"
           value={text}
           onInput={({ currentTarget }) => (text.value = currentTarget.value)}
           onKeyDown={(event) => {
             if (isComposing(event)) return;
-            if (event.key === 'Escape') onDone();
-            if (event.key !== 'Enter' || event.shiftKey) return;
+            if (event.key === 'Escape') {
+              // It would also stop a reply.
+              event.stopPropagation();
+              onDone();
+            }
+            if (event.key !== 'Enter' || event.shiftKey || isTouch.value) return;
             event.preventDefault();
             submit();
           }}

@@ -6,6 +6,7 @@ import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
 import { isComposing } from '../components/is-composing.ts';
 import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
+import { isTouch } from '../media.ts';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
 
@@ -30,11 +31,13 @@ export function CompareView() {
           ref={input}
           rows={1}
           aria-label="Prompt for both"
+          dir="auto"
           placeholder="Ask both"
           value={prompt}
           onInput={({ currentTarget }) => (prompt.value = currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !isComposing(event)) submit(event);
+            if (event.key !== 'Enter' || event.shiftKey || isComposing(event) || isTouch.value) return;
+            submit(event);
           }}
         />
         {working.value ? (

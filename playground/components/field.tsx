@@ -125,6 +125,7 @@ export function TextField({
             {...ids}
             class={`input ${code ? 'input-code' : ''}`}
             rows={rows}
+            dir={code ? undefined : 'auto'}
             placeholder={placeholder}
             spellcheck={!code}
             aria-invalid={error !== null}

@@ -1,12 +1,13 @@
 import { useEffect } from 'preact/hooks';
 import { isComposing } from './is-composing.ts';
 
-/** Calls `stop` at Escape, unless a dialog is open: Escape closes that. */
+/** Calls `stop` at Escape, unless a dialog or menu is open: Escape closes that. */
 export function useStopOnEscape(stop: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== 'Escape' || isComposing(event)) return;
-      if (!document.querySelector('dialog[open]')) stop();
+      // `:is()` also holds where `:popover-open` is unknown.
+      if (!document.querySelector(':is(dialog[open], :popover-open)')) stop();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);

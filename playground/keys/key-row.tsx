@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import type { KeyInfo } from '../../src/index.ts';
 import { handle } from '../client/localtext.ts';
 import { Dialog } from '../components/dialog.tsx';
+import { focusIfLost } from '../components/focus-if-lost.ts';
 import { count, timeAgo } from '../format.ts';
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
@@ -9,6 +11,7 @@ import type { NewKey } from './new-key-dialog.tsx';
 export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: NewKey) => void }) {
   const confirming = useSignal(false);
   const active = info.state === 'active';
+  const heading = useRef<HTMLHeadingElement>(null);
 
   const rotate = async (): Promise<void> => {
     const rotated = await attempt(async () => (await handle).keys.rotate(info.id));
@@ -19,11 +22,12 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
     confirming.value = false;
     await attempt(async () => (await handle).keys.revoke(info.id));
     await refreshKeys();
+    focusIfLost(heading.current);
   };
   return (
     <li class={`key-row ${active ? '' : 'key-row-gone'}`}>
       <div class="key-row-main">
-        <h3>
+        <h3 tabIndex={-1} ref={heading}>
           {info.label} {!active && <span class="tag">{info.state}</span>}
         </h3>
         <p class="small quiet">{facts(info).join(' · ')}</p>

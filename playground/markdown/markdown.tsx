@@ -12,7 +12,13 @@ export function Markdown({ text }: { text: string }) {
     loading ??= load();
   }, []);
   const Rendered = rendered.value;
-  return Rendered ? <Rendered text={text} /> : <p class="markdown markdown-plain">{text}</p>;
+  return Rendered ? (
+    <Rendered text={text} />
+  ) : (
+    <p class="markdown markdown-plain" dir="auto">
+      {text}
+    </p>
+  );
 }
 
 async function load(): Promise<void> {

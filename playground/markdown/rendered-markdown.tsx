@@ -17,7 +17,12 @@ const marked = new Marked({
  */
 export function RenderedMarkdown({ text }: { text: string }) {
   const tokens = useMemo(() => (isRenderable(text) ? parse(text) : null), [text]);
-  if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;
+  if (tokens === null)
+    return (
+      <p class="markdown markdown-plain" dir="auto">
+        {text}
+      </p>
+    );
   return (
     <div class="markdown">
       {tokens.map((token, index) => (
@@ -46,7 +51,7 @@ const Block = memo(
       return <CodeBlock text={text} lang={lang ?? ''} />;
     }
     const html = sanitize(marked.parser([token]));
-    return <div class="markdown-block" dangerouslySetInnerHTML={{ __html: html }} />;
+    return <div class="markdown-block" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />;
   },
   (before, after) => before.raw === after.raw && before.token.type === after.token.type,
 );

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { StoredVariant } from '../../src/index.ts';
 import { downloads } from '../client/downloads.ts';
 import {
@@ -7,6 +7,7 @@ import {
   storedWeights,
   storedWeightsError,
 } from '../client/stored-weights.ts';
+import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
 
 /** The weights that lie in this browser, each with a way to delete it. */
@@ -16,8 +17,13 @@ export function StoredWeightsList() {
     .join();
   useEffect(() => void refreshStoredWeights(), [phases]);
   const stored = storedWeights.value;
+  const list = useRef<HTMLDivElement>(null);
+  const remove = async (variant: string): Promise<void> => {
+    await deleteWeights(variant);
+    focusIfLost(list.current);
+  };
   return (
-    <>
+    <div class="stack" role="group" aria-label="Weights in this browser" tabIndex={-1} ref={list}>
       {storedWeightsError.value !== null && (
         <p role="alert" class="error-text small">
           {storedWeightsError.value}
@@ -27,15 +33,19 @@ export function StoredWeightsList() {
       {stored && stored.length > 0 && (
         <ul class="stored-weights" aria-label="Stored weights">
           {stored.map((variant) => (
-            <StoredWeights key={variant.variant} {...variant} />
+            <StoredWeights key={variant.variant} {...variant} onDelete={() => void remove(variant.variant)} />
           ))}
         </ul>
       )}
-    </>
+    </div>
   );
 }
 
-function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUse }: StoredVariant) {
+interface Props extends StoredVariant {
+  onDelete: () => void;
+}
+
+function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUse, onDelete }: Props) {
   return (
     <li class="row row-between">
       <span>
@@ -50,7 +60,7 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
           {inUse && ', in memory'}
         </span>
       </span>
-      <button type="button" class="button button-quiet" onClick={() => void deleteWeights(variant)}>
+      <button type="button" class="button button-quiet" onClick={onDelete}>
         Delete<span class="visually-hidden"> {variant}</span>
       </button>
     </li>

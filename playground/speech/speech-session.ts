@@ -27,7 +27,7 @@ export const sound = signal<Sound | null>(null);
 export const segments = signal<readonly Segment[]>([]);
 /** What is transcribed of it. */
 export const doneSeconds = signal(0);
-/** `stopped`: cancelled, or failed. */
+/** `stopped`: cancelled, or failed; it can be tried again. */
 export const phase = signal<'idle' | 'reading' | 'transcribing' | 'done' | 'stopped'>('idle');
 export const problem = signal<string | null>(null);
 let controller = new AbortController();
@@ -71,13 +71,19 @@ async function take(file: File, decode: (url: string) => Promise<Float32Array | 
     await transcribe();
     return;
   }
-  phase.value = 'stopped';
+  phase.value = 'idle';
   problem.value =
     'This file is larger than 25 MB, and this page reads larger ones only up to 200 MB and 30 minutes. Split it.';
 }
 
+/** Transcribes the sound again; reads it again where that was cancelled. */
+export async function tryAgain(): Promise<void> {
+  const chosen = sound.peek();
+  if (chosen) await (chosen.samples ? transcribe() : takeFile(chosen.file));
+}
+
 /** Transcribes the sound from its beginning. */
-export async function transcribe(): Promise<void> {
+async function transcribe(): Promise<void> {
   const model = speechModel.peek();
   const chosen = sound.peek();
   if (!chosen || model === null) return;

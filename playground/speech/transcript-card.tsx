@@ -6,7 +6,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { downloadFile } from '../download-file.ts';
 import { plural } from '../format.ts';
 import { RATE } from './decode-sound.ts';
-import { cancel, doneSeconds, phase, segments, transcribe, type Sound } from './speech-session.ts';
+import { cancel, doneSeconds, phase, segments, tryAgain, type Sound } from './speech-session.ts';
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
 
@@ -75,7 +75,7 @@ function Progress({ seconds }: { seconds: number }) {
   if (phase.value === 'stopped') {
     return (
       <div class="row">
-        <button type="button" class="button" onClick={() => void transcribe()}>
+        <button type="button" class="button" onClick={() => void tryAgain()}>
           <Icon name="retry" />
           Transcribe again
         </button>
@@ -124,7 +124,7 @@ function Segments({ time, onPlay }: { time: number; onPlay: (segment: Segment) =
               title="Play this"
               onClick={() => onPlay(segment)}
             >
-              <span class="figures">{clock(start)}</span> <span>{text}</span>
+              <span class="figures">{clock(start)}</span> <span dir="auto">{text}</span>
             </button>
           </li>
         );

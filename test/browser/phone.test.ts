@@ -109,3 +109,15 @@ test('a load goes on in a tab that is hidden and frozen for a while', async () =
   await page.locator('.turn-stats').waitFor();
   expect(await page.locator('.turn .error-text').count()).toBe(0);
 });
+
+test('Enter breaks a line in each field of a prompt, and sends nothing', async () => {
+  await page.getByRole('button', { name: 'Edit and send as another version' }).tap();
+  const fields = ['Edit your message', 'Message'];
+  for (const name of [...fields, 'Prompt for both']) {
+    if (name === 'Prompt for both') await page.goto(`${site.url}/#/compare`);
+    const field = page.getByRole('textbox', { name, exact: true });
+    await field.fill('One');
+    await field.press('Enter');
+    expect(await field.inputValue(), name).toBe('One\n');
+  }
+});

@@ -58,7 +58,7 @@ const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
 const versions = (turn: Locator) => turn.getByRole('group', { name: 'Versions' });
 
 async function say(text: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Message' }).fill(text);
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill(text);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
 }
 
@@ -168,8 +168,17 @@ test('an edit is another version, with its own replies; both go out and come bac
   expect(await violations(page)).toEqual([]);
 
   const kept = page.locator('.history-list li', { hasText: 'Say one.' });
-  await kept.getByRole('button', { name: 'Delete' }).click();
-  await kept.waitFor({ state: 'detached' });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  const remove = async (): Promise<void> => {
+    await kept.getByRole('button', { name: 'Delete' }).click();
+    await kept.waitFor({ state: 'detached' });
+    await expect.poll(focused).toBe('“Say one.” was deleted.');
+  };
+  await remove();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await kept.waitFor();
+  await expect.poll(focused).toBe('“Say one.” was restored.');
+  await remove();
   const importing = page.getByLabel('Import');
   await importing.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
   await page
@@ -206,6 +215,15 @@ test('what is refused stays to be changed, and what would do nothing is disabled
   );
   await send.click();
   await edit.waitFor({ state: 'detached' });
+  await page.locator('.turn-assistant .markdown-block').first().waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('You stopped it here.').waitFor();
+  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  await say('Write another one.');
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  await edit.press('Escape');
+  await edit.waitFor({ state: 'detached' });
+  expect(await page.locator('.turn-assistant[aria-busy="true"]').count()).toBe(1);
 
   await page.getByRole('button', { name: 'New chat' }).click();
   const starter = page.getByRole('list', { name: 'Ideas to begin with' }).getByRole('button').first();
@@ -275,7 +293,7 @@ test('welcome: what this device’s GPU could run is offered once', async () => 
   await tab.getByRole('button', { name: 'Not now' }).click();
   await offer.waitFor({ state: 'detached' });
   await tab.reload();
-  await tab.locator('.welcome-title').waitFor();
+  await tab.getByRole('list', { name: 'Ideas to begin with' }).waitFor();
   expect(await offer.count()).toBe(0);
   await tab.close();
 });

@@ -34,6 +34,8 @@ afterAll(async () => {
 const composer = () => page.getByRole('textbox', { name: 'Message' });
 const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
 
+const focused = () => page.evaluate(() => document.activeElement?.textContent);
+
 async function open(view: string): Promise<void> {
   await page.goto(`${siteUrl}/#/${view.toLowerCase()}`);
   await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
@@ -224,6 +226,7 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('revoked').first().waitFor();
   await expect(status()).resolves.toBe(401);
+  await expect.poll(focused).toBe('Notes revoked');
 });
 
 test('models: stored weights are listed, and deleted', async () => {
@@ -235,6 +238,7 @@ test('models: stored weights are listed, and deleted', async () => {
   await miniLm.getByRole('button', { name: 'Delete' }).click();
   await miniLm.waitFor({ state: 'detached' });
   expect(await stored.count()).toBe(1);
+  await expect.poll(focused).toContain('smollm2-135m-instruct-q4_1');
 });
 
 test('models: the four ids, in the order of /v1/models', async () => {
