@@ -43,7 +43,7 @@ export const ggufFormat: AddedFormat = {
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
         ...kvCacheOf(facts),
-        ...(embedding ?? { sampling: SAMPLING }),
+        ...(embedding ?? { sampling: { ...SAMPLING, ...facts.sampling } }),
         ...completionsOnly,
         ...(keepTemplateText && { keepTemplateText }),
       },
@@ -63,13 +63,16 @@ export const ggufFormat: AddedFormat = {
   },
 };
 
+/** Detects an importance matrix by its name, which has no quantization as the names of models have. */
+const isImportanceMatrix = (name: string): boolean => /imatrix/i.test(name) && !QUANTIZATION.test(name);
+
 /** Lists the GGUF models, with the smallest projector of the repository where it has one. */
 function findModels(files: readonly RemoteFile[]): FoundModel[] {
   const models = new Map<string, RemoteFile[]>();
   const projectors: RemoteFile[] = [];
   for (const file of files) {
     const { name, sha256 } = file;
-    if (sha256 === null || !/\.gguf$/i.test(name)) continue;
+    if (sha256 === null || !/\.gguf$/i.test(name) || isImportanceMatrix(name)) continue;
     if (isProjector(name)) {
       projectors.push(file);
       continue;

@@ -40,6 +40,31 @@ export function graphOf(variant: OnnxVariant): string {
   return namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 }
 
+/** transformers.js's names of a graph's builds, by the ends of the names of their files. */
+const BUILDS = {
+  '': 'fp32',
+  _fp16: 'fp16',
+  _int8: 'int8',
+  _uint8: 'uint8',
+  _quantized: 'q8',
+  _q4: 'q4',
+  _q4f16: 'q4f16',
+  _bnb4: 'bnb4',
+} as const;
+export type Build = (typeof BUILDS)[keyof typeof BUILDS];
+
+/** The listed build of each part of a model. */
+export function buildsOf(variant: OnnxVariant, parts: readonly string[]): Record<string, Build> {
+  const graphs = namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? []);
+  const builds = new Map<string, Build>(Object.entries(BUILDS));
+  return Object.fromEntries(
+    parts.map((part) => {
+      const ends = graphs.flatMap((name) => (name.startsWith(part) ? name.slice(part.length) : []));
+      return [part, ends.flatMap((end) => builds.get(end) ?? [])[0] ?? 'fp32'];
+    }),
+  );
+}
+
 /** The number of files beside the graph that hold its tensors. */
 export function dataFilesOf(variant: TransformersVariant): number {
   const start = `onnx/${graphOf(variant)}.onnx_data`;

@@ -5,20 +5,20 @@ import { hasThreads, processors, requestAdapter } from '../device.ts';
 import type { LoadEngine } from '../engine.ts';
 import { ModelWorker } from '../model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
-import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
+import { buildsOf, graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
 import { SoundReader } from '../sound/sound-reader.ts';
 import { WhisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
+const GRAPHS = ['encoder_model', 'decoder_model_merged'];
 const NEEDED = [
   'config.json',
   'generation_config.json',
   'preprocessor_config.json',
   'tokenizer.json',
   'tokenizer_config.json',
-  'onnx/encoder_model.onnx',
-  'onnx/decoder_model_merged.onnx',
+  ...GRAPHS.map((name) => `onnx/${name}.onnx`),
 ];
 /** Maximum threads; more gain nothing for a model of this size. */
 const MAX_THREADS = 4;
@@ -33,7 +33,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   const { wasm, signal, decodeAudio } = context;
   const { script, wasm: binary } = runtimeFiles(device);
   const wanted = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
-  const dtype = variant.files.some(({ path }) => path.endsWith('_quantized.onnx')) ? 'q8' : 'fp32';
+  const dtype = buildsOf(variant, GRAPHS);
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
     const open = (count: number) =>

@@ -9,6 +9,7 @@ import {
   WhisperFeatureExtractor,
 } from '@huggingface/transformers';
 
+import type { Build } from '../onnx/transformers-files.ts';
 import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { logSumExp, WindowScores } from './window-scores.ts';
@@ -110,7 +111,7 @@ export class WhisperModel {
   /** @throws what transformers.js fails with */
   static async load(
     name: string,
-    options: { device: 'wasm' | 'webgpu'; dtype: 'fp32' | 'q8' },
+    options: { device: 'wasm' | 'webgpu'; dtype: Record<string, Build> },
   ): Promise<WhisperModel> {
     const tokenizer = await AutoTokenizer.from_pretrained(name);
     const extractor = (await WhisperFeatureExtractor.from_pretrained(name)) as WhisperFeatureExtractor;

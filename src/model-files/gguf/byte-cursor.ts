@@ -37,6 +37,11 @@ export class ByteCursor {
     return this.#view.getUint32(at, true);
   }
 
+  f32(): number {
+    const at = this.#take(4);
+    return this.#view.getFloat32(at, true);
+  }
+
   /** Number of 8 bytes; inexact above 2^53, which exceeds every valid value here. */
   u64(): number {
     const at = this.#take(8);

@@ -1,8 +1,17 @@
 import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architectures.ts';
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
-import { align, type Gguf, type GgufValue, readNumbers, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
+import {
+  align,
+  type Gguf,
+  type GgufValue,
+  readFloat,
+  readNumbers,
+  TENSOR_TYPES,
+  tensorBytes,
+} from './read-gguf.ts';
 import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
+import type { VariantSampling } from '../../catalog/engines/llama-cpp.ts';
 import { printable } from '../../util/printable.ts';
 
 /** The model's facts from the header of a GGUF file. */
@@ -23,6 +32,8 @@ export interface GgufFacts {
   /** Shape of its vectors; null: not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   tensors: number;
+  /** Sampling settings that its makers advise, where the file has them. */
+  sampling: Pick<VariantSampling, 'topK' | 'minP' | 'repeatPenalty'>;
   /**
    * Values that the KV cache holds for each token, those that are not in blocks twice; 0: it has no KV cache, or the file
    * does not say.
@@ -105,6 +116,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
+    sampling: sampling(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     embedding: vectors,
     split,
@@ -133,6 +145,26 @@ const FULL_LAYERS = new Map([
 
 /** Reads a size that the file gives for each layer; null: it gives none, or one for all. */
 type SizeList = (name: string, max: number) => number[] | null;
+
+const SAMPLING = 'general.sampling.';
+const MAX_TOP_K = 2 ** 20;
+const MAX_PENALTY = 2;
+
+/** Settings out of bounds are left out. */
+function sampling({ metadata }: Gguf, cursor: ByteCursor): GgufFacts['sampling'] {
+  const topK = metadata.get(`${SAMPLING}top_k`)?.value;
+  const fraction = (name: string): number => {
+    const { at } = metadata.get(SAMPLING + name) ?? {};
+    return (at === undefined ? null : readFloat(cursor, at)) ?? NaN;
+  };
+  const minP = fraction('min_p');
+  const repeatPenalty = fraction('penalty_repeat');
+  return {
+    ...(typeof topK === 'number' && topK > 0 && topK <= MAX_TOP_K && { topK }),
+    ...(minP >= 0 && minP <= 1 && { minP }),
+    ...(repeatPenalty > 0 && repeatPenalty <= MAX_PENALTY && { repeatPenalty }),
+  };
+}
 
 type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'kvInBlocks'>;
 

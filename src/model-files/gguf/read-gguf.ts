@@ -12,6 +12,9 @@ const DEFAULT_ALIGNMENT = 32;
 /** Bytes of a metadata value by its type; strings (8) and arrays (9) have their length in front. */
 const SCALAR_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 const FLOATS = new Set([6, 12]);
+const FLOAT_32 = 6;
+/** Bytes of a value's type, which stands before it. */
+const TYPE_BYTES = 4;
 const STRING = 8;
 const ARRAY = 9;
 
@@ -110,6 +113,12 @@ export function readNumbers(cursor: ByteCursor, at: number, most: number): numbe
   const bytes = FLOATS.has(type) ? 0 : (SCALAR_BYTES[type] ?? 0);
   const length = cursor.count('length of a list');
   return bytes > 0 && length <= most ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
+}
+
+/** A 32-bit fraction; null: a value of another type. @param at the value's place in the metadata */
+export function readFloat(cursor: ByteCursor, at: number): number | null {
+  cursor.position = at - TYPE_BYTES;
+  return cursor.u32() === FLOAT_32 ? cursor.f32() : null;
 }
 
 /** Whether an array of strings has each of these short texts. @param at the array's place in the metadata */

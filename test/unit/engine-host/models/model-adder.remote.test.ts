@@ -111,6 +111,20 @@ test('the smallest projector of a repository comes with its model', async () => 
   ]);
 });
 
+test('the sampling settings of a file are those of its model, and come before the usual ones', async () => {
+  publish('owner/name', { 'm-Q8_0.gguf': gguf('Of the hub', { 'general.sampling.top_k': 20 }) });
+  await fromHub();
+  expect(saved[0]?.variant).toMatchObject({ sampling: { topK: 20, minP: 0.05 } });
+});
+
+test('an importance matrix is no model of its repository', async () => {
+  publish('owner/name', {
+    'm-imatrix.gguf': writeGguf({ metadata: { 'general.type': 'imatrix' } }),
+    'm-imatrix-Q8_0.gguf': gguf('Of the hub'),
+  });
+  expect(await fromHub()).toMatchObject({ id: 'of-the-hub' });
+});
+
 test.each([
   ['of a kind that is not supported', projector('gemma3')],
   ['that is none', gguf('Image')],

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { EngineContext } from '../../../../src/engines/engine.ts';
 import {
+  buildsOf,
   checkConfig,
   dataFilesOf,
   graphFailure,
@@ -21,6 +22,18 @@ const variantOf = (...names: string[]): TransformersVariant => ({
   files: names.map((name) => ({ path: `a/tiny/${name}`, bytes: 1, sha256: 'a'.repeat(64) })),
 });
 const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];
+
+test.each([
+  ['onnx/encoder_model_fp16.onnx', 'onnx/decoder_model_merged_q4.onnx', 'fp16', 'q4'],
+  ['onnx/encoder_model.onnx', 'onnx/decoder_model_merged_quantized.onnx', 'fp32', 'q8'],
+  ['onnx/encoder_model_quantized.onnx', 'onnx/decoder_model_merged_q4f16.onnx', 'q8', 'q4f16'],
+])('each part of a model has the build of its file: %s, %s', (encoder, decoder, first, second) => {
+  const builds = buildsOf(variantOf('config.json', decoder, encoder), [
+    'encoder_model',
+    'decoder_model_merged',
+  ]);
+  expect(builds).toEqual({ encoder_model: first, decoder_model_merged: second });
+});
 
 /** A store with these texts, all others being `{}`. */
 const contextOf = (texts: Record<string, string>): EngineContext => ({

@@ -21,6 +21,7 @@ test('the header tells what a model is', async () => {
     chatTemplate: '{{ messages }}',
     canChat: true,
     tensors: 1,
+    sampling: {},
     // Two layers, two heads for keys and values, each of 16 numbers, in half floats.
     kvValues: 2 * 2 * 2 * 32,
     kvWindow: null,
@@ -314,6 +315,20 @@ test('a file of a vocabulary alone is refused, but not the first part of a split
   await expect(factsOf(writeGguf({ metadata: chatMetadata }))).rejects.toThrow('has no weights');
   const first = writeGguf({ metadata: { ...chatMetadata, 'split.count': 2, 'split.no': 0 } });
   expect(await factsOf(first)).toMatchObject({ tensors: 0 });
+});
+
+test.each<[string, GgufMetadata, object]>([
+  [
+    'as its file has it',
+    { top_k: 20, min_p: { f32: 0.25 }, penalty_repeat: { f32: 1.5 }, temp: { f32: 0.6 } },
+    { topK: 20, minP: 0.25, repeatPenalty: 1.5 },
+  ],
+  ['off', { top_k: 0, min_p: { f32: 0 } }, { minP: 0 }],
+  ['out of bounds', { top_k: 2 ** 31, min_p: { f32: NaN }, penalty_repeat: { f32: Infinity } }, {}],
+  ['of another type', { top_k: '20', min_p: 1, penalty_repeat: { f32s: [1] } }, {}],
+])('sampling settings %s', async (_, given, sampling) => {
+  const named = Object.entries(given).map(([name, value]) => [`general.sampling.${name}`, value]);
+  expect((await factsOf(withMetadata(Object.fromEntries(named) as GgufMetadata))).sampling).toEqual(sampling);
 });
 
 test('a model with the weights of a classifier is a reranker', async () => {
