@@ -6,4 +6,7 @@ import { listenForRequests } from './requests/request-log.ts';
 listenForRequests();
 void publishHandle();
 const root = document.getElementById('app');
-if (root) render(<App />, root);
+if (root) {
+  root.replaceChildren();
+  render(<App />, root);
+}

@@ -4,3 +4,4 @@ try {
 } catch {
   document.documentElement.dataset.theme = 'auto';
 }
+if (!['', '#/', '#/chat'].includes(location.hash)) document.documentElement.dataset.before = 'other';

@@ -196,3 +196,45 @@ test('where the browser blocks site data, the page says so, and its theme can be
   expect(uncaught).toEqual([]);
   await blocked.close();
 });
+
+test('before its script has come, the page shows its welcome for the chat alone', async () => {
+  const slow = await launch();
+  await slow.route(/\/assets\/.*\.js$/, () => undefined);
+  const early = await slow.newPage();
+  const title = early.getByText('The model is in this page.');
+  for (const [hash, isShown] of [
+    ['', true],
+    ['#/chat', true],
+    ['#/models', false],
+    ['#/chat/an-id', false],
+  ] as const) {
+    await early.goto('about:blank');
+    await early.goto(`${siteUrl}/${hash}`, { waitUntil: 'commit' });
+    await title.waitFor({ state: isShown ? 'visible' : 'attached' });
+    expect(await title.isVisible(), hash).toBe(isShown);
+  }
+  await slow.close();
+});
+
+test('text from right to left is shown so, and so are the fields that it is written in', async () => {
+  const hebrew = 'שלום עולם';
+  const conversation = storedConversation('rtl', hebrew) as {
+    title: string;
+    turns: { a: { content: string } };
+  };
+  conversation.title = conversation.turns.a.content = hebrew;
+  await importFile([conversation]);
+  await page.goto(`${siteUrl}/#/chat/rtl`);
+  const expectRightToLeft = async (selector: string): Promise<void> => {
+    const direction = page.locator(selector).evaluate((element) => getComputedStyle(element).direction);
+    expect(await direction, selector).toBe('rtl');
+  };
+  await page.getByRole('textbox', { name: 'Message' }).fill(hebrew);
+  for (const selector of ['.bubble', '.markdown-block', '.composer textarea'])
+    await expectRightToLeft(selector);
+  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  await expectRightToLeft('.turn-editor textarea');
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  await expectRightToLeft('.history-open[aria-current] .history-title');
+  await page.keyboard.press('Escape');
+});
