@@ -27,8 +27,8 @@ export const addError = signal<string | null>(null);
 /** What remains of a model whose adding was stopped. */
 export const addNote = signal<string | null>(null);
 let adding = new AbortController();
-/** Answers to an earlier choice are passed over. */
-let choices = 0;
+/** Aborted by the next choice. */
+let reader = new AbortController();
 
 export const addedModel = (id: string): AddedModel | undefined =>
   addedModels.value.find((model) => model.id === id);
@@ -44,8 +44,8 @@ export async function refreshAddedModels(): Promise<void> {
 
 /** Shows what a model's files say of it; copies nothing. */
 export async function choose(source: AddSource, name: string): Promise<void> {
-  await read(name, async () => {
-    const details = await (await handle).models.inspect(source);
+  await read(name, async (stop) => {
+    const details = await (await handle).models.inspect(source, { signal: stop });
     return () => {
       hubOffers.value = null;
       chosenModel.value = { source, details, progress: null };
@@ -59,8 +59,8 @@ export async function choose(source: AddSource, name: string): Promise<void> {
 /** Shows the models of a repository; the one that is named at once. */
 export async function lookUp(wanted: HubFile): Promise<void> {
   if (wanted.file) return choose(wanted, wanted.file);
-  await read(wanted.hub, async () => {
-    const offers = await (await handle).models.offers(wanted.hub);
+  await read(wanted.hub, async (stop) => {
+    const offers = await (await handle).models.offers(wanted.hub, { signal: stop });
     return () => {
       hubOffers.value = offers;
       announce(`${wanted.hub} has ${offers.length} models. Choose one.`);
@@ -105,7 +105,7 @@ export function cancelChosen(): void {
     announce(addNote.value);
   }
   adding.abort();
-  choices++;
+  reader.abort();
   chosenModel.value = hubOffers.value = addError.value = reading.value = null;
 }
 
@@ -113,18 +113,20 @@ export async function refreshAll(): Promise<void> {
   await Promise.all([refreshModels(), refreshAddedModels(), refreshStoredWeights()]);
 }
 
-/** Reads something of `name`, and shows it unless something else was chosen meanwhile. */
-async function read(name: string, work: () => Promise<() => void>): Promise<void> {
+/** Reads something of `name`, and shows it unless something else is chosen meanwhile, which ends the reading. */
+async function read(name: string, work: (signal: AbortSignal) => Promise<() => void>): Promise<void> {
   if (chosenModel.peek()?.progress) return;
-  const choice = ++choices;
+  reader.abort();
+  reader = new AbortController();
+  const { signal: replaced } = reader;
   chosenModel.value = addError.value = addNote.value = null;
   reading.value = name;
   try {
-    const show = await work();
-    if (choice === choices) show();
+    const show = await work(replaced);
+    if (!replaced.aborted) show();
   } catch (error) {
-    if (choice === choices) addError.value = messageOf(error);
+    if (!replaced.aborted) addError.value = messageOf(error);
   } finally {
-    if (choice === choices) reading.value = null;
+    if (!replaced.aborted) reading.value = null;
   }
 }

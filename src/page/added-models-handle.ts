@@ -25,13 +25,13 @@ export class AddedModels {
    * The chat models in GGUF and the embedding models in ONNX of a repository of the model hub (`owner/name`), the smallest
    * first, at the commit that `main` has.
    */
-  async offers(repository: string): Promise<HubOffer[]> {
-    return (await this.#module()).listOffers(repository, this.#stopped);
+  async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
+    return (await this.#module()).listOffers(repository, options, this.#stopped);
   }
 
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
-  async inspect(source: AddSource): Promise<ModelDetails> {
-    return (await this.#module()).inspectSource(source, this.#scope, this.#stopped);
+  async inspect(source: AddSource, options?: Pick<AddOptions, 'signal'>): Promise<ModelDetails> {
+    return (await this.#module()).inspectSource(source, options, this.#scope, this.#stopped);
   }
 
   /**

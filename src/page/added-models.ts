@@ -20,6 +20,9 @@ export interface AddOptions {
   onProgress?: (progress: LoadProgress) => void;
 }
 
+const either = (stopped: AbortSignal, signal?: AbortSignal): AbortSignal =>
+  signal ? AbortSignal.any([signal, stopped]) : stopped;
+
 export async function listModels(scope: string): Promise<AddedModel[]> {
   const records = await withStorage(() => readAddedModels(scope));
   return records.map(({ model }) => model);
@@ -27,16 +30,15 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 
 export async function addModel(
   source: AddSource,
-  { id, keepTemplateText = false, signal: given, onProgress }: AddOptions,
+  { id, keepTemplateText = false, signal, onProgress }: AddOptions,
   scope: string,
   stopped: AbortSignal,
 ): Promise<AddedModel> {
-  const signal = given ? AbortSignal.any([given, stopped]) : stopped;
   const { asked, end } = offer(source, scope);
   try {
     const response = await fetchWeights(
       { type: 'add', id: id ?? null, source: asked, keepTemplateText },
-      signal,
+      either(stopped, signal),
     );
     let added: AddedModel | null = null;
     await readLines(response, (line) => {
@@ -50,19 +52,24 @@ export async function addModel(
   throw new LocaltextError('engine_lost', 'Adding the model was interrupted. Try again.');
 }
 
-export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
+export async function listOffers(
+  repository: string,
+  options: Pick<AddOptions, 'signal'> | undefined,
+  stopped: AbortSignal,
+): Promise<HubOffer[]> {
   const source = hubSource({ hub: repository });
-  return (await postWeights({ type: 'offers', source }, signal)).offers;
+  return (await postWeights({ type: 'offers', source }, either(stopped, options?.signal))).offers;
 }
 
 export async function inspectSource(
   source: AddSource,
+  options: Pick<AddOptions, 'signal'> | undefined,
   scope: string,
-  signal: AbortSignal,
+  stopped: AbortSignal,
 ): Promise<ModelDetails> {
   const { asked, end } = offer(source, scope);
   try {
-    return (await postWeights({ type: 'inspect', source: asked }, signal)).details;
+    return (await postWeights({ type: 'inspect', source: asked }, either(stopped, options?.signal))).details;
   } finally {
     end();
   }

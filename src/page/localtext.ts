@@ -145,7 +145,7 @@ export class Localtext extends EventTarget {
    * Lets a waiting version take over, once no request runs in any tab. False when none waits.
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
-  async update(): Promise<boolean> {
+  update(): Promise<boolean> {
     return applyUpdate(this.#registration, this.#stop.signal);
   }
 
