@@ -16,28 +16,27 @@ const READ_MS = 1000;
  * need it. A worker's script needs the header too, or an isolated page may not start it.
  */
 export async function isolate({ destination }: Request, response: Response): Promise<Response> {
-  const sent = response.headers;
+  const { status, headers: sent } = response;
   const opener = sent.get(COOP)?.split(';')[0]?.trim();
   // A redirect of a navigation, or another origin's answer, is opaque: it can only be passed on as it is.
-  if (response.status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
-  const isPage = ['document', 'iframe'].includes(destination);
+  if (status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
+  const isPage = !destination.endsWith('worker');
   if (isPage && !(await mayIsolate())) return response;
-  const headers = new Headers(sent);
-  if (isPage && opener === undefined) headers.set(COOP, 'same-origin');
+  const isolated = new Response([101, 204, 205, 304].includes(status) ? null : response.body, response);
+  const { headers } = isolated;
+  if (isPage && !opener) headers.set(COOP, 'same-origin');
   headers.set(COEP, hasCredentialless() ? 'credentialless' : 'require-corp');
   headers.append('server-timing', ISOLATED_MARK);
-  const { status, statusText } = response;
-  const body = [101, 204, 205, 304].includes(status) ? null : response.body;
-  return new Response(body, { status, statusText, headers });
+  return isolated;
 }
 
 async function mayIsolate(): Promise<boolean> {
   const reading = readIsolation(scopeOf(self.registration.scope)).catch(() => null);
   const record = await withTimeout(reading, READ_MS);
-  return record !== null && record.need === null;
+  return record?.need === null;
 }
 
 /** Whether the headers of this request's answer decide on isolation. */
 export function decidesIsolation(request: Request): boolean {
-  return ['document', 'iframe', 'worker', 'sharedworker'].includes(request.destination);
+  return /^(document|iframe|(shared)?worker)$/.test(request.destination);
 }

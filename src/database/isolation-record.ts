@@ -16,8 +16,11 @@ export interface IsolationRecord {
   failing: string[];
 }
 
-/** COEP `credentialless`: other origins' images and scripts load, without cookies. WebKit lacks it, also as Chrome on iOS. */
-export const hasCredentialless = (): boolean => /(Chrome|Firefox)\//.test(navigator.userAgent);
+/**
+ * COEP `credentialless`: other origins' images and scripts load, without cookies. WebKit lacks it, also as Chrome on iOS,
+ * and so does Firefox for Android, which names its own version in the place of the desktop's 20100101.
+ */
+export const hasCredentialless = (): boolean => /(Chrome|20100101 Firefox)\//.test(navigator.userAgent);
 
 const NAME = 'isolation';
 

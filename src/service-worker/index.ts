@@ -11,7 +11,7 @@ import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { browserV1 } from '../routing/browser-v1.ts';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
-import { ownFiles } from './site-files.ts';
+import { ownFiles, type SiteFile } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { watchClient, watchLimit } from './watch-client.ts';
 import { isV1Path } from '../util/v1-path.ts';
@@ -20,6 +20,9 @@ declare const self: ServiceWorkerGlobalScope;
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
+
+/** Alters the answer with a file of the site, or with what the network answers; undefined: the browser asks that. */
+type Finish = (request: Request, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
@@ -103,19 +106,16 @@ const LATE_REQUEST_MS = 10_000;
  * precacheAndRoute(self.__WB_MANIFEST);
  */
 export function addLocaltext(): void;
-/**
- * @param finish alters the answer with one of localtext's own files
- * @internal
- */
-export function addLocaltext(finish: (request: Request, response: Response) => Promise<Response>): void;
-export function addLocaltext(finish?: (request: Request, response: Response) => Promise<Response>): void {
+/** @internal */
+export function addLocaltext(site: readonly SiteFile[], finish: Finish): void;
+export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, kept) => kept): void {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
-  const own = ownFiles();
-  self.addEventListener('install', (event) => event.waitUntil(own.small.install()));
+  const { small, large } = ownFiles(site);
+  self.addEventListener('install', (event) => event.waitUntil(small.install()));
   self.addEventListener('activate', (event) => {
-    event.waitUntil(Promise.all([own.small.deleteOutdated(), own.large.deleteOutdated()]));
+    event.waitUntil(Promise.all([small.deleteOutdated(), large.deleteOutdated()]));
   });
   self.addEventListener('fetch', (event) => {
     const { request } = event;
@@ -123,11 +123,7 @@ export function addLocaltext(finish?: (request: Request, response: Response) => 
       ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
-        : request.method === 'GET' &&
-          [own.small, own.large]
-            .find((files) => files.has(request.url))
-            ?.respond(request)
-            .then((response) => finish?.(request, response) ?? response);
+        : finish(request, small.respond(request) ?? large.respond(request));
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);

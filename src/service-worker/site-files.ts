@@ -6,6 +6,10 @@ declare const self: {
   location: { href: string };
   registration: { scope: string; active: unknown };
   importScripts(url: string): void;
+  /** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
+  __LOCALTEXT_LARGE_FILES__?: readonly SiteFile[];
+  /** Set where the site's other files are not localtext's to keep. */
+  __LOCALTEXT_SMALL_FILES__?: readonly SiteFile[];
 };
 
 const CACHE_MS = 10_000;
@@ -39,6 +43,7 @@ interface KeptFile extends Omit<SiteFile, 'url'> {
 /** Spells a URL in one way: the list, a page and the URL parser escape different characters of a name (`@`, `+`, `[`). */
 function canonical(url: string): string {
   const parsed = new URL(url, self.location.href);
+  parsed.hash = '';
   parsed.pathname = parsed.pathname.replace(/[^/]+/g, (segment) => {
     try {
       return encodeURIComponent(decodeURIComponent(segment));
@@ -60,7 +65,7 @@ export class SiteFiles {
   #lost = false;
 
   /** @param name of the cache; two sites of one origin have one each */
-  constructor(name: string, files: readonly SiteFile[]) {
+  constructor(name: string, files: readonly SiteFile[] = []) {
     this.#cache = `${name} ${self.registration.scope}`;
     this.#files = new Map(
       files.map((file) => {
@@ -68,10 +73,6 @@ export class SiteFiles {
         return [href, { ...file, key: href + REVISION + file.sha256.slice(0, 16) }];
       }),
     );
-  }
-
-  has(url: string): boolean {
-    return this.#files.has(canonical(url));
   }
 
   /**
@@ -97,17 +98,23 @@ export class SiteFiles {
 
   /**
    * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A request with
-   * the cache mode `reload` ignores what is stored: its use has failed.
-   * @param url the file's, which is not the request's where a folder is asked for
+   * the cache mode `reload` ignores what is stored: its use has failed. Undefined: the request is for no file of the list.
    */
-  async respond(request: Request, url = request.url): Promise<Response> {
-    const file = this.#files.get(canonical(url));
-    const cached = file && request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
+  respond(request: Request): Promise<Response> | undefined {
+    const { url, mode, method } = request;
+    // A navigation may have a query, and name a folder.
+    const path = mode === 'navigate' ? url.replace(/[?#].*/, '').replace(/\/$/, '/index.html') : url;
+    const file = method === 'GET' && this.#files.get(canonical(path));
+    return file ? this.#answer(request, file) : undefined;
+  }
+
+  async #answer(request: Request, file: KeptFile): Promise<Response> {
+    const cached = request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
     if (cached) return cached;
     // The HTTP cache may hold another build's file of this name.
-    const unnamed = file?.revision && request.mode !== 'navigate';
+    const unnamed = file.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
-    if (file && response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(url));
+    if (response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(request.url));
     return response;
   }
 
@@ -135,24 +142,28 @@ export class SiteFiles {
   /**
    * Caches all files. What a host leaves out, and what the storage has no room for, comes over the network later.
    * @throws Error when a file cannot be fetched, or is not this build's: a later version is not installed then, and the
-   *   earlier build stays. A first version is installed without the file.
+   *   earlier build stays. A first version is installed without the file, and without its pages.
    */
   async install(): Promise<void> {
     const cached = await this.#cachedUrls();
     if (this.#lost) return;
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
-    await Promise.all(
-      missing.map(async ([url, file]) => {
-        const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache }));
-        try {
-          // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
-          await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));
-        } catch (error) {
-          warnOf(url)(error);
-          if (self.registration.active && !(error instanceof LeftOut)) throw error;
-        }
-      }),
-    );
+    let whole = true;
+    const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
+      const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache }));
+      try {
+        // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
+        await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));
+      } catch (error) {
+        warnOf(url)(error);
+        if (error instanceof LeftOut) return;
+        if (self.registration.active) throw error;
+        whole = false;
+      }
+    };
+    // Pages come last: one whose script is missing would stay blank if the next build has no such script.
+    for (const isPage of [false, true])
+      if (whole) await Promise.all(missing.filter(([url]) => /\.html?$/.test(url) === isPage).map(store));
   }
 
   /** Deletes the files of earlier builds. */
@@ -175,11 +186,6 @@ function typed(url: string, sent: Headers): Headers {
 const warnOf = (url: string) => (error: unknown) =>
   console.warn(`localtext: ${url} is not stored for offline use:`, error);
 
-/** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
-declare const __LOCALTEXT_LARGE_FILES__: readonly SiteFile[] | undefined;
-/** Set where the site's other files are not localtext's to keep. */
-declare const __LOCALTEXT_SMALL_FILES__: readonly SiteFile[] | undefined;
-
 /** List of files beside a service worker that another tool than the Vite plugin has bundled. */
 const OWN_FILES = 'localtext-sw-files.js';
 
@@ -193,18 +199,17 @@ export interface OwnFiles {
   large: SiteFiles;
 }
 
-/** Call it while the script is evaluated: later, a service worker may import nothing. */
-export function ownFiles(): OwnFiles {
-  if (typeof __LOCALTEXT_LARGE_FILES__ === 'undefined') importList();
+/**
+ * Call it while the script is evaluated: later, a service worker may import nothing.
+ * @param site all of the site's files that are not large, where they are localtext's to keep
+ */
+export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
+  if (!self.__LOCALTEXT_LARGE_FILES__) importList();
   return {
-    small: new SiteFiles(
-      'localtext-small-files',
-      typeof __LOCALTEXT_SMALL_FILES__ === 'undefined' ? [] : __LOCALTEXT_SMALL_FILES__,
-    ),
-    large: new SiteFiles(
-      'localtext-large-files',
-      typeof __LOCALTEXT_LARGE_FILES__ === 'undefined' ? [] : __LOCALTEXT_LARGE_FILES__,
-    ),
+    small: site
+      ? new SiteFiles('localtext-precache', site)
+      : new SiteFiles('localtext-small-files', self.__LOCALTEXT_SMALL_FILES__),
+    large: new SiteFiles('localtext-large-files', self.__LOCALTEXT_LARGE_FILES__),
   };
 }
 
@@ -214,7 +219,7 @@ function importList(): void {
     self.importScripts(trustedScriptUrl(new URL(OWN_FILES, self.location.href)));
   } catch (error) {
     console.warn(
-      `localtext: ${OWN_FILES} is not beside the service worker, or the worker is a module: localtext's files will not be available offline.`,
+      `localtext: ${OWN_FILES} is not beside the service worker, or the worker is a module: its files are not stored for offline use.`,
       error,
     );
   }

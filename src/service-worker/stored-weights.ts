@@ -6,9 +6,9 @@ import { pathNote, readSmallFile, type StoredPath } from '../model-files/backend
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** Whether a request is for `models/` below this scope. The store's own downloads, which want no copy, are not. */
-export function asksForWeights({ method, url, cache }: Request): boolean {
-  return method === 'GET' && cache !== 'no-store' && pathBelow(url) !== null;
+/** Whether a script fetches a file of `models/` below this scope. The store's own downloads, which want no copy, do not count. */
+export function asksForWeights({ method, url, cache, destination }: Request): boolean {
+  return method === 'GET' && !destination && cache !== 'no-store' && pathBelow(url) !== null;
 }
 
 function pathBelow(url: string): string | null {

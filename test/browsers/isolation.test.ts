@@ -97,6 +97,17 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await tab.close();
   });
 
+  test('a page below models/ is isolated as any other', async () => {
+    const tab = await open('');
+    await visit(tab);
+    const [site] = sites;
+    const page = site?.handlers.get('/with.html');
+    if (page) site?.handlers.set('/models/with.html', page);
+    await tab.goto(`${site?.url}/models/with.html`);
+    expect(await tab.evaluate(() => crossOriginIsolated)).toBe(true);
+    await tab.close();
+  });
+
   test('an isolated page starts a worker whose script is kept when it is first used', async () => {
     const tab = await open('');
     await visit(tab);

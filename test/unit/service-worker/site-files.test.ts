@@ -17,6 +17,17 @@ const listed = (url: string, revision: string | null, marks?: string[], body = B
 });
 const importScripts = vi.fn<(url: string) => void>();
 
+/** Whether a request for it is answered. */
+async function has(files: SiteFiles, path: string, init: RequestInit = {}): Promise<boolean> {
+  site(new Response('', { status: 404 }));
+  const { mode = 'cors', ...rest } = init;
+  const answered = files.respond(
+    Object.defineProperty(new Request(SITE + path, rest), 'mode', { value: mode }),
+  );
+  await answered;
+  return answered !== undefined;
+}
+
 beforeEach(() => {
   importScripts.mockReset();
   vi.stubGlobal('location', new URL(`${SITE}sw.js`));
@@ -29,15 +40,15 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('a worker that another tool has bundled imports the list beside it', () => {
+test('a worker that another tool has bundled imports the list beside it', async () => {
   importScripts.mockImplementation(() => {
     vi.stubGlobal('__LOCALTEXT_SMALL_FILES__', [listed('assets/worker-1.js', null)]);
     vi.stubGlobal('__LOCALTEXT_LARGE_FILES__', [listed('localtext/wasm/wllama.wasm', '1')]);
   });
   const { small, large } = ownFiles();
   expect(importScripts.mock.calls).toEqual([[`${SITE}localtext-sw-files.js`]]);
-  expect(small.has(`${SITE}assets/worker-1.js`)).toBe(true);
-  expect(large.has(`${SITE}localtext/wasm/wllama.wasm`)).toBe(true);
+  expect(await has(small, 'assets/worker-1.js')).toBe(true);
+  expect(await has(large, 'localtext/wasm/wllama.wasm')).toBe(true);
 });
 
 test('a list in front of the script is enough', () => {
@@ -46,13 +57,14 @@ test('a list in front of the script is enough', () => {
   expect(importScripts).not.toHaveBeenCalled();
 });
 
-test('without a list the worker starts, and says what is missing', () => {
+test('without a list the worker starts, and says what is missing', async () => {
   importScripts.mockImplementation(() => {
     throw new DOMException('404', 'NetworkError');
   });
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
-  expect(ownFiles().large.has(`${SITE}localtext/wasm/wllama.wasm`)).toBe(false);
+  const { large } = ownFiles();
   expect(warn.mock.calls[0]?.[0]).toMatch(/localtext-sw-files\.js/);
+  expect(await has(large, 'localtext/wasm/wllama.wasm')).toBe(false);
 });
 
 test('where the cache does not answer, it is installed without, and files come over the network', async () => {
@@ -65,7 +77,7 @@ test('where the cache does not answer, it is installed without, and files come o
   await files.install();
   await files.deleteOutdated();
   const response = await files.respond(new Request(`${SITE}index.html`));
-  await expect(response.text()).resolves.toBe('of the network');
+  await expect(response?.text()).resolves.toBe('of the network');
   expect(cache.keys).toHaveBeenCalledOnce();
   expect(cache.match).not.toHaveBeenCalled();
   expect(cache.put).not.toHaveBeenCalled();
@@ -94,7 +106,7 @@ test.each(['open', 'keys', 'match', 'put', 'delete'])(
       await files.deleteOutdated();
       for (const { url } of [...listing, ...listing]) {
         const response = await files.respond(new Request(SITE + url));
-        await expect(response.text()).resolves.toBe(BODY);
+        await expect(response?.text()).resolves.toBe(BODY);
       }
     }
     expect(console.warn).toHaveBeenCalled();
@@ -162,6 +174,32 @@ const LEFT_OUT: [string, Response][] = [
   ['a picture that the host shrinks', new Response('small', { headers: { 'content-type': 'image/webp' } })],
 ];
 
+test.each(WRONG)('a first version keeps no page while a script of it is missing, by %s', async (_, wrong) => {
+  const { stored } = site(new Response(BODY));
+  const answer = fetch;
+  vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+    if (!url.endsWith('.js')) return answer(url, init);
+    if (wrong instanceof Response) return wrong.clone();
+    throw wrong;
+  });
+  const listing = ['a.html', 'app.js', 'style.css', 'z/index.html'].map((url) => listed(url, '1'));
+  await new SiteFiles('files', listing).install();
+  expect([...stored.keys()]).toEqual([expect.stringContaining('style.css')]);
+  // At the next visit.
+  vi.stubGlobal('fetch', answer);
+  await new SiteFiles('files', listing).install();
+  expect(stored.size).toBe(4);
+});
+
+test('only a GET is answered; a navigation may have a query, and name a folder', async () => {
+  const files = new SiteFiles('files', [listed('index.html', '1'), listed('app.js', '1')]);
+  for (const path of ['', '?a=1', 'index.html?a#b', '#b'])
+    expect(await has(files, path, { mode: 'navigate' })).toBe(true);
+  for (const path of ['', '?a=1', 'index.html?a']) expect(await has(files, path)).toBe(false);
+  for (const path of ['app.js', 'app.js#b']) expect(await has(files, path)).toBe(true);
+  for (const path of ['app.js', 'index.html']) expect(await has(files, path, { method: 'POST' })).toBe(false);
+});
+
 test('a file with a hash in its name that is not there yet stops an update', async () => {
   site(new Response('', { status: 404 }));
   update();
@@ -216,7 +254,7 @@ test.each([null, '1'])('a file changes with its build, whose list says revision 
     await files.install();
     update();
     const response = await files.respond(new Request(`${SITE}assets/data.json`));
-    await expect(response.text()).resolves.toBe(body);
+    await expect(response?.text()).resolves.toBe(body);
   }
   expect(host.asked).toHaveLength(2);
 });
@@ -225,7 +263,7 @@ test('a file that comes with its first use is stored if it is right; a request w
   const { stored, asked } = site(login(), new Response(BODY));
   const url = `${SITE}wllama-1.wasm`;
   const files = new SiteFiles('files', [listed('wllama-1.wasm', null)]);
-  const text = async (init?: RequestInit) => (await files.respond(new Request(url, init))).text();
+  const text = async (init?: RequestInit) => (await files.respond(new Request(url, init)))?.text();
   expect(await text()).toContain('Log in');
   await vi.waitFor(() => expect(console.warn).toHaveBeenCalled());
   expect(stored.size).toBe(0);
@@ -253,17 +291,16 @@ test.each(NAMES)('a file called %s is found however its URL is escaped', async (
     expect(stored.size).toBe(1);
     for (const asked of spellings(name)) {
       const url = new URL(`${SITE}icons/${asked}`).href;
-      expect(files.has(url)).toBe(true);
       for (const key of stored.keys()) stored.set(key, 'kept');
-      await expect((await files.respond(new Request(url))).text()).resolves.toBe('kept');
+      await expect((await files.respond(new Request(url)))?.text()).resolves.toBe('kept');
     }
   }
 });
 
-test('names that differ stay different, and a malformed escape is a name', () => {
+test('names that differ stay different, and a malformed escape is a name', async () => {
   const files = new SiteFiles('files', [listed('a%2Fb.png', '1'), listed('c%ZZ.png', '1')]);
-  expect(files.has(`${SITE}a%2fb.png`)).toBe(true);
-  expect(files.has(`${SITE}c%ZZ.png`)).toBe(true);
+  expect(await has(files, 'a%2fb.png')).toBe(true);
+  expect(await has(files, 'c%ZZ.png')).toBe(true);
   for (const other of ['a/b.png', 'a%252Fb.png', 'c%25ZZ.png', 'c.png'])
-    expect(files.has(SITE + other)).toBe(false);
+    expect(await has(files, other)).toBe(false);
 });
