@@ -99,7 +99,7 @@ const engine = {
   build_replaced: {
     status: 500,
     when: 'A file of the build that the tab was opened with is no longer on the server: the site has a new build.',
-    remedy: 'Reload the page. `status().buildReplaced` tells a page to offer that.',
+    remedy: 'Call `update()`, then reload the page. `status().buildReplaced` tells a page to offer that.',
   },
   out_of_memory: {
     status: 500,
