@@ -210,8 +210,8 @@ test('before its script has come, the page shows its welcome for the chat alone'
   ] as const) {
     await early.goto('about:blank');
     await early.goto(`${siteUrl}/${hash}`, { waitUntil: 'commit' });
-    await title.waitFor({ state: isShown ? 'visible' : 'attached' });
-    expect(await title.isVisible(), hash).toBe(isShown);
+    await title.waitFor({ state: 'attached' });
+    await expect.poll(() => title.isVisible(), { message: hash }).toBe(isShown);
   }
   await slow.close();
 });
