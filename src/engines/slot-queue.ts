@@ -223,6 +223,7 @@ export class SlotQueue {
       code: 'rate_limit_exceeded',
       message: `The request queue is full (${this.#limit}). Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
       retryAfterMs,
+      isQueueFull: true,
     });
   }
 }

@@ -11,6 +11,8 @@ export interface WireError {
   message: string;
   /** Time until a retry may succeed after a 429, in milliseconds. */
   retryAfterMs?: number;
+  /** Set when the device's queue is full: a request that runs already waits for a place. */
+  isQueueFull?: true;
   /** Set when nothing was sent, and another variant of the model may answer in the same call. */
   passOn?: true;
 }

@@ -46,6 +46,9 @@ const START_OF_SCAN = 0xda;
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
+/** Markers that may not stand before a scan. Decoders go on right behind them, where there is no length to skip. */
+const hasNoLength = (marker: number): boolean => marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd9);
+
 const jpeg: ImageReader = (view) => {
   if (view.getUint16(0) !== 0xffd8) return null;
   const size = new ImageSize();
@@ -53,7 +56,7 @@ const jpeg: ImageReader = (view) => {
   for (let marker = 0; marker !== START_OF_SCAN; at += 2 + view.getUint16(at + 2)) {
     while (view.getUint16(at) === 0xffff) at++;
     marker = view.getUint8(at + 1);
-    if (view.getUint8(at) !== 0xff) return null;
+    if (view.getUint8(at) !== 0xff || hasNoLength(marker)) return null;
     if (isFrame(marker)) size.add(view.getUint16(at + 7), view.getUint16(at + 5));
   }
   return { type: 'image/jpeg', ...size.largest, whole: hasEnd(view, at) };

@@ -129,6 +129,8 @@ export class KeyAdministrator {
     if (typeof label !== 'string' || label.trim() === '') {
       throw new TypeError('`label` must name the application that the key is for.');
     }
+    if (expiresAt !== null && !Number.isFinite(expiresAt))
+      throw new RangeError('`expiresAt` must be a time.');
     const key = await createKey();
     const hash = await hashKey(key);
     const created = this.#now();
@@ -168,7 +170,7 @@ function checkLimits(limits: KeyLimits): KeyLimits {
 
 function stateOf({ expiresAt, revokedAt }: KeyRecord, now: number): KeyInfo['state'] {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+  return expiresAt !== null && !(expiresAt > now) ? 'expired' : 'active';
 }
 
 function toInfo(record: KeyRecord, now: number): KeyInfo {

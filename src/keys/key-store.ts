@@ -32,10 +32,9 @@ const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 function valid(record: KeyRecord | undefined, hash: string, now: number): KeyRecord | Reason {
   if (!record) return 'unknown';
   if (record.revokedAt !== null) return 'revoked';
-  const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil ?? null;
-  const isExpired =
-    (until !== null && until <= now) || (record.expiresAt !== null && record.expiresAt <= now);
-  return isExpired ? 'expired' : record;
+  const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil;
+  // A time that is none (NaN) has passed.
+  return now < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? record : 'expired';
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */

@@ -89,6 +89,9 @@ function toolChoice(choice: unknown): unknown {
 }
 
 function leftOut(body: Body): string {
-  const names = Object.keys(without(body, SAID));
+  // Anything that ends a line would end the comment.
+  const names = Object.keys(without(body, SAID)).map((name) =>
+    /^[\w.-]+$/.test(name) ? name : JSON.stringify(name).replaceAll(/[\u2028\u2029]/g, ' '),
+  );
   return names.length === 0 ? '' : `// Left out, as the AI SDK has no word for it: ${names.join(', ')}\n`;
 }

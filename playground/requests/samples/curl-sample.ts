@@ -1,11 +1,12 @@
 import type { Body } from './literal.ts';
 
 export function curlSample(body: Body, path: string): string {
-  const quoted = JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`);
   return `# /v1 lives inside the page, where curl cannot reach it.
 # For a server that speaks the same API: set SERVER (https://host) and API_KEY.
-curl "$SERVER${path}" \\
+curl "$SERVER"${quoted(path)} \\
   -H "Authorization: Bearer $API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '${quoted}'`;
+  -d ${quoted(JSON.stringify(body, null, 2))}`;
 }
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -59,6 +59,9 @@ const seed = z
     ),
   );
 
+/** An id or a name of a conversation's calls: sets are made of them. */
+export const callText = z.string().check(z.minLength(1), z.maxLength(256));
+
 /** Passed on to the engine. */
 export const samplingFields = {
   ...numberFields,

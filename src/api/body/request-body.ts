@@ -9,6 +9,8 @@ import { schemaError } from './schema-issues.ts';
 export const MAX_VALUES = 50_000;
 /** Most choices of one request, for all of its prompts. */
 export const MAX_CHOICES = 128;
+/** V8 tells keys of one length above 16,383 characters only by comparing each with all. */
+const MAX_KEY = 4096;
 /** Deeper than any schema that is accepted, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 
@@ -29,7 +31,7 @@ const CLOSE_OBJECT = 0x7d;
 function checkBodyBounds(json: Uint8Array, maxValues: number): void {
   let depth = 0;
   let values = 0;
-  /** The last string at the top level: a key, once a colon follows it. */
+  /** The last string: a key, once a colon follows it. */
   let string: [number, number] = [0, 0];
   let key = string;
   const exceeded = (rule: string) => exceededBy(fieldName(json.subarray(...key)), rule);
@@ -37,12 +39,13 @@ function checkBodyBounds(json: Uint8Array, maxValues: number): void {
     switch (json[at]) {
       case QUOTE: {
         const end = endOfString(json, at);
-        if (depth === 1) string = [at, end + 1];
+        string = [at, end + 1];
         at = end;
         break;
       }
       case COLON:
         if (depth === 1) key = string;
+        if (string[1] - string[0] > MAX_KEY) throw exceeded('has too long a name');
         break;
       case OPEN_ARRAY:
       case OPEN_OBJECT:

@@ -1,6 +1,7 @@
 import * as z from '../../util/zod.ts';
 import {
   atLeastOne,
+  callText,
   choicesField,
   flag,
   foreignSchemas,
@@ -32,7 +33,6 @@ const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 const MAX_MESSAGES = 8192;
 /** Calls in one message; equals the maximum number of tools. */
 const MAX_CALLS = 128;
-const MAX_ID_CHARACTERS = 256;
 
 const part = (types: string) => `must be one of ${types}`;
 const textParts = textOrParts(
@@ -42,9 +42,9 @@ const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
 );
 
-const called = z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() });
+const called = z.object({ name: callText, arguments: z.string() });
 const toolCall = z.object({
-  id: z.string().check(z.minLength(1), z.maxLength(MAX_ID_CHARACTERS)),
+  id: callText,
   type: z.literal('function'),
   function: called,
 });

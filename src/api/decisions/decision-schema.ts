@@ -1,6 +1,6 @@
 import { invalidField } from '../../errors/service-error.ts';
 import * as z from '../../util/zod.ts';
-import { text, textOrParts } from '../body/fields.ts';
+import { callText, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 
 /** What a request to /v1/decisions may be. Fields not named here are ignored. */
@@ -43,23 +43,21 @@ const message = z.object({
   role: z.enum(['user', 'developer', 'system', 'assistant']),
   content,
 });
-const callId = z.string().check(z.minLength(1));
-const name = z.string().check(z.minLength(1));
 const functionCall = z.object({
   type: z.literal('function_call'),
-  call_id: callId,
-  name,
+  call_id: callText,
+  name: callText,
   arguments: z.string(),
 });
 const customCall = z.object({
   type: z.literal('custom_tool_call'),
-  call_id: callId,
-  name,
+  call_id: callText,
+  name: callText,
   input: z.string(),
 });
 const callOutput = z.object({
   type: z.enum(['function_call_output', 'custom_tool_call_output']),
-  call_id: callId,
+  call_id: callText,
   output: content,
 });
 
@@ -137,10 +135,12 @@ function refuseTooMuch({ questions }: Record<string, unknown>): void {
   refuseMore(questions.length, MAX_QUESTIONS, 'elements');
   const options = questions.flatMap((each) => optionsOf(each));
   refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
-  const labels = options.reduce<number>((sum, each) => sum + labelLength(each), 0);
-  refuseMore(labels, MAX_ALL_LABEL_CHARACTERS, 'characters of choices and levels in all');
-  const characters = questions.reduce<number>((sum, each) => sum + charactersOf(each), 0);
-  refuseMore(characters, MAX_QUESTION_CHARACTERS, 'characters in all');
+  refuseMore(
+    charactersOf(options.map((each) => labelsOf(each))),
+    MAX_ALL_LABEL_CHARACTERS,
+    'characters of choices and levels in all',
+  );
+  refuseMore(charactersOf(questions), MAX_QUESTION_CHARACTERS, 'characters in all');
 }
 
 function refuseMore(count: number, most: number, what: string): void {
@@ -152,18 +152,13 @@ function refuseMore(count: number, most: number, what: string): void {
 }
 
 function optionsOf(given: unknown): unknown[] {
-  if (typeof given !== 'object' || given === null) return [];
-  const { choices, levels } = given as { choices?: unknown; levels?: unknown };
+  const { choices, levels } = Object(given) as { choices?: unknown; levels?: unknown };
   return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
 }
 
-function labelLength(option: unknown): number {
-  if (typeof option !== 'object' || option === null) return 0;
-  const given = option as { value?: unknown; label?: unknown };
-  return [given.value, given.label].reduce<number>(
-    (sum, each) => sum + (typeof each === 'string' ? each.length : 0),
-    0,
-  );
+function labelsOf(option: unknown): unknown[] {
+  const { value, label: own } = Object(option) as { value?: unknown; label?: unknown };
+  return [value, own];
 }
 
 /** Characters of texts and of `input_json`. An image has its own refusal. */

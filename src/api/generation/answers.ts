@@ -160,7 +160,7 @@ function add(event: ChoiceEvent, choice: ChoiceResult | undefined): void {
   if (!choice) return;
   if (event.type === 'text') {
     choice.text += event.text;
-    choice.logprobs?.push(...event.logprobs);
+    for (const each of event.logprobs) choice.logprobs?.push(each);
   } else if (event.type === 'reasoning') {
     choice.reasoning += event.text;
   } else if (event.type === 'call') {

@@ -114,8 +114,8 @@ async function* chatInTurn(
     try {
       return yield* engine.run(job, request);
     } catch (error) {
-      // A full queue rejects the request before any event.
-      if (!(error instanceof ServiceError) || error.wire.status !== 429) throw error;
+      // A full queue rejects the request before any event. A server's limit is for the caller.
+      if (!(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
       await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), request.signal);
     }
   }

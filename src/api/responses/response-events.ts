@@ -99,8 +99,8 @@ const encodeEvent = (event: Unnumbered, sequence: number): string =>
 
 /** The events of a response that has ended, each text in one piece. `after`: the last number that the client has. */
 export function replayResponse(response: ResponseObject, after: number): string {
-  return [...eventsOf(response)]
-    .map(encodeEvent)
+  // Each is written before the next one changes what it holds.
+  return Array.from(eventsOf(response), encodeEvent)
     .slice(after + 1)
     .join('');
 }
@@ -187,7 +187,7 @@ export class ResponseOutput {
     const { part } =
       this.#open?.type === 'message' ? this.#open : yield* this.#begin(newMessage(this.#nextId('msg')));
     part.text += delta;
-    if (logprobs.length > 0) part.logprobs = [...(part.logprobs ?? []), ...logprobs];
+    for (const each of logprobs) part.logprobs?.push(each);
     yield { type: 'response.output_text.delta', ...this.#place, content_index: 0, delta, logprobs };
   }
 

@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import * as z from '../../util/zod.ts';
 import {
   atLeastOne,
+  callText,
   flag,
   flatFormat,
   metadata,
@@ -57,14 +58,14 @@ const message = z.object({
 
 const callItem = z.object({
   type: z.literal('function_call'),
-  call_id: z.string().check(z.minLength(1)),
-  name: z.string().check(z.minLength(1)),
+  call_id: callText,
+  name: callText,
   arguments: z.string(),
 });
 
 const resultItem = z.object({
   type: z.literal('function_call_output'),
-  call_id: z.string().check(z.minLength(1)),
+  call_id: callText,
   /** Clients send no parts where a function returns nothing. */
   output: textOrParts(part, 0),
 });

@@ -3,6 +3,9 @@ import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from 
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;
 
+/** Longer texts are no longer searched for a call, which would take quadratic time. */
+const MAX_SEARCHED = 4096;
+
 /** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
 export class CallReader implements ReplyReader {
   readonly ended = null;
@@ -40,8 +43,9 @@ export class CallReader implements ReplyReader {
   }
 
   #readHead(text: string, parts: ReplyPart[]): string {
-    const between = (this.#between ?? '') + text;
-    const start = between.indexOf('{');
+    const before = this.#between ?? '';
+    const between = before + text;
+    const start = before.length > MAX_SEARCHED ? -1 : between.indexOf('{');
     const head = start === -1 ? null : HEAD.exec(between.slice(start));
     if (!head?.[1]) {
       this.#between = between;

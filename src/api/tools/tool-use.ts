@@ -178,7 +178,7 @@ function functionsOf({ tools, functions }: ToolFields, warnings: string[]): Give
   if (others.length === 0) return given;
   if (given.length === 0)
     throw unsupported('tools[0].type', 'must be "function": tools of other types cannot run here');
-  const types = [...new Set(others)].slice(0, MAX_NAMED_TYPES).map((type) => shortened(type));
+  const types = [...new Set(others.map((type) => shortened(type)))].slice(0, MAX_NAMED_TYPES);
   const list = types.join(', ').replaceAll(/[^ -~]/g, '?');
   warnings.push(`Left out of \`tools\`: ${list}. Only functions can run here.`);
   return given;

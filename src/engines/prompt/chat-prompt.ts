@@ -296,8 +296,12 @@ function plain(message: ChatMessage): TemplateMessage {
 
 const written = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
+const MAX_ARGUMENTS = 2_000_000;
+
 /** Templates parse the arguments; what the model wrote wrong stays as it is. */
 function parsed(json: string): unknown {
+  // No context holds as much, and V8 compares long keys with each other.
+  if (json.length > MAX_ARGUMENTS) return json;
   try {
     return JSON.parse(json);
   } catch {

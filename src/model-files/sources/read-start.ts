@@ -1,4 +1,5 @@
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { IdleTimeout, IdleTimeoutError } from '../download/retry.ts';
 import { GATED } from './hub-source.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws ServiceError */
@@ -7,35 +8,39 @@ export async function readStart(
   length: number,
   signal: AbortSignal,
 ): Promise<{ bytes: Uint8Array; size: number }> {
-  let response: Response;
-  try {
-    response = await fetch(url, { headers: { range: `bytes=0-${length - 1}` }, cache: 'no-store', signal });
-  } catch (error) {
+  const timeout = new IdleTimeout(signal);
+  const init = {
+    headers: { range: `bytes=0-${length - 1}` },
+    cache: 'no-store',
+    signal: timeout.signal,
+  } as const;
+  const response = await timeout.during(fetch(url, init)).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw unavailable(
-      url,
-      "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it. Download the file, and add it from this device",
-      error,
-    );
-  }
+    throw unavailable(url, error instanceof IdleTimeoutError ? error.message : UNREACHABLE, error);
+  });
   const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
   const size = Number(response.status === 206 ? total : response.headers.get('content-length'));
-  const reader = response.body?.getReader();
-  try {
-    if (!response.ok) throw unavailable(url, refusalOf(response));
-    if (!(size > 0)) throw unavailable(url, 'the server does not tell its size');
-    const bytes = new Uint8Array(Math.min(length, size));
-    for (let filled = 0; filled < bytes.length;) {
-      const { done, value } = (await reader?.read()) ?? { done: true };
-      if (done) return { bytes: bytes.subarray(0, filled), size };
-      bytes.set(value.subarray(0, bytes.length - filled), filled);
-      filled += value.length;
-    }
-    return { bytes, size };
-  } finally {
-    await reader?.cancel().catch(() => undefined);
+  const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not tell its size';
+  if (why !== null) {
+    await response.body?.cancel().catch(() => undefined);
+    throw unavailable(url, why);
   }
+  const bytes = new Uint8Array(Math.min(length, size));
+  let filled = 0;
+  try {
+    for await (const part of timeout.body(response)) {
+      bytes.set(part.subarray(0, bytes.length - filled), filled);
+      filled += part.length;
+      if (filled >= bytes.length) break;
+    }
+  } catch (error) {
+    throw error instanceof IdleTimeoutError ? unavailable(url, error.message, error) : error;
+  }
+  return { bytes: bytes.subarray(0, filled), size };
 }
+
+const UNREACHABLE =
+  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it. Download the file, and add it from this device";
 
 /** Why a server sent no file, as a phrase. The model hub explains its status in a header. */
 function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): string {

@@ -39,7 +39,7 @@ export const upstreamChat = runOnServer<ChatJob, EngineEvent>(async function* (s
   if (job.countOnly)
     throw unsupported(
       'model',
-      'names a model that a server runs here, which counts no tokens beforehand: `usage.prompt_tokens` of a reply has the count',
+      'names a model of a server, which counts no tokens beforehand: see `usage.prompt_tokens` of a reply',
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
@@ -77,10 +77,9 @@ class ReplyReader {
     this.#usage = chunk.usage ?? this.#usage;
     const choice = chunk.choices?.[0];
     this.#finish = choice?.finish_reason ?? this.#finish;
-    if (!choice || !hasToken(chunk)) return;
-    if (this.#first === undefined) yield this.#accepted();
-    this.#first ??= performance.now();
-    for (const delta of deltasOf(choice)) {
+    for (const delta of choice ? deltasOf(choice) : []) {
+      if (this.#first === undefined) yield this.#accepted();
+      this.#first ??= performance.now();
       this.#tokens += delta.tokens;
       this.#characters += delta.text.length;
       yield { type: 'delta', delta };
@@ -145,20 +144,20 @@ function deltasOf(choice: Choice): Delta[] {
   const text = textOf(choice);
   const reasoning = reasoningOf(choice.delta);
   const thought: Delta[] = reasoning === '' ? [] : [{ text: reasoning, tokens: 1, isReasoning: true }];
-  if (text === '' && reasoning !== '') return thought;
   const logprobs = choice.logprobs?.content;
+  if (text === '' && (reasoning !== '' || !logprobs?.length)) return thought;
   // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
-  const tokens = logprobs?.length ?? 1;
+  const tokens = Math.min(logprobs?.length ?? 1, 4 * text.length);
   return [...thought, { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) }];
 }
 
 const textOf = ({ delta, text }: Choice): string => delta?.content ?? text ?? '';
 
-function hasToken({ choices }: Chunk): boolean {
+/** Whether it has a text: log probabilities alone may be of nothing at all. */
+const hasToken = ({ choices }: Chunk): boolean => {
   const choice = choices?.[0];
-  if (!choice) return false;
-  return textOf(choice) !== '' || reasoningOf(choice.delta) !== '' || !!choice.logprobs?.content?.length;
-}
+  return !!choice && textOf(choice) + reasoningOf(choice.delta) !== '';
+};
 
 function reasoningOf(delta: Choice['delta']): string {
   const text = delta?.reasoning_content ?? delta?.reasoning;

@@ -54,6 +54,18 @@ test.each(FILES)('%s says its size, and whether it is whole', (type, file, width
     expect(readImageHeader(file.subarray(0, length))?.whole ?? false).toBe(cuts.includes(length));
 });
 
+test.each([0x00, 0x01, 0x4f, 0xbf, 0xd0, 0xd7, 0xd8, 0xd9])(
+  'a JPEG hides no size behind the marker %i, which has no length to skip',
+  (marker) => {
+    const hidden = Buffer.from('ffc0000b08ea60ea6001011100', 'hex');
+    const told = Buffer.from('ffc0000b080001000101011100ffda000301ff00d2ffd9', 'hex');
+    const file = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, marker]), hidden, Buffer.alloc(65_459), told]);
+    // Where the length that seems to follow the marker is skipped, the size is 1 × 1.
+    expect(file.indexOf(told)).toBe(4 + file.readUInt16BE(4));
+    expect(readImageHeader(file)).toBeNull();
+  },
+);
+
 test.each([
   ['GIF with a frame larger than its screen', gifOf(0, 0, 65_535, 65_535), 65_535],
   ['GIF with a frame far from its screen', gifOf(65_000, 65_000, 1, 1), 65_001],

@@ -99,6 +99,21 @@ describe('keys', () => {
     expect(listed).not.toMatch(/hash|secret/);
   });
 
+  test.each([NaN, Infinity])('an expiry of %s is refused, and issues no key', async (expiresAt) => {
+    for (const method of ['issue', 'ensure'] as const)
+      await expect(keys[method]({ label: 'a', expiresAt })).rejects.toThrow(RangeError);
+    expect(await keys.list()).toEqual([]);
+  });
+
+  test('a stored expiry that is no time has passed', async () => {
+    const { key } = await keys.issue({ label: 'a' });
+    const { withDatabase } = await import('../../../src/database/database.ts');
+    const [record] = await withDatabase('/', (database) => database.getAll('keys'));
+    await withDatabase('/', (database) => database.put('keys', { ...record, expiresAt: NaN } as never));
+    expect(await reason(key)).toBe('expired');
+    expect(await keys.list()).toMatchObject([{ state: 'expired' }]);
+  });
+
   test('label, created, last used and expiry are listed', async () => {
     const { key } = await keys.issue({ label: 'shop', expiresAt: now + DAY, models: ['indigo-owl-4'] });
     now += 1000;

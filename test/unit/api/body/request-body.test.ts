@@ -7,6 +7,9 @@ import { fakeService, type FakeService } from '../../../support/fake-service.ts'
 const MAX_BYTES = 8 * 1024 * 1024;
 const times = (piece: string, count: number) => Array.from({ length: count }, () => piece).join(',');
 const members = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',');
+const longName = (index: number) => 'a'.repeat(16_400) + String(index).padStart(5, '0');
+const longNames = (count: number) =>
+  Array.from({ length: count }, (_, index) => `"${longName(index)}":1`).join(',');
 const chat = (fields: string) =>
   `{"model":"amber-phoenix-4","messages":[{"role":"user","content":"Hi"}],${fields}}`;
 const withMessages = (messages: string) => `{"model":"amber-phoenix-4","messages":${messages}}`;
@@ -53,6 +56,31 @@ const REFUSED: Record<string, [string, string, string | null]> = {
   'many modalities': [CHAT, chat(`"modalities":[${times('1', 40_000)}]`), 'modalities'],
   'a long stop sequence': [CHAT, chat(`"stop":"${'s'.repeat(100_000)}"`), 'stop'],
   'many fields': [CHAT, chat(members(100_000)), null],
+  'names of one length beyond 16,383 characters': [
+    CHAT,
+    chat(`"tools":[{"function":{"parameters":{${longNames(450)}}}}]`),
+    'tools',
+  ],
+  'names of one length for a request with images': [
+    '/v1/decisions',
+    `{"model":"amber-phoenix-4","input":[{"data":{${longNames(1900)}}}]}`,
+    'input',
+  ],
+  'many long ids of calls': [
+    RESPONSES,
+    withInput(
+      'amber-phoenix-4',
+      `[${Array.from({ length: 1900 }, (_, index) => `{"type":"function_call","call_id":"${longName(index)}","name":"f","arguments":""}`).join(',')}]`,
+    ),
+    'input[0].call_id',
+  ],
+  'many long names of legacy calls': [
+    CHAT,
+    withMessages(
+      `[${Array.from({ length: 1900 }, (_, index) => `{"role":"assistant","function_call":{"name":"${longName(index)}","arguments":""}}`).join(',')}]`,
+    ),
+    'messages[0].function_call.name',
+  ],
   'nested arrays': [CHAT, '['.repeat(MAX_BYTES), null],
   'nested objects': [CHAT, '{"a":'.repeat(MAX_BYTES / 5), 'a'],
   'nested input': [RESPONSES, withInput('amber-phoenix-4', '['.repeat(1e6)), 'input'],

@@ -255,6 +255,7 @@ describe('a request of many choices', () => {
     param: null,
     message: 'The queue is full.',
     retryAfterMs: 5,
+    isQueueFull: true,
   });
 
   test('a later choice that meets a full queue waits for its turn', async () => {
@@ -265,6 +266,16 @@ describe('a request of many choices', () => {
       Array.from({ length: 6 }, () => 'Hello, world!'),
     );
     expect(engine.jobs.length).toBe(10);
+  });
+
+  test('a later choice that a server refuses for its own limit is the answer', async () => {
+    const { isQueueFull: _, ...limit } = full.wire;
+    const engine = new FakeEngine((__, index) =>
+      index >= 4 ? { refuse: new ServiceError({ ...limit, retryAfterMs: 0 }) } : {},
+    );
+    const { fetch } = await fakeService({ engine });
+    expect((await fetch(PATH, chat({ n: 6 }))).status).toBe(429);
+    expect(engine.jobs.length).toBeLessThan(8);
   });
 
   test('a client that leaves meanwhile is waited for no longer', async () => {

@@ -317,6 +317,7 @@ describe('streamed', () => {
       param: null,
       message: 'The queue is full.',
       retryAfterMs: 5,
+      isQueueFull: true,
     });
     const engine = new FakeEngine((job, index) =>
       job.constraint ? (index < 3 ? { refuse: full } : {}) : { deltas: ['<tool_call>'] },
@@ -354,4 +355,21 @@ test('the reader parses a list however it is split', () => {
     expect(names).toEqual(['a"b', 'c', 'd']);
     expect(written).toEqual(['{"x":[1,{"y":"}]"}]}', '[]', '7']);
   }
+});
+
+// Searched from its beginning at each delta, it would take minutes.
+test('a long text where a call is due is passed on in linear time', () => {
+  const reader = new CallReader();
+  const pieces = Array.from({ length: 500_000 }, (_, index) => (index % 2 === 0 ? 'word ' : '{ '));
+  expect(pieces.flatMap((piece) => reader.push(piece))).toEqual([]);
+  expect(reader.flush('stop')).toEqual([{ type: 'text', text: pieces.join(''), logprobs: [] }]);
+});
+
+test('calls of any length are read from one piece', () => {
+  const call = (text: string) => ({ name: 'f', arguments: { text } });
+  const parts = new CallReader().push(JSON.stringify([call('a'.repeat(9000)), call('b')]));
+  const written = parts.flatMap((part) =>
+    part.type === 'arguments' ? [JSON.parse(part.text) as unknown] : [],
+  );
+  expect(written).toEqual([{ text: 'a'.repeat(9000) }, { text: 'b' }]);
 });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
+import { readStart } from '../../../../src/model-files/sources/read-start.ts';
 import { listHubFiles, readRepository } from '../../../../src/model-files/sources/hub-source.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
@@ -30,6 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.useRealTimers();
   server.closeAllConnections();
   server.close();
 });
@@ -142,6 +144,29 @@ test.each(['<', '>;', '<a>;  ', '<a'])('a header of a million times %j leads to 
     url.includes('/revision/') ? new Response(info) : Response.json([file('model.gguf')], { headers }),
   );
   expect((await list()).files).toHaveLength(1);
+});
+
+const silent = { headers: { 'content-length': '100' } };
+test.each<[string, () => Promise<Response>]>([
+  ['does not answer', () => new Promise(() => undefined)],
+  ['sends no byte', () => Promise.resolve(new Response(new ReadableStream(), silent))],
+])('the start of a file is not waited for without end from a server that %s', async (_, fetched) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.stubGlobal('fetch', fetched);
+  const read = readStart('https://a.example/x.gguf', 100, never).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await read).toMatchObject({
+    wire: { code: 'weights_unavailable', message: expect.stringContaining('nothing for 30 s') as string },
+  });
+});
+
+test('the start of a file is no longer than asked for, or than the file', async () => {
+  const size = { headers: { 'content-length': '5' } };
+  vi.stubGlobal('fetch', async () => new Response('abcde', size));
+  for (const length of [3, 5, 9]) {
+    const { bytes, size: found } = await readStart('https://a.example/x.gguf', length, never);
+    expect([new TextDecoder().decode(bytes), found]).toEqual(['abcde'.slice(0, length), 5]);
+  }
 });
 
 test('no name leads out of the repository', async () => {

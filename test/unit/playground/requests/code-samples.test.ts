@@ -23,6 +23,12 @@ describe.skipIf(process.platform === 'win32')('curl', () => {
     expect(JSON.parse(given[given.indexOf('-d') + 1] ?? '')).toEqual(body);
   });
 
+  test('a shell runs nothing of a path', () => {
+    const path = "/v1/$(echo run)/it's`id`";
+    const script = `curl() { printf '%s' "$1"; }\nSERVER=https://x\n${codeSample('curl', entry({}, path))}`;
+    expect(execFileSync('sh', ['-c', script], { encoding: 'utf8' })).toBe(`https://x${path}`);
+  });
+
   test('says that it reaches no page', () => {
     expect(codeSample('curl', entry({ model: 'm' }))).toMatch(/^# .*curl cannot reach it/);
   });
@@ -46,6 +52,13 @@ test('the AI SDK takes a conversation with tool calls in its own words', () => {
   expect(code).toContain('toolName: "clock"');
   expect(code).toContain('zone: "UTC"');
   expect(code).toContain('// Left out, as the AI SDK has no word for it: logprobs');
+});
+
+test.each(['\n', '\r', '\u2028', '\u2029'])('no name of a field leaves its comment by %j', (end) => {
+  const code = codeSample('ai-sdk', entry({ model: 'm', messages: [], [`x${end}injected()//`]: 1, n: 2 }));
+  const [first = '', second] = code.split(/[\n\r\u2028\u2029]/);
+  expect(first).toMatch(/^\/\/ Left out.*injected.*, n$/);
+  expect(second).toMatch(/^import/);
 });
 
 test('older completions and responses are the OpenAI SDK’s alone', () => {

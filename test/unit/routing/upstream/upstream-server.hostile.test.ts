@@ -43,15 +43,18 @@ function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
   return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
 }
 
+const chatJob = (prompt: string | ChatJob['input']): ChatJob => {
+  const input =
+    typeof prompt === 'string' ? { messages: [{ role: 'user' as const, content: prompt }] } : prompt;
+  return { kind: 'chat', model: 'm', input, sampling: { temperature: 0, topP: 1 } };
+};
+
 async function ask(
   prompt: string | ChatJob['input'] = 'hi',
   more: Partial<UpstreamVariant> = {},
 ): Promise<ChatEvent[]> {
-  const input =
-    typeof prompt === 'string' ? { messages: [{ role: 'user' as const, content: prompt }] } : prompt;
-  const job = { kind: 'chat' as const, model: 'm', input, sampling: { temperature: 0, topP: 1 } };
   const events: ChatEvent[] = [];
-  for await (const event of upstreamChat(serverAt(more), job, never))
+  for await (const event of upstreamChat(serverAt(more), chatJob(prompt), never))
     if (event.type !== 'waiting') events.push(event);
   return events;
 }
@@ -193,6 +196,33 @@ test.each([
   expect((await ask(prompt)).at(-1)).toMatchObject({
     usage: { promptTokens: 100, cachedTokens: 0, completionTokens: 2 },
   });
+});
+
+const empty = Array.from({ length: 1024 }, () => ({ token: '', logprob: 0 }));
+test('tokens without a text are not counted for a reply that breaks off', async () => {
+  stream(
+    delta('ab', { logprobs: { content: empty } }),
+    ...Array.from({ length: 50 }, () => delta('', { logprobs: { content: empty } })),
+  );
+  let tokens = 0;
+  const reply = upstreamChat(serverAt(), chatJob('hi'), never);
+  const read = async () => {
+    for await (const each of reply) if (each.type === 'delta') tokens += each.delta.tokens;
+  };
+  await expect(read()).rejects.toMatchObject(failed(/ended its reply too early/));
+  expect(tokens).toBe(8);
+});
+
+test('tokens without a text do not renew the time for the first one', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const timer = setInterval(
+      () => response.write(delta('', { logprobs: { content: empty.slice(0, 2) } })),
+      5,
+    );
+    response.on('close', () => clearInterval(timer));
+  };
+  await expect(ask('hi', { firstTokenMs: 200 })).rejects.toMatchObject(failed(/token/));
 });
 
 test('more cached tokens than the prompt has are not counted', async () => {
