@@ -50,9 +50,10 @@ const REFUSED: Record<string, [string, string, string | null]> = {
   'large metadata': [CHAT, chat(`"metadata":{${members(17)}}`), 'metadata'],
   'metadata with a long key': [
     CHAT,
-    chat(`"metadata":{"${'k'.repeat(100_000)}":""}`),
+    chat(`"metadata":{"${'k'.repeat(4000)}":""}`),
     `metadata.${'k'.repeat(64)}…`,
   ],
+  'metadata with a huge key': [CHAT, chat(`"metadata":{"${'k'.repeat(100_000)}":""}`), 'metadata'],
   'many modalities': [CHAT, chat(`"modalities":[${times('1', 40_000)}]`), 'modalities'],
   'a long stop sequence': [CHAT, chat(`"stop":"${'s'.repeat(100_000)}"`), 'stop'],
   'many fields': [CHAT, chat(members(100_000)), null],
