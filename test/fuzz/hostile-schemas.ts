@@ -115,8 +115,8 @@ export function hostileSchema(random: Random, forTool = false): Schema {
 
 /** Names, references to them, and how many and how long they are. */
 function hostileNames(random: Random): Schema {
-  const count = random.pick(SIZES);
   const name = 'a'.repeat(random.pick([1, 1000, 17_000, 200_000, 2_000_000]));
+  const count = Math.min(random.pick(SIZES), 20_000_000 / name.length);
   const $ref = random.pick(['#', '#/x', '#a', `#${name}`, name]);
   const reference = { [random.pick(['$ref', '$dynamicRef'])]: $ref };
   return {
