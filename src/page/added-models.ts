@@ -4,6 +4,7 @@ import { giveFiles } from '../protocol/added-files.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { HubFile, HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
+import { eitherSignal } from './either-signal.ts';
 import { fetchWeights, postWeights, readLines } from './engine-access.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
@@ -20,9 +21,6 @@ export interface AddOptions {
   onProgress?: (progress: LoadProgress) => void;
 }
 
-const either = (stopped: AbortSignal, signal?: AbortSignal): AbortSignal =>
-  signal ? AbortSignal.any([signal, stopped]) : stopped;
-
 export async function listModels(scope: string): Promise<AddedModel[]> {
   const records = await withStorage(() => readAddedModels(scope));
   return records.map(({ model }) => model);
@@ -38,7 +36,7 @@ export async function addModel(
   try {
     const response = await fetchWeights(
       { type: 'add', id: id ?? null, source: asked, keepTemplateText },
-      either(stopped, signal),
+      eitherSignal(stopped, signal),
     );
     let added: AddedModel | null = null;
     await readLines(response, (line) => {
@@ -58,7 +56,7 @@ export async function listOffers(
   stopped: AbortSignal,
 ): Promise<HubOffer[]> {
   const source = hubSource({ hub: repository });
-  return (await postWeights({ type: 'offers', source }, either(stopped, options?.signal))).offers;
+  return (await postWeights({ type: 'offers', source }, eitherSignal(stopped, options?.signal))).offers;
 }
 
 export async function inspectSource(
@@ -69,7 +67,8 @@ export async function inspectSource(
 ): Promise<ModelDetails> {
   const { asked, end } = offer(source, scope);
   try {
-    return (await postWeights({ type: 'inspect', source: asked }, either(stopped, options?.signal))).details;
+    return (await postWeights({ type: 'inspect', source: asked }, eitherSignal(stopped, options?.signal)))
+      .details;
   } finally {
     end();
   }

@@ -9,6 +9,7 @@ import {
 import type { IsolationNeed } from '../database/isolation-record.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { eitherSignal } from './either-signal.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
@@ -109,8 +110,7 @@ export class Localtext extends EventTarget {
         // Refused: nothing is stored there.
       }
     }
-    const { signal: stopped } = this.#stop;
-    const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
+    const signal = eitherSignal(this.stopped, options.signal);
     if (options.builtIn && this.#catalog) {
       const { downloadBuiltIn } = await import('./download-built-in.ts');
       await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
@@ -146,7 +146,7 @@ export class Localtext extends EventTarget {
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
   update(): Promise<boolean> {
-    return applyUpdate(this.#registration, this.#stop.signal);
+    return applyUpdate(this.#registration, this.stopped);
   }
 
   /**

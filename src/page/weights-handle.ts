@@ -1,5 +1,6 @@
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
+import { eitherSignal } from './either-signal.ts';
 import { postWeights } from './engine-access.ts';
 import type { ExportedFile } from './model-files.ts';
 
@@ -55,7 +56,7 @@ export class Weights {
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
     const { importFiles } = await import('./model-files.ts');
-    const signal = options.signal ? AbortSignal.any([options.signal, this.#stopped]) : this.#stopped;
+    const signal = eitherSignal(this.#stopped, options.signal);
     const post = (file: File) => postWeights({ type: 'import', name: file.name, blob: file }, signal);
     await importFiles(files, async (file) => (await post(file)).imported, options.onFile);
   }

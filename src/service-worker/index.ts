@@ -21,7 +21,7 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/** Alters the answer with a file of the site, or with what the network answers; undefined: the browser asks that. */
+/** Chooses the answer to a request. `kept`: that of a file of the site. Undefined: the browser asks the network. */
 type Finish = (request: Request, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);

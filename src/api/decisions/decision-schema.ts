@@ -136,7 +136,7 @@ function refuseTooMuch({ questions }: Record<string, unknown>): void {
   const options = questions.flatMap((each) => optionsOf(each));
   refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
   refuseMore(
-    charactersOf(options.map((each) => labelsOf(each))),
+    charactersOf(options.map(labelsOf)),
     MAX_ALL_LABEL_CHARACTERS,
     'characters of choices and levels in all',
   );

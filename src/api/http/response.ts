@@ -206,9 +206,9 @@ function addLimits(headers: Headers, limits: LimitState): void {
 /** Formats a duration as OpenAI does: `120ms`, `1.5s`, `6m0s`. */
 function toDuration(ms: number): string {
   if (ms < 1000) return `${Math.ceil(ms)}ms`;
-  const tenths = Math.ceil(ms / 100) / 10;
-  const seconds = Math.round(tenths);
-  return seconds < 60 ? `${tenths}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+  const seconds = Math.ceil(ms / 100) / 10;
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${seconds}s` : `${Math.floor(whole / 60)}m${whole % 60}s`;
 }
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;

@@ -37,6 +37,7 @@ const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
+  // A union of one: a type's own rule would hide this message.
   image_url: z.union([z.string()], 'must be a URL or a `data:` URL: there are no files by id here'),
   detail: text,
 });

@@ -39,7 +39,9 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
-  const kvInBlocks = await canKeepInBlocks(languageOf(variant, blobs));
+  // The header is read only where the cache's type is chosen here.
+  const kvInBlocks =
+    gpu || variant.dimensions !== undefined || (await canKeepInBlocks(languageOf(variant, blobs)));
 
   return loadFitting(
     halvedLengths(variant.contextLength),

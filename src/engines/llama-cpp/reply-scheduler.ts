@@ -94,7 +94,7 @@ function nextPrompt(replies: readonly Reply[]): Reply | undefined {
     replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
   );
   if (!shortest) return undefined;
-  if (filling(replies).some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
+  if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some((other) => isMuchLonger(shortest, other)) ? undefined : shortest;
 }
@@ -145,8 +145,8 @@ export class ReplyScheduler {
   constructor(calls: ServerCalls, slots: number, bare: '' | typeof BARE | null) {
     this.#calls = calls;
     this.#slots = new SlotPredictor(slots);
-    const clear = (): Promise<void> => this.#putAllAside();
-    this.#states = bare === null ? null : new SlotStates(calls, this.#slots, bare, clear);
+    this.#states =
+      bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
   }
 
   /**
@@ -252,7 +252,7 @@ export class ReplyScheduler {
 
   async #runCount(count: Count): Promise<void> {
     try {
-      await this.#putAllAside();
+      await this.#putFillingAside();
       const { text, images } = count;
       const id = images
         ? await this.#calls.begin({ prompt: text, n_predict: 0 }, images.files)
@@ -379,7 +379,7 @@ export class ReplyScheduler {
       reply.state = { ...reply.state, name: 'decode' };
   }
 
-  async #putAllAside(): Promise<void> {
+  async #putFillingAside(): Promise<void> {
     for (const each of filling(this.#replies)) await this.#putAside(each);
   }
 

@@ -96,7 +96,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   if (index === 0) requireKnown(architecture, gguf);
   // The first part of a split model may have none.
   if (split === null && tensors.length === 0)
-    throw new FormatError('has no weights, but a vocabulary at most');
+    throw new FormatError('has no weights: it may be a vocabulary alone');
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
   const list: SizeList = (name, max) => {
@@ -196,23 +196,25 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   const kvInBlocks = [keySize, valueSize, windowKeySize, windowValueSize].every((size) => size % BLOCK === 0);
   // Latent attention reads the values from the keys.
   const isLatent = of('attention.key_length_mla', MAX_WIDTH) > 0;
+  // Half floats take twice the bytes of Q8_0.
+  const perHead = (key: number, value: number): number =>
+    (isLatent ? key : key + value) * (kvInBlocks ? 1 : 2);
   const tokens = of('attention.sliding_window', MAX_CONTEXT);
   const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
   const seesWindow = (layer: number): boolean =>
     tokens > 0 && (pattern ? pattern[layer] : (layer + 1) % period) !== 0;
-  const valuesOf = (ofWindow: boolean): number => {
-    const size = isLatent ? [keySize, windowKeySize] : [keySize + valueSize, windowKeySize + windowValueSize];
-    const perHead = size[Number(ofWindow)] ?? 0;
-    const sum = counts.reduce(
-      (all, count, layer) => (isCached(layer) && seesWindow(layer) === ofWindow ? all + count : all),
-      0,
-    );
-    // Half floats take twice the bytes of Q8_0.
-    return sum * perHead * (kvInBlocks ? 1 : 2);
+  let [full, windowed] = [0, 0];
+  for (const [layer, count] of counts.entries()) {
+    if (!isCached(layer)) continue;
+    if (seesWindow(layer)) windowed += count * perHead(windowKeySize, windowValueSize);
+    else full += count * perHead(keySize, valueSize);
+  }
+  return {
+    kvValues: full + windowed,
+    kvWindow: windowed > 0 ? { values: windowed, tokens } : null,
+    kvInBlocks,
   };
-  const values = valuesOf(true);
-  return { kvValues: values + valuesOf(false), kvWindow: values > 0 ? { values, tokens } : null, kvInBlocks };
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */

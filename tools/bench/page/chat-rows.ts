@@ -153,15 +153,15 @@ export async function prefill(rounds: number): Promise<Row> {
 }
 
 /** Choices of a setting that ours are compared with, as a row names them. */
-const ALTERNATIVES = {
-  'f16-cache': 'with a KV cache in f16',
-  'all-threads': 'with a thread for each logical processor',
-} as const satisfies Partial<Record<RawSettings, string>>;
+const ALTERNATIVES = [
+  ['f16-cache', 'with a KV cache in f16'],
+  ['all-threads', 'with a thread for each logical processor'],
+] as const satisfies [RawSettings, string][];
 
 /** Prefill and decode through /v1, beside the raw engine with another choice of one setting. */
 export async function settingsRows(rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const name of ['f16-cache', 'all-threads'] as const) {
+  for (const [name, choice] of ALTERNATIVES) {
     const shared = { rounds, settings: name };
     const decoded = await pairs({
       ...shared,
@@ -175,7 +175,7 @@ export async function settingsRows(rounds: number): Promise<Row[]> {
       messages: (round) => [{ role: 'user', content: longText(120, `${name}${round}`) }],
       pick: ({ firstTokenMs }) => firstTokenMs,
     });
-    const other = `the raw engine ${ALTERNATIVES[name]}`;
+    const other = `the raw engine ${choice}`;
     rows.push(
       {
         name: `decode through the SDK and /v1 ÷ ${other}`,
