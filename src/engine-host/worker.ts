@@ -10,15 +10,11 @@ import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
 import { serveCalls, serveLinked } from './requests/serve-port.ts';
 import type { EnginePlugin } from '../engines/engine.ts';
+import type { HelperHost } from '../engines/helper-worker.ts';
 import { ENGINES } from '../engines/registry.ts';
 
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
-
-/** Interface to a worker that an engine has started from this script. */
-interface HelperHost {
-  helper(name: string, lock: string): Promise<object>;
-}
 
 const control: WorkerControl & HelperHost = {
   async start(options, pageFiles, { decodeAudio, pageModel, loads }) {

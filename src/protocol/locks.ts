@@ -21,8 +21,8 @@ export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 /** Held by the engine worker itself. A tab that acquires it knows that the worker of that epoch has ended. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 
-/** Held by the worker of one ONNX model. The engine worker, which waits for it, knows by it that the worker has ended. */
-export const onnxLock = (id: string): string => `localtext:onnx:${id}`;
+/** Held by a helper worker. The engine worker, which waits for it, knows by it that the helper worker has ended. */
+export const helperLock = (id: string): string => `localtext:helper:${id}`;
 
 /** Held by the client of the engine while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;

@@ -85,7 +85,7 @@ test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on wha
 const workers = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     const { held = [] } = await navigator.locks.query();
-    return held.flatMap(({ name }) => (name?.startsWith('localtext:onnx:') ? name : [])).toSorted();
+    return held.flatMap(({ name }) => (name?.startsWith('localtext:helper:') ? name : [])).toSorted();
   });
 
 test('of a request that loses its worker, all texts are answered', async () => {

@@ -53,7 +53,7 @@ beforeAll(async () => {
   const models = Object.entries(faults).map(([name, { files }]) => [name, { ...good, ...files }] as const);
   server = await serveModels({ ...Object.fromEntries(models), fine: good });
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
-  site.workerPrefix = `if (self.name === 'localtext-onnx') {
+  site.workerPrefix = `if (self.name === 'localtext-helper') {
     const channel = new BroadcastChannel('${END}');
     channel.onmessage = () => { channel.postMessage('ended'); self.close(); };
   }\n`;

@@ -4,13 +4,13 @@ import { proxy } from 'comlink';
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { hasThreads, processors, type WatchedGpu } from '../device.ts';
 import type { EngineContext } from '../engine.ts';
-import { ModelWorker } from '../model-worker.ts';
+import { HelperWorker } from '../helper-worker.ts';
 import type { onnxWorker } from './onnx-worker.ts';
 import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { Embedder } from './transformers-engine.ts';
 import type { ModelFiles } from './weight-files.ts';
 
-type Worker = ModelWorker<typeof onnxWorker>;
+type Worker = HelperWorker<typeof onnxWorker>;
 
 /** A model in a separate worker, with its tokenizer. */
 export class OnnxEmbedder implements Embedder {
@@ -54,7 +54,7 @@ export class OnnxEmbedder implements Embedder {
     const files = runtimeFiles(variant.device);
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm) };
     const { opened, threads } = await withThreads(hasThreads() ? processors() : 1, (count) =>
-      ModelWorker.open<typeof onnxWorker>(
+      HelperWorker.open<typeof onnxWorker>(
         'onnx',
         (model) => model.load(variant, { ...runtime, threads: count }, proxy(read)),
         AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),

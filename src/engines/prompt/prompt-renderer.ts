@@ -1,30 +1,32 @@
-import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
+import { requestError, ServiceError } from '../../errors/service-error.ts';
 import type { ChatJob, ChatMessage } from '../../jobs/chat.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
-import { ModelWorker } from '../model-worker.ts';
+import { RestartableHelper } from '../restartable-helper.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
 import type { ChatOpening } from './think-first.ts';
 import { thinkTags } from './thought-splitter.ts';
 
-type Worker = ModelWorker<typeof templateWorker>;
-
-const START_TIMEOUT_MS = 20_000;
 /** Time limit for parsing the template. */
 const LOAD_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 10_000;
+const NOT_PARSED = { fault: `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s` };
 
 /** Renders a model's prompts in a worker, which ends with a template that does not come to an end. */
 export class PromptRenderer {
   readonly #format: PromptFormat;
   /** One after another: the deadline of each is its own. */
   readonly #turns = new SlotQueue(1);
-  #worker: Promise<Worker> | null = null;
-  readonly #ended = new AbortController();
+  readonly #helper: RestartableHelper<typeof templateWorker>;
 
   constructor(format: PromptFormat) {
     this.#format = format;
-    this.#start().catch(() => undefined);
+    this.#helper = new RestartableHelper('template', async (template) => {
+      const parsing = template.load(format).then((fault) => ({ fault }));
+      const { fault } = (await withTimeout(parsing, LOAD_TIMEOUT_MS)) ?? NOT_PARSED;
+      if (fault !== null) throw templateError(fault);
+    });
+    this.#helper.start().catch(() => undefined);
   }
 
   /** One token wherever it stands; null: none is known. */
@@ -48,12 +50,12 @@ export class PromptRenderer {
   async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
     const leave = await this.#turns.enter(signal);
     try {
-      const worker = await abortable(this.#start(), signal);
-      const opened = await withTimeout(
-        worker.call((template): Promise<Opened> => template.open(withoutImageUrls(job), marker)),
-        RENDER_TIMEOUT_MS,
-      ).catch((error: unknown) => this.#fail(worker, error));
-      if (!opened) return this.#fail(worker, null);
+      await abortable(this.#helper.start(), signal);
+      // An abort does not end the worker, whose template would have to be parsed again.
+      const opened = await this.#helper.call(
+        (template): Promise<Opened> => template.open(withoutImageUrls(job), marker),
+        { timeoutMs: RENDER_TIMEOUT_MS, toError: renderError },
+      );
       if (opened.error) throw new ServiceError(opened.error);
       return opened.opening;
     } finally {
@@ -62,62 +64,15 @@ export class PromptRenderer {
   }
 
   end(): void {
-    this.#ended.abort(new Error('the model was unloaded'));
-    this.#worker?.then(
-      (worker) => worker.end(),
-      () => undefined,
-    );
-  }
-
-  #fail(worker: Worker, cause: unknown): never {
-    worker.end();
-    this.#worker = null;
-    this.#ended.signal.throwIfAborted();
-    throw templateError(
-      cause === null
-        ? `it takes longer than ${RENDER_TIMEOUT_MS / 1000} s`
-        : 'its worker has ended, as for a lack of memory',
-    );
-  }
-
-  /** The worker of this model, with its template parsed. */
-  #start(): Promise<Worker> {
-    const opening = (this.#worker ??= this.#open());
-    opening.catch(() => {
-      if (this.#worker === opening) this.#worker = null;
-    });
-    return opening;
-  }
-
-  async #open(): Promise<Worker> {
-    let fault: string | null = `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s`;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(notStarted()), START_TIMEOUT_MS);
-    try {
-      const worker = await ModelWorker.open<typeof templateWorker>(
-        'template',
-        async (template) => {
-          clearTimeout(timer);
-          const parse = async (): Promise<void> => {
-            fault = await template.load(this.#format);
-          };
-          await withTimeout(parse(), LOAD_TIMEOUT_MS);
-        },
-        AbortSignal.any([this.#ended.signal, late.signal]),
-      );
-      if (fault === null) return worker;
-      worker.end();
-    } finally {
-      clearTimeout(timer);
-    }
-    throw templateError(fault);
+    this.#helper.end();
   }
 }
 
-const notStarted = (): ServiceError =>
-  serverError(
-    'engine_failed',
-    `The worker that renders chat templates did not start within ${START_TIMEOUT_MS / 1000} s: the device may be busy. Try again.`,
+const renderError = (cause: unknown): ServiceError =>
+  templateError(
+    cause === null
+      ? `it takes longer than ${RENDER_TIMEOUT_MS / 1000} s`
+      : 'its worker has ended, as for a lack of memory',
   );
 
 const templateError = (why: string): ServiceError =>

@@ -3,30 +3,25 @@ import type { Remote } from 'comlink';
 import { invalidField, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { DecodeAudio } from '../../protocol/worker-control.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
-import { ModelWorker } from '../model-worker.ts';
+import { RestartableHelper } from '../restartable-helper.ts';
 import type { ForPage, Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
 import type { Refused, soundWorker } from './sound-worker.ts';
 
-const START_TIMEOUT_MS = 20_000;
 /** Time to open a file, or to decode a second of it. A damaged file may not be read to its end, and its decoder may never answer. */
 const READ_TIMEOUT_MS = 10_000;
 /** The page decodes a file as a whole. */
 const PAGE_TIMEOUT_MS = 60_000;
 
-type RemoteSound = Remote<typeof soundWorker>;
-type Worker = ModelWorker<typeof soundWorker>;
-
 /** Reads files of sound, one at a time, in a worker that ends with a file that is not read. The model stays loaded. */
 export class SoundReader {
   readonly #decodeInPage: DecodeAudio;
-  #worker: Promise<Worker> | null = null;
-  readonly #ended = new AbortController();
+  readonly #helper = new RestartableHelper<typeof soundWorker>('sound');
 
   /** @param decodeInPage decodes what the worker cannot; default: nothing does */
   constructor(decodeInPage: DecodeAudio = async () => ({ plays: [] })) {
     this.#decodeInPage = decodeInPage;
-    this.#start().catch(() => undefined);
+    this.#helper.start().catch(() => undefined);
   }
 
   /** @throws ServiceError 400: no sound, damaged, too long, or a codec that this browser lacks; the signal's reason */
@@ -40,13 +35,13 @@ export class SoundReader {
         yield samples;
       }
     } finally {
-      this.#worker?.then((worker) => worker.call((sound) => sound.close())).catch(() => undefined);
+      const closed = this.#helper.start().then((worker) => worker.call((sound) => sound.close()));
+      closed.catch(() => undefined);
     }
   }
 
   end(): void {
-    this.#ended.abort(new Error('the model was unloaded'));
-    this.#worker?.then((worker) => worker.end()).catch(() => undefined);
+    this.#helper.end();
   }
 
   async *#decoded(file: Blob, { codec, decodes }: ForPage, signal: AbortSignal): Sound {
@@ -59,43 +54,16 @@ export class SoundReader {
   }
 
   async #call<T extends object>(
-    call: (sound: RemoteSound) => Promise<T | Refused>,
+    call: (sound: Remote<typeof soundWorker>) => Promise<T | Refused>,
     signal: AbortSignal,
   ): Promise<T> {
-    const worker = await abortable(this.#start(), signal);
-    const answer = await abortable(withTimeout(worker.call(call), READ_TIMEOUT_MS), signal).catch(
-      (error: unknown) => {
-        this.#drop(worker);
-        signal.throwIfAborted();
-        this.#ended.signal.throwIfAborted();
-        if (error instanceof ServiceError && error.code === 'worker_blocked') throw error;
-        throw invalidField('file', 'is damaged, or takes more memory to read than the browser has');
-      },
-    );
-    if (!answer) {
-      this.#drop(worker);
-      throw unreadable(READ_TIMEOUT_MS);
-    }
+    const toError = (cause: unknown): Error =>
+      cause === null
+        ? unreadable(READ_TIMEOUT_MS)
+        : invalidField('file', 'is damaged, or takes more memory to read than the browser has');
+    const answer = await this.#helper.call(call, { timeoutMs: READ_TIMEOUT_MS, toError, signal });
     if ('error' in answer) throw new ServiceError(answer.error);
     return answer;
-  }
-
-  /** Terminates a worker, as no message reaches one whose thread is busy. */
-  #drop(worker: Worker): void {
-    worker.end();
-    this.#worker = null;
-  }
-
-  #start(): Promise<Worker> {
-    const starting = (this.#worker ??= ModelWorker.open<typeof soundWorker>(
-      'sound',
-      async () => undefined,
-      AbortSignal.any([this.#ended.signal, AbortSignal.timeout(START_TIMEOUT_MS)]),
-    ));
-    starting.catch(() => {
-      if (this.#worker === starting) this.#worker = null;
-    });
-    return starting;
   }
 }
 

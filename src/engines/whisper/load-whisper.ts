@@ -3,7 +3,7 @@ import { proxy } from 'comlink';
 import type { WhisperVariant } from '../../catalog/catalog.ts';
 import { hasThreads, processors, requestAdapter } from '../device.ts';
 import type { LoadEngine } from '../engine.ts';
-import { ModelWorker } from '../model-worker.ts';
+import { HelperWorker } from '../helper-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
 import { buildsOf, graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
@@ -37,7 +37,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
     const open = (count: number) =>
-      ModelWorker.open<typeof whisperWorker>(
+      HelperWorker.open<typeof whisperWorker>(
         'whisper',
         async (model) => {
           abilities = await model.load(

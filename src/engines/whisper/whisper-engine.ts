@@ -6,7 +6,7 @@ import type {
   TranscriptionProgress,
 } from '../../jobs/transcription.ts';
 import type { Engine } from '../engine.ts';
-import type { ModelWorker } from '../model-worker.ts';
+import type { HelperWorker } from '../helper-worker.ts';
 import type { SoundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
 import { SampleWindow } from '../sound/sample-window.ts';
@@ -23,7 +23,7 @@ const AUDIBLE = 0.001;
 const AUDIO_TOKENS = 50;
 
 /** The parts of the worker that a transcription uses. */
-type Calls = Pick<ModelWorker<typeof whisperWorker>, 'call' | 'end'>;
+type Calls = Pick<HelperWorker<typeof whisperWorker>, 'call' | 'end'>;
 
 type Reader = Pick<SoundReader, 'read' | 'end'>;
 

@@ -3,56 +3,56 @@ import { type ProxyMarked, releaseProxy, type Remote, wrap } from 'comlink';
 import { abortable } from '../util/async.ts';
 import { engineCrashed } from '../errors/engine-errors.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { onnxLock, whenReleased } from '../protocol/locks.ts';
+import { helperLock, whenReleased } from '../protocol/locks.ts';
 import { openWorker } from './open-worker.ts';
 
-/** What an engine's worker (`worker.ts`) offers to one that has started it. */
-interface HelperHost {
-  /** Resolves when the worker holds the lock. */
-  helper(name: string, lock: string): Promise<ProxyMarked>;
+/** What the engine worker's script offers where an engine has started it again, as a helper worker. */
+export interface HelperHost {
+  /** Resolves when the worker holds the lock. `name`: of the plug-ins' `helpers`. */
+  helper(name: string, lock: string): Promise<object & ProxyMarked>;
 }
 
-/** A worker with one of an engine's helpers, and one model, with which it ends. */
-export class ModelWorker<Model extends object> {
+type Load<Helper extends object> = (helper: Remote<Helper>) => Promise<unknown>;
+
+/** A worker that runs one of an engine's helpers. */
+export class HelperWorker<Helper extends object> {
   readonly #worker: Worker;
   readonly #host: Remote<HelperHost>;
-  #model: Remote<Model> | null = null;
+  #helper: Remote<Helper> | null = null;
   /** Aborts when the worker has ended, however it did: a call to it would never settle. */
   readonly #gone = new AbortController();
 
   private constructor(type: WorkerType) {
     // The engine's own script, so that no bundler must find another.
-    const name = 'localtext-onnx';
-    this.#worker = openWorker(location.href, { type, name }, (error) => this.#end(error));
+    const name = 'localtext-helper';
+    this.#worker = openWorker(location.href, { type, name }, (error) => this.end(error));
     this.#host = wrap<HelperHost>(this.#worker);
   }
 
-  /**
-   * @throws ServiceError, or what the runtime failed with
-   */
-  static async open<Model extends object>(
-    helper: string,
-    load: (model: Remote<Model>) => Promise<unknown>,
+  /** @throws ServiceError, or what `load` failed with */
+  static async open<Helper extends object>(
+    name: string,
+    load: Load<Helper>,
     signal: AbortSignal,
-  ): Promise<ModelWorker<Model>> {
+  ): Promise<HelperWorker<Helper>> {
     const [type, other] = scriptTypes();
     try {
-      return await ModelWorker.#open(type, helper, load, signal);
+      return await HelperWorker.#open(type, name, load, signal);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
-      return ModelWorker.#open(other, helper, load, signal);
+      return HelperWorker.#open(other, name, load, signal);
     }
   }
 
-  static async #open<Model extends object>(
+  static async #open<Helper extends object>(
     type: WorkerType,
-    helper: string,
-    load: (model: Remote<Model>) => Promise<unknown>,
+    name: string,
+    load: Load<Helper>,
     signal: AbortSignal,
-  ): Promise<ModelWorker<Model>> {
-    const worker = new ModelWorker<Model>(type);
+  ): Promise<HelperWorker<Helper>> {
+    const worker = new HelperWorker<Helper>(type);
     try {
-      await abortable(worker.#load(helper, load), signal);
+      await abortable(worker.#load(name, load), signal);
       return worker;
     } catch (error) {
       worker.end();
@@ -60,29 +60,25 @@ export class ModelWorker<Model extends object> {
     }
   }
 
-  async #load(helper: string, load: (model: Remote<Model>) => Promise<unknown>): Promise<void> {
-    const lock = onnxLock(crypto.randomUUID());
+  async #load(name: string, load: Load<Helper>): Promise<void> {
+    const lock = helperLock(crypto.randomUUID());
     const { signal } = this.#gone;
-    this.#model = (await abortable(this.#host.helper(helper, lock), signal)) as unknown as Remote<Model>;
+    this.#helper = (await abortable(this.#host.helper(name, lock), signal)) as unknown as Remote<Helper>;
     whenReleased(navigator.locks, lock, signal).then(
-      () => this.#end(engineCrashed('the worker of onnxruntime has ended')),
+      () => this.end(engineCrashed(`the worker of the helper ${name} has ended`)),
       () => undefined,
     );
-    await abortable(load(this.#model), signal);
+    await abortable(load(this.#helper), signal);
   }
 
   /** Rejects when the worker ends before the call does. */
-  call<T>(call: (model: Remote<Model>) => Promise<T>): Promise<T> {
-    if (!this.#model) throw new Error('no model is loaded');
-    return abortable(call(this.#model), this.#gone.signal);
+  call<T>(call: (helper: Remote<Helper>) => Promise<T>): Promise<T> {
+    if (!this.#helper) throw new Error('no helper is loaded');
+    return abortable(call(this.#helper), this.#gone.signal);
   }
 
   /** @param reason what calls under way reject with */
   end(reason: unknown = new Error('the model was unloaded')): void {
-    this.#end(reason);
-  }
-
-  #end(reason: unknown): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(reason);
     this.#host[releaseProxy]();
