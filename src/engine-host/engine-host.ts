@@ -1,6 +1,5 @@
-import { loadId } from './models/load-id.ts';
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
-import { type Catalog, hasWeights, type Variant, withoutServers } from '../catalog/catalog.ts';
+import { withoutServers } from '../catalog/catalog.ts';
 import { writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { openBackend } from '../model-files/backends/open-backend.ts';
 import { CrossOriginSource } from '../model-files/cross-origin-source.ts';
@@ -11,13 +10,12 @@ import { WeightStore } from '../model-files/weight-store.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
-import { withTimeout } from '../util/async.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './backend-benchmark.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
 import { factsWriter } from './models/facts-writer.ts';
 import { VariantLoader } from './models/load-variant.ts';
-import type { LoadVariantOptions } from './models/loaded-model.ts';
+import { LoadRecord } from './models/load-record.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
@@ -25,10 +23,7 @@ import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
 import type { WeightsService } from './requests/serve-weights.ts';
-import { type Engine, type Engines, runs } from '../engines/engine.ts';
-
-/** How long a page may take to answer, in milliseconds. */
-const PAGE_MS = 1000;
+import type { Engines } from '../engines/engine.ts';
 
 export interface HostOptions extends WorkerOptions {
   engines: Engines;
@@ -47,33 +42,20 @@ export class EngineHost implements Serving {
   readonly locks = navigator.locks;
   readonly modelManager: ModelManager;
   readonly weights: WeightsService;
-  readonly #device = detectDevice();
   /** Device; absent until it is detected. */
-  #found: Device | undefined;
-  #catalog: Catalog;
+  #device: Device | undefined;
   readonly #channel: StatusChannel;
   readonly #estimates: Estimates;
-  readonly #benchmark: BackendBenchmark;
-  readonly #loader: VariantLoader;
   readonly #keepAlive = new KeepAlive();
-  readonly #page: PageServices;
-  readonly #engines: Engines;
-  /** Loads, and jobs before the first token that the load was to give. */
-  readonly #underWay = new Set<string>();
-  /** Variants in memory that have not generated a token yet. */
-  readonly #untried = new Set<Variant>();
 
   constructor(options: HostOptions) {
-    const { epoch, scope, engines, added, page, prefer = [], limits = {}, modelsUrl, wasmUrl } = options;
+    const { epoch, scope, engines, added, page, prefer, limits = {}, modelsUrl, wasmUrl } = options;
     const siteCatalog = withoutServers(options.catalog);
-    const device = this.#device;
+    const device = detectDevice();
+    void device.then((found) => (this.#device = found));
     this.epoch = epoch;
-    this.#page = page;
-    this.#engines = engines;
     this.scope = scope;
     this.imageOrigins = options.images?.origins ?? [];
-    this.#catalog = withAdded(siteCatalog, added);
-    void device.then((found) => (this.#found = found));
 
     const rate = new DownloadRate();
     const store = openStore(options, rate);
@@ -85,17 +67,16 @@ export class EngineHost implements Serving {
       () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
     );
+    const record = new LoadRecord(engines, page.loads);
     /** Notes of the benchmark by variant. */
     const notes = new Map<string, string>();
     this.modelManager = new ModelManager({
-      catalog: this.#catalog,
+      catalog: withAdded(siteCatalog, added),
       engines,
-      load: (variant, loading) => this.#load(variant, loading),
-      onJob: (variant, step) => {
-        if (!this.#untried.has(variant)) return;
-        if (step === 'answering') this.#untried.delete(variant);
-        void this.#noteLoad(variant, step === 'begun');
-      },
+      load: record.recorded((variant, loading) =>
+        loader.load(variant, loading).finally(() => void this.#refreshEstimates()),
+      ),
+      onJob: record.onJob,
       onChange: () => {
         this.#channel.changed();
         factsChanged();
@@ -104,18 +85,18 @@ export class EngineHost implements Serving {
         device,
         engines,
         prefer,
-        fatal: () => this.#askPage(page.loads.fatal(), []),
+        fatal: () => record.fatal(),
         sources: {
           missingBytes: (variant) => sources.missingBytes(variant),
           fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
         },
       }),
       budgetBytes: device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
-      facts: { notes, estimates: this.#estimates.known },
-      onDeviceLost: (variant) => this.#benchmark.disable(variant),
+      variantFacts: { notes, estimates: this.#estimates.known },
+      onDeviceLost: (variant) => benchmark.disable(variant),
     });
     const modelStorage = new ModelStorage({
-      catalog: this.#catalog,
+      catalog: this.modelManager.catalog,
       store,
       sources,
       evict: limits.evict ?? false,
@@ -123,40 +104,27 @@ export class EngineHost implements Serving {
       inUse: (variant) => this.modelManager.inUse(variant),
       release: (variant) => this.modelManager.release(variant),
     });
-    this.#benchmark = new BackendBenchmark({
+    const benchmark = new BackendBenchmark({
       device,
       store,
       notes,
       which: limits.probe ?? 'real-gpu',
       // A build's scripts have other names than those of the build before.
       version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      load: async (variant, backend, signal) => {
-        const engine = await this.#loader.loadOn(variant, backend, signal);
-        if (runs(engine, 'embedding')) return engine;
-        throw new TypeError(`${variant.name} does not embed`);
-      },
+      load: (variant, backend, signal) => loader.loadEmbedder(variant, backend, signal),
       busy: () => this.modelManager.busy,
       onResult: ({ name }, { device: faster }) => {
         if (faster === 'webgpu') this.modelManager.reload(name).catch(() => undefined);
         this.#channel.changed();
       },
     });
-    this.#loader = new VariantLoader({
-      engines,
-      store,
-      sources,
-      modelStorage,
-      benchmark: this.#benchmark,
-      wasmUrl,
-      page,
-    });
+    const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
     const adder = new ModelAdder({
       catalog: siteCatalog,
       engines,
       added,
       save: (models) => writeAddedModels(scope, models),
       publish: (catalog) => {
-        this.#catalog = catalog;
         this.modelManager.setCatalog(catalog);
         modelStorage.setCatalog(catalog);
         void this.#planAll();
@@ -172,7 +140,7 @@ export class EngineHost implements Serving {
   }
 
   status(): EngineStatus {
-    const { gpu, memoryGiB } = this.#found ?? { memoryGiB: null };
+    const { gpu, memoryGiB } = this.#device ?? { memoryGiB: null };
     return {
       epoch: this.epoch,
       deviceMemoryBytes: memoryGiB && memoryGiB * 2 ** 30,
@@ -190,47 +158,8 @@ export class EngineHost implements Serving {
     };
   }
 
-  async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
-    let ended = false;
-    try {
-      const engine = await this.#loader.load(variant, {
-        ...loading,
-        onProgress: (phase, ...bytes) => {
-          // What ends a tab during a download is not the model's size.
-          if (phase !== 'download' && !ended) void this.#noteLoad(variant, hasWeights(variant));
-          loading.onProgress(phase, ...bytes);
-        },
-      });
-      if (hasWeights(variant)) this.#untried.add(variant);
-      return engine;
-    } finally {
-      ended = true;
-      // A tab that ends while the model is idle says nothing about it.
-      void this.#noteLoad(variant, false);
-      void this.#refreshEstimates();
-    }
-  }
-
-  /** A page that is out of memory ends without a farewell: what it was doing is noted before. */
-  async #noteLoad(variant: Pick<Variant, 'name' | 'files'>, isUnderWay: boolean): Promise<void> {
-    const id = loadId(variant, this.#engines);
-    if (this.#underWay.has(id) === isUnderWay) return;
-    if (isUnderWay) this.#underWay.add(id);
-    else this.#underWay.delete(id);
-    await this.#askPage(this.#page.loads.begun([...this.#underWay]), undefined);
-  }
-
-  /** A page that is blocked holds nothing up. */
-  async #askPage<T>(answer: Promise<T>, otherwise: T): Promise<T> {
-    const known = await withTimeout(
-      answer.catch(() => otherwise),
-      PAGE_MS,
-    );
-    return known ?? otherwise;
-  }
-
   async #refreshEstimates(): Promise<void> {
-    await this.#estimates.refresh(this.#catalog);
+    await this.#estimates.refresh(this.modelManager.catalog);
     this.#channel.changed();
   }
 

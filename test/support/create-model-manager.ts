@@ -9,7 +9,7 @@ export const createModelManager = (options: Given): ModelManager =>
     engines: ENGINES,
     plan: async ({ variants }) => ({ candidates: variants, reasons: [] }),
     budgetBytes: Promise.resolve(Number.POSITIVE_INFINITY),
-    facts: {},
+    variantFacts: {},
     onChange: () => undefined,
     onDeviceLost: () => undefined,
     onJob: () => undefined,

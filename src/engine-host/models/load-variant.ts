@@ -71,10 +71,17 @@ export class VariantLoader {
     return engine;
   }
 
-  /** Loads a second engine on that backend, to be measured. */
-  async loadOn(unresolved: Variant, backend: Backend, signal: AbortSignal): Promise<Engine> {
+  /** Loads a second engine on that backend, to be measured. @throws TypeError when it does not embed */
+  async loadEmbedder(
+    unresolved: Variant,
+    backend: Backend,
+    signal: AbortSignal,
+  ): Promise<Engine<'embedding'>> {
     const variant = await this.#options.sources.resolve(unresolved, signal);
-    return this.#loadIntact(this.#on(variant, backend) ?? variant, { signal, onProgress: () => undefined });
+    const onBackend = this.#on(variant, backend) ?? variant;
+    const engine = await this.#loadIntact(onBackend, { signal, onProgress: () => undefined });
+    if (runs(engine, 'embedding')) return engine;
+    throw new TypeError(`${variant.name} does not embed`);
   }
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {

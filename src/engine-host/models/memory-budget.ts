@@ -55,13 +55,13 @@ export const defaultBudget = (memoryGiB: number | null): number => usableBytes(m
 /** Decides which models are in memory together. The least recently used is unloaded first, never during a request. */
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
-  readonly #loadedModels: () => Iterable<LoadedModel>;
+  readonly #loadedModels: ReadonlyMap<string, LoadedModel>;
   readonly #engines: Engines;
   readonly #turns = new Mutex();
   /** Variants that have their memory, of those that are being loaded. */
   readonly #admitted = new WeakSet<Variant>();
 
-  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>, engines: Engines) {
+  constructor(bytes: Promise<number>, loadedModels: ReadonlyMap<string, LoadedModel>, engines: Engines) {
     this.#engines = engines;
     this.#bytes = bytes;
     this.#loadedModels = loadedModels;
@@ -78,7 +78,7 @@ export class MemoryBudget {
 
   /** @returns whether any model was unloaded */
   async unloadIdle(): Promise<boolean> {
-    const idle = [...this.#loadedModels()].filter(isIdle);
+    const idle = [...this.#loadedModels.values()].filter(isIdle);
     await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
     return idle.length > 0;
   }
@@ -90,7 +90,7 @@ export class MemoryBudget {
     const needed = memoryCost(variant);
     for (;;) {
       signal.throwIfAborted();
-      const others = [...this.#loadedModels()].filter((each) => each.variant !== variant);
+      const others = [...this.#loadedModels.values()].filter((each) => each.variant !== variant);
       const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
       const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
       const taken = [...inMemory, ...loading].map((each) => each.variant);

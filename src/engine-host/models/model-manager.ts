@@ -27,7 +27,7 @@ type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
 type OnProgress = (progress: LoadProgress) => void;
 
 /** Reports that a variant begins a job, gives the first part of an answer, or has no job any more. */
-type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
+export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
 
 export interface ModelManagerOptions {
   catalog: Catalog;
@@ -37,48 +37,32 @@ export interface ModelManagerOptions {
   plan: PlanVariants;
   /** Bytes that models may take in memory together. */
   budgetBytes: Promise<number>;
-  facts: VariantFacts;
+  variantFacts: VariantFacts;
   onDeviceLost: (variant: Variant) => void;
   onJob: OnJob;
 }
 
 /** Loads models and keeps them in memory. Ids that share weights share one engine and one queue. */
 export class ModelManager {
+  readonly onJob: OnJob;
+  readonly #options: ModelManagerOptions;
   #catalog: Catalog;
-  readonly #load: LoadVariant;
-  readonly #onChange: () => void;
-  readonly #plan: PlanVariants;
   readonly #loadedModels = new Map<string, LoadedModel>();
   readonly #plans = new Map<string, Plan>();
+  /** Failures by variant, for which it is given up after `MAX_LOSSES`. */
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
   readonly #memory: MemoryBudget;
-  readonly #facts: VariantFacts;
-  readonly #engines: Engines;
-  readonly #onDeviceLost: (variant: Variant) => void;
-  readonly onJob: OnJob;
 
-  constructor({
-    catalog,
-    engines,
-    load,
-    onChange,
-    plan,
-    budgetBytes,
-    facts,
-    onDeviceLost,
-    onJob,
-  }: ModelManagerOptions) {
-    this.onJob = onJob;
-    this.#onDeviceLost = onDeviceLost;
-    this.#facts = facts;
-    this.#catalog = catalog;
-    this.#engines = engines;
-    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values(), engines);
-    this.#load = (variant, options) =>
-      this.#memory.admit(variant, options.signal, () => load(variant, options));
-    this.#onChange = onChange;
-    this.#plan = plan;
+  constructor(options: ModelManagerOptions) {
+    this.#options = options;
+    this.onJob = options.onJob;
+    this.#catalog = options.catalog;
+    this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
+  }
+
+  get catalog(): Catalog {
+    return this.#catalog;
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
@@ -180,7 +164,7 @@ export class ModelManager {
   /** Chooses a variant for every model before the first request, so that the status can show it. */
   async planAll(): Promise<void> {
     await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
-    this.#onChange();
+    this.#options.onChange();
   }
 
   /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs, or failures of the browser's own model, its variant is tried no more. */
@@ -189,7 +173,7 @@ export class ModelManager {
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
     const { variant } = loadedModel;
     const { name } = variant;
-    if (code === 'device_lost') this.#onDeviceLost(variant);
+    if (code === 'device_lost') this.#options.onDeviceLost(variant);
     if (code === 'device_lost' || !hasWeights(variant)) {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);
@@ -219,7 +203,7 @@ export class ModelManager {
       if (!variant) continue;
       const bytes = await exactBytes(variant);
       const loadedModel = this.#loadedModels.get(variant.name);
-      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#engines);
+      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#options.engines);
     }
     return facts;
   }
@@ -258,7 +242,7 @@ export class ModelManager {
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
     if (known) return known;
-    const plan = await this.#plan(model, this.#faults);
+    const plan = await this.#options.plan(model, this.#faults);
     if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
     return plan;
   }
@@ -268,7 +252,7 @@ export class ModelManager {
       const plan = this.#plans.get(model.id);
       const variants = plan?.candidates ?? model.variants;
       const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
-      return modelStatus(model, plan, loadedModels, this.#facts);
+      return modelStatus(model, plan, loadedModels, this.#options.variantFacts);
     });
   }
 
@@ -293,7 +277,10 @@ export class ModelManager {
   #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
     const known = this.#loadedModels.get(variant.name);
     if (known) return known;
-    const loadedModel = new LoadedModel(variant, kind, this.#load, this.#onChange);
+    const { load, onChange } = this.#options;
+    const admitted: LoadVariant = (each, options) =>
+      this.#memory.admit(each, options.signal, () => load(each, options));
+    const loadedModel = new LoadedModel(variant, kind, admitted, onChange);
     this.#loadedModels.set(variant.name, loadedModel);
     return loadedModel;
   }

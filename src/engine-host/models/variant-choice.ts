@@ -22,7 +22,7 @@ export interface PlannerOptions {
   sources: Pick<WeightSources, 'fault' | 'missingBytes'>;
   engines: Engines;
   /** Names of variants that the page prefers, the most wanted first. */
-  prefer?: readonly string[];
+  prefer?: readonly string[] | undefined;
   /** `loadId` of variants with which a tab has ended. Where another can run, they are skipped. */
   fatal?: () => Promise<readonly string[]>;
 }

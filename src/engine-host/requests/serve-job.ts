@@ -86,8 +86,8 @@ export async function serveJob<K extends Kind>(
   signal: AbortSignal,
   reader: Reader<K>,
 ): Promise<void> {
-  const { kind } = request.job;
-  for (let job = (await rulesOf<K>(kind).prepare?.(request, signal)) ?? request.job; ;) {
+  let job = (await rulesOf<K>(request.job.kind).prepare?.(request, signal)) ?? request.job;
+  for (;;) {
     const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
     if (!variants) return;
     job = limited(job, { variants });
@@ -99,64 +99,94 @@ async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
   { id, job, origin, pauses = 0 }: JobRequest<K>,
   signal: AbortSignal,
-  { onStage, send }: Reader<K>,
+  reader: Reader<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const turn = new AbortController();
-  let mustPause = false;
-  const pause = (): void => {
-    mustPause = true;
-    // A window of sound that is not finished would be computed again.
-    if (job.kind !== 'transcription') stop();
-  };
-  const stop = (): void => turn.abort(new JobPaused('The job gives way to others.'));
-  const others = givesWayTo(job, origin);
-  const claim: Claim = {
-    client: origin?.client ?? '',
-    pauses,
-    ...(others && { ...others, onPause: pause }),
-  };
-  const either = AbortSignal.any([signal, turn.signal]);
-  const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
+  const turn = new Turn(job, origin, pauses);
+  const until = AbortSignal.any([signal, turn.over]);
+  const { loadedModel, engine, leave } = await enterQueue(
+    modelManager,
+    job,
+    until,
+    reader.onStage,
+    turn.claim,
+  );
+  const { variant } = loadedModel;
   try {
-    modelManager.onJob(loadedModel.variant, 'begun');
-    onStage('checking');
+    modelManager.onJob(variant, 'begun');
+    reader.onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
-    const onPrefill = () => onStage('prefill', { servedBy: engine.fingerprint });
-    const { run, compile } = rulesOf<K>(job.kind);
-    const compiled = (await compile?.(engine, job)) ?? { job };
-    if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
-    const events = run(engine, compiled.job, either, onPrefill);
     let hasBegun = false;
-    for await (const event of events) {
+    for await (const event of await startJob(engine, job, until, reader.onStage)) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
-        modelManager.onJob(loadedModel.variant, 'answering');
+        modelManager.onJob(variant, 'answering');
       }
       if (event.type === 'done') {
         showTimings(event.timings, detail);
         event.timings.queueMs = queueMs;
       }
       // A reader without credit must not hold a slot that another is to have.
-      await abortable(Promise.resolve(send(event)), either);
-      if (mustPause && event.type === 'delta') stop();
+      await abortable(Promise.resolve(reader.send(event)), until);
+      if (event.type === 'delta') turn.afterDelta();
     }
     return null;
   } catch (error) {
-    const variants =
-      !either.aborted && toWireError(error).passOn
-        ? modelManager.after(job.model, loadedModel.variant, job)
-        : [];
+    const mayPassOn = !until.aborted && toWireError(error).passOn;
+    const variants = mayPassOn ? modelManager.after(job.model, variant, job) : [];
     await modelManager.failed(loadedModel, engine, error);
-    either.throwIfAborted();
+    until.throwIfAborted();
     if (variants.length === 0) throw error;
     return variants;
   } finally {
     leave();
-    if (loadedModel.queue.running === 0) modelManager.onJob(loadedModel.variant, 'idle');
+    if (loadedModel.queue.running === 0) modelManager.onJob(variant, 'idle');
   }
+}
+
+/** The time that a job has a slot, which ends early where the job gives way to others. */
+class Turn {
+  readonly claim: Claim;
+  readonly #over = new AbortController();
+  #mustPause = false;
+
+  constructor(job: Job, origin: Origin | undefined, pauses: number) {
+    const others = givesWayTo(job, origin);
+    const onPause = (): void => {
+      this.#mustPause = true;
+      // A window of sound that is not finished would be computed again.
+      if (job.kind !== 'transcription') this.#end();
+    };
+    this.claim = { client: origin?.client ?? '', pauses, ...(others && { ...others, onPause }) };
+  }
+
+  /** Aborts with a `JobPaused`. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  afterDelta(): void {
+    if (this.#mustPause) this.#end();
+  }
+
+  #end(): void {
+    this.#over.abort(new JobPaused('The job gives way to others.'));
+  }
+}
+
+/** Turns the job into what the engine takes, and begins it. @throws ServiceError 400 */
+async function startJob<K extends Kind>(
+  engine: Engine<JobKinds[K]['model']>,
+  job: JobOf<K>,
+  signal: AbortSignal,
+  onStage: OnStage,
+): Promise<AsyncIterable<EventOf<K>>> {
+  const { run, compile } = rulesOf<K>(job.kind);
+  const compiled = (await compile?.(engine, job)) ?? { job };
+  if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
+  return run(engine, compiled.job, signal, () => onStage('prefill', { servedBy: engine.fingerprint }));
 }
 
 /** The engine has just ended; it spent the time before its prefill on the template and on other jobs. */

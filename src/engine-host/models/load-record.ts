@@ -1,0 +1,76 @@
+import { hasWeights, type Variant } from '../../catalog/catalog.ts';
+import type { Engine, Engines } from '../../engines/engine.ts';
+import type { PageServices } from '../../protocol/worker-control.ts';
+import { withTimeout } from '../../util/async.ts';
+import { loadId } from './load-id.ts';
+import type { LoadVariant } from './loaded-model.ts';
+import type { OnJob } from './model-manager.ts';
+
+/** How long a page may take to answer, in milliseconds. A page that is blocked delays nothing. */
+const PAGE_MS = 1000;
+
+/**
+ * Tells the page which loads are under way, and which first jobs after a load. A page that runs out of memory ends without notice:
+ * its successor finds in its record what it was doing.
+ */
+export class LoadRecord {
+  readonly #engines: Engines;
+  readonly #loads: PageServices['loads'];
+  readonly #underWay = new Set<string>();
+  /** Variants in memory that have not generated a token yet. */
+  readonly #untried = new Set<Variant>();
+
+  constructor(engines: Engines, loads: PageServices['loads']) {
+    this.#engines = engines;
+    this.#loads = loads;
+  }
+
+  /** `loadId` of the variants with which a tab has ended. */
+  fatal(): Promise<readonly string[]> {
+    return this.#ask(this.#loads.fatal(), []);
+  }
+
+  /** Records a load while it is past its download: that ends no tab by the model's size. */
+  recorded(load: LoadVariant): LoadVariant {
+    return async (variant, options): Promise<Engine> => {
+      let ended = false;
+      try {
+        const engine = await load(variant, {
+          ...options,
+          onProgress: (phase, ...bytes) => {
+            if (phase !== 'download' && !ended) this.#note(variant, hasWeights(variant));
+            options.onProgress(phase, ...bytes);
+          },
+        });
+        if (hasWeights(variant)) this.#untried.add(variant);
+        return engine;
+      } finally {
+        ended = true;
+        // A tab that ends while the model is idle says nothing about it.
+        this.#note(variant, false);
+      }
+    };
+  }
+
+  readonly onJob: OnJob = (variant, step) => {
+    if (!this.#untried.has(variant)) return;
+    if (step === 'answering') this.#untried.delete(variant);
+    this.#note(variant, step === 'begun');
+  };
+
+  #note(variant: Variant, isUnderWay: boolean): void {
+    const id = loadId(variant, this.#engines);
+    if (this.#underWay.has(id) === isUnderWay) return;
+    if (isUnderWay) this.#underWay.add(id);
+    else this.#underWay.delete(id);
+    void this.#ask(this.#loads.begun([...this.#underWay]), undefined);
+  }
+
+  async #ask<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+    const known = await withTimeout(
+      answer.catch(() => otherwise),
+      PAGE_MS,
+    );
+    return known ?? otherwise;
+  }
+}
