@@ -11,7 +11,8 @@ import { admitGeneration } from '../generation/admission.ts';
 import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
 import { conflicting, invalidField, unsupported } from '../../errors/service-error.ts';
-import { withToolPrompt, toToolUse } from '../tools/tool-use.ts';
+import { readCallableTools } from '../tools/callable-tools.ts';
+import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';
 
@@ -41,7 +42,7 @@ function toGeneration(call: Call, request: ChatBody): Generation {
   if (request.modalities?.includes('audio')) {
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
   }
-  const tools = toToolUse(request, call.warnings);
+  const tools = readCallableTools(request, call.warnings);
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
     model: request.model,

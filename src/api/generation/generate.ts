@@ -14,7 +14,8 @@ import {
   type ReplyReader,
 } from '../reply-parts.ts';
 import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
-import { callConstraint, toolCallPrefixes } from '../tools/tool-use.ts';
+import { callConstraint } from '../tools/call-constraint.ts';
+import { toolCallPrefixes } from '../tools/tool-prompt.ts';
 import { shortened } from '../body/schema-issues.ts';
 
 /** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */

@@ -2,7 +2,8 @@ import { OPENAI_DEFAULTS } from '../models/models.ts';
 import type * as z from 'zod/mini';
 import type { ChatJob, Constraint, Reasoning } from '../../jobs/chat.ts';
 import { SAMPLING, type Sampling, type SamplingName } from '../../jobs/sampling.ts';
-import { callConstraint, type ToolUse } from '../tools/tool-use.ts';
+import { callConstraint } from '../tools/call-constraint.ts';
+import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { conflicting } from '../../errors/service-error.ts';
@@ -24,7 +25,7 @@ export interface Generation {
   /** Alternatives for each token; null: no log probabilities. */
   topLogprobs: number | null;
   stop: string[];
-  tools: ToolUse | null;
+  tools: CallableTools | null;
   /** Reasoning options; null if the request has none. */
   reasoning: Reasoning | null;
   /** A conversation that does not fit loses its oldest turns. */

@@ -4,7 +4,7 @@ import type { FinishReason } from '../reply-parts.ts';
 import type { AnswerHead } from '../generation/answers.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
-import { isFunctionTool } from '../tools/tool-use.ts';
+import { isFunctionTool } from '../tools/callable-tools.ts';
 import { orEmptyObject, toContent, toText, wellFormed } from '../chat/chat.ts';
 import { invalidField } from '../../errors/service-error.ts';
 

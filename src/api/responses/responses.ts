@@ -27,7 +27,8 @@ import {
 import type { ResponseBody } from './response-schema.ts';
 import { wellFormed } from '../chat/chat.ts';
 import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
-import { withToolPrompt, toToolUse } from '../tools/tool-use.ts';
+import { readCallableTools } from '../tools/callable-tools.ts';
+import { withToolPrompt } from '../tools/tool-prompt.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
@@ -193,7 +194,7 @@ const LOGPROBS = 'message.output_text.logprobs';
 /** `conversation`: with this request's input. @throws ServiceError 400 */
 function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessage[]): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = toToolUse(request, call.warnings);
+  const tools = readCallableTools(request, call.warnings);
   const messages: ChatMessage[] =
     instructions == null
       ? conversation

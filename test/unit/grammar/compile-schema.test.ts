@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
-import { callConstraint } from '../../../src/api/tools/tool-use.ts';
+import { callConstraint } from '../../../src/api/tools/call-constraint.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { withPointers } from '../../../src/grammar/schema-references.ts';
@@ -464,7 +464,7 @@ describe.each([
     }));
     const parts = [{ at: [], param: 'response_format', strict: true }];
     const constraint = callConstraint(
-      { functions, mustCall: false, isNamed: false, most: 1 },
+      { functions, mustCall: false, isNamed: false, maxCalls: 1 },
       { kind: 'json_schema', schema, parts },
     );
     const sampler = new GbnfSampler(compileSchema(constraint as JsonConstraint).gbnf);

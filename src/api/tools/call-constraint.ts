@@ -1,0 +1,63 @@
+import type { Constraint } from '../../jobs/chat.ts';
+import type { CallableTools, ToolFunction } from './callable-tools.ts';
+
+type Schema = Record<string, unknown>;
+
+/**
+ * The form of a reply that calls functions: a list of names with arguments, each by its own function's schema. With
+ * `otherwise` the reply may be of that form instead.
+ */
+export function callConstraint(
+  { functions, maxCalls }: CallableTools,
+  otherwise: Constraint | null = null,
+): Constraint {
+  const items = functions.map(callItem);
+  const item = items.length === 1 ? items[0] : { anyOf: items };
+  const calls = { type: 'array', items: item, minItems: 1, maxItems: maxCalls };
+  const $defs = Object.fromEntries(
+    functions.map(({ name, parameters }) => [definition(name), rebase(parameters, reference(name))]),
+  );
+  const parts = functions.map(({ name, param, strict }) => ({
+    at: ['$defs', definition(name)],
+    param,
+    strict,
+  }));
+  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, $defs }, parts };
+  const isSchema = otherwise.kind === 'json_schema';
+  const answer = isSchema ? rebase(otherwise.schema, '#/$defs/answer') : { type: 'object' };
+  const answerParts = isSchema ? (otherwise.parts ?? []) : [];
+  return {
+    kind: 'json_schema',
+    schema: { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } },
+    parts: [...parts, ...answerParts.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
+  };
+}
+
+/** The name first: it is told before the arguments are there. */
+function callItem({ name }: ToolFunction): Schema {
+  return {
+    type: 'object',
+    properties: { name: { const: name }, arguments: { $ref: reference(name) } },
+    required: ['name', 'arguments'],
+    additionalProperties: false,
+  };
+}
+
+/** A function may be called `answer`, as the other form of a reply is: names of functions have no dot. */
+const definition = (name: string): string => `arguments.${name}`;
+
+const reference = (name: string): string => `#/$defs/${definition(name)}`;
+
+/** References point from the root of a schema, which now lies deeper. Those below an inner `$id` point from there. */
+function rebase(value: unknown, root: string, isInner = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
+  if (typeof value !== 'object' || value === null) return value;
+  if (isInner && '$id' in value && typeof value.$id === 'string' && !value.$id.startsWith('#')) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
+        ? [key, root + inner.slice(1)]
+        : [key, rebase(inner, root, true)],
+    ),
+  );
+}
