@@ -15,7 +15,6 @@ const TEXTS = [
   'Every text is turned into a vector, and texts that mean alike lie close to each other. '.repeat(2),
 ];
 
-const ROUNDS = 2;
 /** Rounding differs from device to device; a wrong kernel gives completely different numbers. */
 const MIN_COSINE = 0.99;
 /** A first run, with its shaders to compile, may take longer; one that takes this long is not run again. */
@@ -58,16 +57,12 @@ function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
   return `on ${device === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;
 }
 
-/** The best of the rounds after the first; the first alone if it takes longer than `timeoutMs`. */
+/** The better of two runs after a first; the first if it takes longer than `timeoutMs`. */
 async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: AbortSignal): Promise<Run> {
   const warmUp = await runOnce(engine, signal);
   if (warmUp.ms > timeoutMs) return warmUp;
-  let best = await runOnce(engine, signal);
-  for (let round = 1; round < ROUNDS; round++) {
-    const next = await runOnce(engine, signal);
-    if (next.ms < best.ms) best = next;
-  }
-  return best;
+  const [first, second] = [await runOnce(engine, signal), await runOnce(engine, signal)];
+  return second.ms < first.ms ? second : first;
 }
 
 async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promise<Run> {
@@ -139,17 +134,10 @@ export class BackendBenchmark {
     const { which, load, onResult, store } = this.#options;
     const { gpu } = await this.#options.device;
     if (!gpu || which === 'off') return;
-    if (gpu.fallback && which !== 'any-gpu') {
-      this.#options.notes.set(name, 'on WASM, as WebGPU runs in software here');
-      return;
-    }
-    if (weightBytes(variant) > MAX_BYTES) {
-      this.#options.notes.set(
-        name,
-        'on WASM: it is too large to be in memory twice, to be measured on the GPU',
-      );
-      return;
-    }
+    const note = (text: string) => void this.#options.notes.set(name, text);
+    if (gpu.fallback && which !== 'any-gpu') return note('on WASM, as WebGPU runs in software here');
+    if (weightBytes(variant) > MAX_BYTES)
+      return note('on WASM: it is too large to be in memory twice, to be measured on the GPU');
     const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
     await this.#idle(signal);
     const other = await load(variant, 'webgpu', signal);
@@ -202,11 +190,9 @@ export class BackendBenchmark {
 
   async #kept({ name }: Variant): Promise<ProbeResult | null> {
     try {
-      const note = JSON.parse((await (await this.#options.store).notes.note(noteName(name))) ?? '') as {
-        key?: unknown;
-        result?: unknown;
-      };
-      return note.key === (await this.#key()) ? probeResultSchema.parse(note.result) : null;
+      const text = await (await this.#options.store).notes.note(noteName(name));
+      const { key, result } = JSON.parse(text ?? '') as { key?: unknown; result?: unknown };
+      return key === (await this.#key()) ? probeResultSchema.parse(result) : null;
     } catch {
       return null;
     }

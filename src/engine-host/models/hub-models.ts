@@ -62,10 +62,9 @@ export function chooseModel(
   if (found && others.length === 0) return found;
   const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
   const list = names.slice(0, SHOWN).join(', ');
-  throw requestError(
-    400,
-    `${repository} has ${found ? `${names.length} models that ${file ?? 'could be meant'} may name` : `no model ${file ?? ''}`}: ${list}. Name one of them as \`file\`.`,
-    'invalid_value',
-    'source',
-  );
+  const what = found
+    ? `${names.length} models that ${file ?? 'could be meant'} may name`
+    : `no model ${file ?? ''}`;
+  const message = `${repository} has ${what}: ${list}. Name one of them as \`file\`.`;
+  throw requestError(400, message, 'invalid_value', 'source');
 }

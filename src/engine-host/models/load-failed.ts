@@ -20,11 +20,9 @@ export function requireWasm(variant: Variant): void {
     // oxlint-disable-next-line no-new -- it throws
     new WebAssembly.Module(EMPTY_MODULE);
   } catch (error) {
-    throw failed(
-      variant,
-      "the site's Content-Security-Policy does not allow WebAssembly. Add 'wasm-unsafe-eval' to its script-src, and reload the page.",
-      error,
-    );
+    const why =
+      "the site's Content-Security-Policy does not allow WebAssembly. Add 'wasm-unsafe-eval' to its script-src, and reload the page.";
+    throw failed(variant, why, error);
   }
 }
 
@@ -34,20 +32,14 @@ export const lacksScript = (cause: unknown): boolean => NO_SCRIPT.test(messageOf
 /** Names the cause of a load that failed with anything but a ServiceError. */
 export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   const text = messageOf(cause);
-  if (lacksScript(cause))
-    return failed(
-      variant,
-      'a script of its engine could not be fetched. The site may have a new version: reload the page.',
-      cause,
-    );
+  const noScript =
+    'a script of its engine could not be fetched. The site may have a new version: reload the page.';
+  if (lacksScript(cause)) return failed(variant, noScript, cause);
   if (isOutOfMemory(text)) return outOfMemory(variant.name, cause);
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
   const paths = variant.files.map(({ path }) => path).join(', ');
-  return failed(
-    variant,
-    `its engine says: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`,
-    cause,
-  );
+  const why = `its engine says: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`;
+  return failed(variant, why, cause);
 }
 
 const failed = (variant: Variant, why: string, cause: unknown): ServiceError =>

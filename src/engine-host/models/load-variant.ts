@@ -107,10 +107,8 @@ export class VariantLoader {
       if (engine && intact) return engine;
       await engine?.unload();
     }
-    throw serverError(
-      'weights_corrupt',
-      `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`,
-    );
+    const message = `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`;
+    throw serverError('weights_corrupt', message);
   }
 
   async #loadOnce(variant: VariantBase, options: LoadVariantOptions): Promise<Loaded> {
@@ -182,10 +180,8 @@ export class VariantLoader {
   #engine({ name, engine }: VariantBase): EnginePlugin {
     const plugin = this.#options.engines[engine];
     if (plugin) return plugin;
-    throw serverError(
-      'model_unavailable',
-      `${name} runs on the engine ${engine}, which has no weights to load.`,
-    );
+    const message = `${name} runs on the engine ${engine}, which has no weights to load.`;
+    throw serverError('model_unavailable', message);
   }
 }
 
@@ -193,9 +189,5 @@ export class VariantLoader {
 const isLacking = (reason: unknown): boolean =>
   reason instanceof ServiceError && reason.code !== 'weights_corrupt';
 
-function unlisted({ name }: VariantBase, path: string): ServiceError {
-  return serverError(
-    'weights_unavailable',
-    `${name} needs the file ${path}, which the catalog does not list.`,
-  );
-}
+const unlisted = ({ name }: VariantBase, path: string): ServiceError =>
+  serverError('weights_unavailable', `${name} needs the file ${path}, which the catalog does not list.`);

@@ -144,11 +144,8 @@ export class ModelAdder {
       this.#requireFree(id);
       const created = Math.floor((this.#options.now ?? Date.now)() / 1000);
       const model: AddedModel = { id, ...described.model, created };
-      const variant = {
-        ...described.variant,
-        name: addedVariantName(slug, await contentHash(weights)),
-        files: weights,
-      };
+      const variantName = addedVariantName(slug, await contentHash(weights));
+      const variant = { ...described.variant, name: variantName, files: weights };
       await this.#publish([...this.#added, { model, variant }]);
       return model;
     });
@@ -164,12 +161,8 @@ export class ModelAdder {
       this.#options.device,
       addedFormats(this.#options.engines),
     ]);
-    const { files, format, repository } = await openSource(
-      source,
-      { ...this.#options, store },
-      formats,
-      signal,
-    );
+    const access = { ...this.#options, store };
+    const { files, format, repository } = await openSource(source, access, formats, signal);
     return format.describe(files, repository, device, keepTemplateText).catch(asInvalidFile);
   }
 
@@ -182,12 +175,8 @@ export class ModelAdder {
   #find(target: string): AddedModelRecord {
     const found = this.#added.find((each) => isNamed(each, target));
     if (found) return found;
-    throw requestError(
-      400,
-      `${target} is no model that was added in this browser. models.list() names those that were.`,
-      'model_not_added',
-      'target',
-    );
+    const message = `${target} is no model that was added in this browser. models.list() names those that were.`;
+    throw requestError(400, message, 'model_not_added', 'target');
   }
 
   #isTaken(id: string): boolean {
@@ -196,13 +185,8 @@ export class ModelAdder {
 
   #requireFree(id: string): void {
     if (!isModelId(id)) throw invalidId(id);
-    if (this.#isTaken(id))
-      throw requestError(
-        400,
-        `The id ${id} is taken by another model. Choose another.`,
-        'model_id_taken',
-        'id',
-      );
+    const message = `The id ${id} is taken by another model. Choose another.`;
+    if (this.#isTaken(id)) throw requestError(400, message, 'model_id_taken', 'id');
   }
 
   #unusedId(slug: string): string {
@@ -224,12 +208,8 @@ async function storageShortage(bytes: number): Promise<string | null> {
 /** @throws ServiceError 400 `model_exists` when it is to have another id */
 function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
   if (wanted === null || wanted === model.id) return model;
-  throw requestError(
-    400,
-    `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`,
-    'model_exists',
-    'source',
-  );
+  const message = `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`;
+  throw requestError(400, message, 'model_exists', 'source');
 }
 
 const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean =>

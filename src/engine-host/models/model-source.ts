@@ -60,8 +60,7 @@ export async function openSource(
       signal.throwIfAborted();
       if (blobs?.length === source.names.length)
         return opened(blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)));
-      const message = 'The files did not come from the page that adds them. Choose them again.';
-      throw requestError(400, message, 'invalid_model_file', 'source');
+      throw invalidFile('The files did not come from the page that adds them. Choose them again.');
     }
     case 'url':
       return opened([await urlFile(source, store, signal)]);
@@ -88,13 +87,8 @@ async function urlFile(
 ): Promise<SourceFile> {
   if (!/^https?:/.test(url))
     throw requestError(400, `${url} is no http or https URL.`, 'invalid_value', 'source');
-  if (!/^[0-9a-f]{64}$/i.test(sha256))
-    throw requestError(
-      400,
-      '`sha256` must be the SHA-256 of the file in 64 hex digits.',
-      'invalid_value',
-      'source',
-    );
+  const rule = '`sha256` must be the SHA-256 of the file in 64 hex digits.';
+  if (!/^[0-9a-f]{64}$/i.test(sha256)) throw requestError(400, rule, 'invalid_value', 'source');
   const { size } = await readStart(url, 1, signal);
   const name = fileNameOf(new URL(url));
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
@@ -123,8 +117,9 @@ function remoteFile(
         await store.file(file, options);
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
-        const message = `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`;
-        throw requestError(400, message, 'invalid_model_file', 'source');
+        throw invalidFile(
+          `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`,
+        );
       }
     },
   };
@@ -219,17 +214,14 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
 /** Throws a 400 for a file that cannot be read or is no model. */
 export function asInvalidFile(error: unknown): never {
   if (error instanceof ServiceError && error.code === 'weights_corrupt')
-    throw requestError(
-      400,
-      `The file changed while it was copied. Add it again. Nothing was stored.`,
-      'invalid_model_file',
-      'source',
+    throw invalidFile('The file changed while it was copied. Add it again. Nothing was stored.');
+  if (error instanceof FormatError) throw invalidFile(`${error.message}. Nothing was stored.`);
+  if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError')
+    throw invalidFile(
+      `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`,
     );
-  if (error instanceof FormatError)
-    throw requestError(400, `${error.message}. Nothing was stored.`, 'invalid_model_file', 'source');
-  if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError') {
-    const message = `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`;
-    throw requestError(400, message, 'invalid_model_file', 'source');
-  }
   throw error;
 }
+
+const invalidFile = (message: string): ServiceError =>
+  requestError(400, message, 'invalid_model_file', 'source');

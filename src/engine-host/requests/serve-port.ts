@@ -100,9 +100,8 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     const { modelManager, imageOrigins } = serving;
     const { signal } = abort;
     const sendProgress = (progress: LoadProgress) => send({ type: 'progress', progress });
-    if (question.type === 'status') {
-      send({ type: 'status', status: serving.status() });
-    } else if (question.type === 'weights') {
+    if (question.type === 'status') send({ type: 'status', status: serving.status() });
+    else if (question.type === 'weights') {
       const { command } = question;
       const answered = await serveWeights(serving.weights, command, signal, throttled(sendProgress));
       send({ type: 'weights', reply: answered });
@@ -177,11 +176,8 @@ function throttled(report: (progress: LoadProgress) => void): (progress: LoadPro
 }
 
 function mismatch(version: number) {
-  return requestError(
-    400,
-    `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`,
-    'protocol_mismatch',
-  ).wire;
+  const message = `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`;
+  return requestError(400, message, 'protocol_mismatch').wire;
 }
 
 /** Keeps the service worker awake while any request runs. */

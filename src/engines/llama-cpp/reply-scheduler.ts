@@ -8,6 +8,7 @@ import {
   WORTH_KEEPING,
 } from './internals/prompt-slots.ts';
 import type { Chunk, LlamaTimings } from './completion-format.ts';
+import type { PromptImages } from './prompt-images.ts';
 
 type ReplyState =
   /** Reply that has not begun, or was put aside for a shorter prompt. */
@@ -16,14 +17,6 @@ type ReplyState =
   | { name: 'ahead' }
   /** `decode`: the prompt is computed, and the first token has come. */
   | { name: 'prefill' | 'decode'; id: number; slot: Slot };
-
-/** The images of a prompt. */
-export interface PromptImages {
-  /** Files in the order of their markers. */
-  files: readonly Uint8Array[];
-  /** The prompt with what tells its images apart in place of their markers. */
-  key: string;
-}
 
 export interface Reply {
   readonly fields: Record<string, unknown>;

@@ -2,23 +2,18 @@ import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError, unsupported } from '../../errors/service-error.ts';
-import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
+import type { ModelImage } from '../../images/draw-image.ts';
+import type { ChatEvent, ChatJob } from '../../jobs/chat.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
 import { Channel } from '../../util/async.ts';
 import { tokenTerminal } from '../../util/gbnf.ts';
-import type { ModelImage } from '../../images/draw-image.ts';
+import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
+import { outOfMemory } from '../out-of-memory.ts';
 import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../prompt/prompt-renderer.ts';
-import {
-  type ChatOpening,
-  type Complete,
-  type Completion,
-  ThinkFirst,
-  toCompletion,
-} from '../prompt/think-first.ts';
+import { type ChatOpening, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
 import { SlotQueue } from '../slot-queue.ts';
-import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import {
   type Chunk,
   completionRequest,
@@ -26,23 +21,18 @@ import {
   tokenIds,
   tokensRequest,
 } from './completion-format.ts';
+import { BARE } from './internals/prompt-slots.ts';
 import {
   isCrowded,
   RequestRejectedError,
   type ServerCalls,
   ServerMemoryError,
 } from './internals/server-calls.ts';
-import { BARE } from './internals/prompt-slots.ts';
 import { kernelsOf } from './internals/worker-proxy.ts';
-import { type CompleteWhole, LabelScorer } from './label-scores.ts';
-import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
-import { outOfMemory } from '../out-of-memory.ts';
-
-/** How often an image's digest stands in the key of a prompt: of 64 characters, as many as 500 tokens have. */
-const IMAGE_KEYS = 32;
-
-/** llama.cpp's server cuts text into tokens, and images into tiles, before anything is computed. */
-const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
+import { LabelScorer } from './label-scores.ts';
+import { asJobFailure, isTooLong } from './llama-failures.ts';
+import { ImageReader } from './prompt-images.ts';
+import { ReplyScheduler } from './reply-scheduler.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
@@ -75,6 +65,14 @@ interface EngineOptions {
   detokenize(ids: readonly number[]): Promise<string>;
 }
 
+/** What the completions of one job share. */
+interface Run {
+  sampling: Sampling;
+  images: readonly ModelImage[];
+  signal: AbortSignal;
+  onPrefill?: (() => void) | undefined;
+}
+
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
 export class WllamaEngine implements Engine<'chat'> {
   readonly kind = 'chat';
@@ -82,44 +80,34 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly slots: number;
   readonly facts: LoadedFacts & { contextLength: number };
   readonly #wllama: Wllama;
+  readonly #options: EngineOptions;
   readonly #scheduler: ReplyScheduler;
   readonly #renderer: PromptRenderer;
-  readonly #sampling: VariantSampling;
-  readonly #batch: number;
-  readonly #imageMarker: string | null;
-  /** Decoded images of jobs under way: a conversation that is cut to fit is not decoded again. */
-  readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
-  readonly #detokenize: EngineOptions['detokenize'];
+  readonly #images: ImageReader;
   readonly #oneByOne = new SlotQueue(1);
   readonly #labels = new LabelScorer();
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
   #hasAnswered = false;
 
-  constructor(
-    wllama: Wllama,
-    calls: ServerCalls,
-    renderer: PromptRenderer,
-    { fingerprint, slots, batch, sampling, imageMarker, detokenize }: EngineOptions,
-  ) {
+  constructor(wllama: Wllama, calls: ServerCalls, renderer: PromptRenderer, options: EngineOptions) {
+    const { fingerprint, slots, imageMarker } = options;
     this.#wllama = wllama;
+    this.#options = options;
     // The token is put before a text that may hold images elsewhere.
     const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
     const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
     this.#scheduler = new ReplyScheduler(calls, slots, bare);
     this.#renderer = renderer;
+    this.#images = new ImageReader(imageMarker, fingerprint);
     this.fingerprint = fingerprint;
     this.slots = slots;
-    this.#batch = batch;
     this.facts = {
       contextLength: wllama.getLoadedContextInfo().n_ctx,
       chats: renderer.chats,
       thinks: renderer.thinks,
       vision: imageMarker !== null,
     };
-    this.#sampling = sampling;
-    this.#imageMarker = imageMarker;
-    this.#detokenize = detokenize;
   }
 
   async *run(
@@ -133,11 +121,10 @@ export class WllamaEngine implements Engine<'chat'> {
     refuseUnknownTokens(given.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
     refuseOversized(given.input, contextLength);
     const job = await this.#withText(given);
-    const images = await this.#readImages(job, signal);
-    const complete: Complete = (part) =>
-      job.countOnly
-        ? this.#count(part, job.sampling, signal, images)
-        : this.#complete(part, job.sampling, signal, images, onPrefill);
+    const images = await this.#images.read(job, signal);
+    const run: Run = { sampling: job.sampling, images, signal, onPrefill };
+    const complete = (part: Completion) =>
+      job.countOnly ? this.#count(part, run) : this.#complete(part, run);
     try {
       const { prompt, thinking } = await this.#open(job, images, signal);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
@@ -152,14 +139,15 @@ export class WllamaEngine implements Engine<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     refuseOversized(job.input, this.facts.contextLength);
-    const images = await this.#readImages(job, signal);
+    const images = await this.#images.read(job, signal);
     try {
-      const { prompt } = await this.#open(job, images, signal);
-      const complete: CompleteWhole = async (after, fields) => {
+      const opening = await this.#open(job, images, signal);
+      const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
         const chunks: Chunk[] = [];
-        const request = { ...fields, prompt: prompt + after };
-        const promptImages = this.#promptImages(request.prompt, images);
-        await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, promptImages);
+        const prompt = opening.prompt + after;
+        const placed = this.#images.place(prompt, images);
+        const request = { ...fields, prompt };
+        await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
         return chunks;
       };
       return await this.#labels.score(complete, labels);
@@ -171,9 +159,9 @@ export class WllamaEngine implements Engine<'chat'> {
 
   /** Renders the prompt, and refuses one that cannot be answered. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
-    const opening = await this.#renderer.open(job, this.#imageMarker, signal);
+    const opening = await this.#renderer.open(job, this.#options.imageMarker, signal);
     refuseOversizedText(opening.prompt, this.facts.contextLength);
-    this.#checkMarkers(opening.prompt, images);
+    this.#images.checkMarkers(opening.prompt, images);
     if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt);
     return opening;
   }
@@ -209,92 +197,45 @@ export class WllamaEngine implements Engine<'chat'> {
 
   async #withText(job: ChatJob): Promise<ChatJob> {
     if (!('tokens' in job.input)) return job;
-    return { ...job, input: { prompt: await this.#detokenize(job.input.tokens) } };
-  }
-
-  /** @throws ServiceError 400 */
-  async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<ModelImage[]> {
-    const images = imagesOf(input);
-    const [first] = images;
-    if (!first) return [];
-    if (this.#imageMarker === null) {
-      const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
-      throw unsupported(first.param, rule);
-    }
-    const missing = images.filter((image) => !this.#pixmaps.has(image));
-    const { decodeImages } = await import('../images/decode-images.ts');
-    const decoded = await decodeImages(missing, (decoder, source) => decoder.pixmap(source), signal);
-    for (const [index, image] of missing.entries())
-      if (decoded[index]) this.#pixmaps.set(image, decoded[index]);
-    return images.flatMap((image) => this.#pixmaps.get(image) ?? []);
-  }
-
-  /** @throws ServiceError 400: texts may have a marker in them, which stands for no image */
-  #checkMarkers(prompt: string, images: readonly ModelImage[]): void {
-    const marker = this.#imageMarker;
-    if (marker === null || prompt.split(marker).length === images.length + 1) return;
-    const message = `The messages contain the text ${JSON.stringify(marker)}, which stands for an image in this engine, or the model's chat template leaves images out. Remove the text.`;
-    throw requestError(400, message, 'invalid_value', 'messages');
-  }
-
-  #promptImages(prompt: string, images: readonly ModelImage[]): PromptImages | undefined {
-    if (this.#imageMarker === null || images.length === 0) return undefined;
-    const [start = '', ...texts] = prompt.split(this.#imageMarker);
-    // As long as the tokens of an image would be as text, about: what is long to compute is worth keeping.
-    const keys = texts.map((text, index) => (images[index]?.digest ?? '').repeat(IMAGE_KEYS) + text);
-    return { files: images.map(({ file }) => file), key: start + keys.join('') };
+    return { ...job, input: { prompt: await this.#options.detokenize(job.input.tokens) } };
   }
 
   /** Computes the prompt only where its tokens cannot be counted without. */
-  async *#count(
-    completion: Completion,
-    sampling: Sampling,
-    signal: AbortSignal,
-    images: readonly ModelImage[],
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#count({ prompt }: Completion, run: Run): AsyncGenerator<ChatEvent, void, undefined> {
+    const { images, signal } = run;
     const { specialText } = this.#renderer;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const promptTokens = await this.#scheduler.count(
-        completion.prompt,
-        specialText,
-        images.length > 0 ? this.facts.contextLength : this.#batch,
-        this.#promptImages(completion.prompt, images),
-      );
+      const most = images.length > 0 ? this.facts.contextLength : this.#options.batch;
+      const placed = this.#images.place(prompt, images);
+      const promptTokens = await this.#scheduler.count(prompt, specialText, most, placed);
       signal.throwIfAborted();
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
-      const prompt = { prompt: completion.prompt, tokensBefore: 0, maxTokens: 1 };
-      yield* this.#complete(prompt, sampling, signal, images);
+      yield* this.#complete({ prompt, tokensBefore: 0, maxTokens: 1 }, { ...run, onPrefill: undefined });
     }
   }
 
-  async *#complete(
-    completion: Completion,
-    sampling: Sampling,
-    signal: AbortSignal,
-    images: readonly ModelImage[],
-    onPrefill?: () => void,
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#complete(completion: Completion, run: Run): AsyncGenerator<ChatEvent, void, undefined> {
+    const { images, signal } = run;
     const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
     let leave = () => {};
     try {
       for (let attempt = completion, tries = 1; ; tries++) {
         try {
-          const running = this.#begin(attempt, sampling, signal, images, onPrefill);
+          const reply = this.#begin(attempt, run);
           try {
-            for (let chunk = await running.take(); chunk; chunk = await running.take())
-              yield* reader.read(chunk);
+            for (let chunk = await reply.take(); chunk; chunk = await reply.take()) yield* reader.read(chunk);
             yield* reader.end();
             this.#hasAnswered = true;
             return;
           } finally {
-            await running.stop();
+            await reply.stop();
           }
         } catch (error) {
           if (images.length > 0 && isTooLong(error))
-            throw await this.#tooLong(error, completion.prompt, images);
+            throw await this.#tooLong(error, completion.prompt, images.length);
           if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
           // Those that filled the context together come out of it one after another.
           if (tries === 1) leave = await this.#oneByOne.enter(signal);
@@ -306,43 +247,19 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** Says what the images take of a prompt that is too long. */
-  async #tooLong(
-    error: RequestRejectedError & { promptTokens: number; contextLength: number },
-    prompt: string,
-    { length }: readonly ModelImage[],
-  ): Promise<ServiceError> {
-    const { promptTokens, contextLength } = error;
-    const text = prompt.split(this.#imageMarker ?? '').join('');
-    const tokens = (await this.#countText(text)) ?? 0;
-    return contextLengthExceeded(promptTokens, contextLength, {
-      images: length,
-      tokens: promptTokens - tokens,
-    });
-  }
-
-  /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
-  async #countText(prompt: string): Promise<number | null> {
-    const { specialText } = this.#renderer;
-    return specialText === null ? null : this.#scheduler.count(prompt, specialText, this.#batch);
-  }
-
   /** `stop` resolves when its slot is free. It stops a reply whose reader walks away, too. */
   #begin(
     completion: Completion,
-    sampling: Sampling,
-    signal: AbortSignal,
-    images: readonly ModelImage[],
-    onPrefill?: () => void,
+    { sampling, images, signal, onPrefill }: Run,
   ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
     const stopped = new AbortController();
     const running = this.#scheduler.run(
-      completionRequest(completion, sampling, this.#sampling),
+      completionRequest(completion, sampling, this.#options.sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, stopped.signal]),
       onPrefill,
-      this.#promptImages(completion.prompt, images),
+      this.#images.place(completion.prompt, images),
     );
     const ended = running.then(
       () => chunks.end(),
@@ -355,6 +272,23 @@ export class WllamaEngine implements Engine<'chat'> {
         return ended;
       },
     };
+  }
+
+  /** Says what the images take of a prompt that is too long. */
+  async #tooLong(
+    { promptTokens, contextLength }: { promptTokens: number; contextLength: number },
+    prompt: string,
+    images: number,
+  ): Promise<ServiceError> {
+    const textTokens = (await this.#countText(this.#images.withoutMarkers(prompt))) ?? 0;
+    const taken = { images, tokens: promptTokens - textTokens };
+    return contextLengthExceeded(promptTokens, contextLength, taken);
+  }
+
+  /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
+  async #countText(prompt: string): Promise<number | null> {
+    const { specialText } = this.#renderer;
+    return specialText === null ? null : this.#scheduler.count(prompt, specialText, this.#options.batch);
   }
 
   async unload(): Promise<void> {
@@ -370,39 +304,8 @@ export class WllamaEngine implements Engine<'chat'> {
       // Loaded again, it is asked once more: without the states of earlier prompts, the request may fit.
       return this.#hasAnswered ? engineCrashed(error) : outOfMemory(this.fingerprint, error);
     }
-    const translated = fromWllamaError(error, job);
-    if (translated.code === 'engine_crashed') this.#dead = true;
-    return translated;
+    const failure = asJobFailure(error, job);
+    if (failure.code === 'engine_crashed') this.#dead = true;
+    return failure;
   }
-}
-
-const isTooLong = (
-  error: unknown,
-): error is RequestRejectedError & { promptTokens: number; contextLength: number } =>
-  error instanceof RequestRejectedError &&
-  error.promptTokens !== undefined &&
-  error.contextLength !== undefined;
-
-/** Converts the refusal of one request; any other error means that the engine is broken. */
-function fromWllamaError(error: unknown, { constraint, input }: ChatJob): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
-  if (isTooLong(error)) return contextLengthExceeded(error.promptTokens, error.contextLength);
-  if (PROMPT_REFUSED.test(error.message)) {
-    const message =
-      imagesOf(input).length > 0
-        ? 'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.'
-        : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
-    return requestError(400, message, 'invalid_value', 'messages');
-  }
-  if (constraint !== undefined) {
-    return requestError(
-      400,
-      'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.',
-      'unsupported_value',
-      'response_format',
-    );
-  }
-  const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
-  return serverError('engine_failed', message, error);
 }

@@ -1,0 +1,36 @@
+import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
+import { type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import { RequestRejectedError } from './internals/server-calls.ts';
+
+/** llama.cpp's server cuts text into tokens, and images into tiles, before anything is computed. */
+const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
+
+/** The prompt is longer than the context. */
+type TooLongError = RequestRejectedError & { promptTokens: number; contextLength: number };
+
+export const isTooLong = (error: unknown): error is TooLongError =>
+  error instanceof RequestRejectedError &&
+  error.promptTokens !== undefined &&
+  error.contextLength !== undefined;
+
+/** The refusal of one request, for its client; any other error means that the engine is broken. */
+export function asJobFailure(error: unknown, { constraint, input }: ChatJob): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
+  if (isTooLong(error)) return contextLengthExceeded(error.promptTokens, error.contextLength);
+  if (PROMPT_REFUSED.test(error.message)) {
+    const message =
+      imagesOf(input).length > 0
+        ? 'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.'
+        : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
+    return requestError(400, message, 'invalid_value', 'messages');
+  }
+  if (constraint !== undefined) {
+    const message =
+      'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.';
+    return requestError(400, message, 'unsupported_value', 'response_format');
+  }
+  const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
+  return serverError('engine_failed', message, error);
+}
