@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const DOCUMENT = 'docs/architecture.md';
-const ROOTS = ['src', 'sw', 'playground', 'tools/weights'];
+const ROOTS = ['src', 'sw', 'playground', 'tools/engine-files', 'tools/weights'];
 /** Everything in `src` may import these: the diagram leaves their arrows out. The playground is an app: it has the catalog alone. */
 const SHARED = new Set(['catalog', 'errors', 'jobs', 'protocol', 'util']);
 const isLeftOut = (from, to) => (from === 'playground' ? to === 'catalog' : SHARED.has(to));

@@ -11,8 +11,8 @@ const SENTINELS = {
     unit: [
       'test/unit/engines/llama-cpp',
       'test/unit/model-files/gguf/architectures.test.ts',
-      'test/unit/node/wllama-worker.test.ts',
-      'test/unit/node/kernels',
+      'test/unit/tools/wllama-worker.test.ts',
+      'test/unit/tools/kernels',
     ],
     browser: ['test/browser/llama-calls.test.ts'],
     with: ['@wllama/wllama-compat'],

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const entries = {
@@ -13,7 +22,11 @@ const entries = {
 
 /** Declarations of what the entry points export, and no others. */
 export function emitTypes(out = 'dist/types') {
-  for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, out);
+  // Sources import files of `tools` too, so `src` is a folder of what is emitted.
+  const emitted = join(out, 'emitted');
+  for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, emitted);
+  cpSync(join(emitted, 'src'), out, { recursive: true });
+  rmSync(emitted, { recursive: true });
   const reached = new Set();
   for (const entry of Object.values(entries))
     reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
@@ -36,7 +49,7 @@ function emit(environment, entry, out) {
       emitDeclarationOnly: true,
       stripInternal: true,
       rewriteRelativeImportExtensions: true,
-      rootDir: '../src',
+      rootDir: '..',
       outDir: join('..', out),
     },
     include: [],

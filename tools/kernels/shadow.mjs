@@ -13,9 +13,9 @@ const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, 
 const TOKENS = 4;
 
 const load = async (path) => (await runnerImport(path, { configFile: false, logLevel: 'warn' })).module;
-const { functionNames } = await load('/src/node/kernels/function-names.ts');
-const { linkObject } = await load('/src/node/kernels/link-object.ts');
-const { REPLACED } = await load('/src/node/kernels/llama-abi.ts');
+const { functionNames } = await load('/tools/engine-files/linker/function-names.ts');
+const { linkObject } = await load('/tools/engine-files/linker/link-object.ts');
+const { REPLACED } = await load('/tools/engine-files/linker/llama-abi.ts');
 const { launch } = await load('/test/support/launch.ts');
 
 const library = 'node_modules/@wllama/wllama';

@@ -5,7 +5,7 @@
  * @remarks
  * - Relies on: the kernels in the WASM.
  * - Read in: tools/kernels/server.h.
- * - Notices: test/unit/node/kernels/server.test.ts.
+ * - Notices: test/unit/tools/kernels/server.test.ts.
  * - Then: a token that holds half a character ends the engine, where log probabilities are asked for.
  */
 const ESCAPED = /((?:[\uFDD0-\uFDDF]{2})+)/;

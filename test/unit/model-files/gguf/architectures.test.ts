@@ -7,7 +7,7 @@ import {
   ENCODERS,
   REFUSED_ARCHITECTURES,
 } from '../../../../src/model-files/gguf/architectures.ts';
-import { SECTION, sectionOf, sectionsOf } from '../../../../src/node/kernels/wasm-module.ts';
+import { SECTION, sectionOf, sectionsOf } from '../../../../tools/engine-files/linker/wasm-module.ts';
 import { llamaArchitectures } from '../../../support/llama-architectures.ts';
 
 const FILE = 'src/model-files/gguf/architectures.ts';

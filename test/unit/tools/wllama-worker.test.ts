@@ -4,7 +4,7 @@ import { createContext, runInContext } from 'node:vm';
 import { CacheManager, Wllama } from '@wllama/wllama/esm/index.js';
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { wllamaWorker } from '../../../src/node/wllama-worker.ts';
+import { wllamaWorker } from '../../../tools/engine-files/wllama-worker.ts';
 
 const installed = createRequire(import.meta.url).resolve;
 const entry = installed('@wllama/wllama/esm/index.js');

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
+import { rolldown } from 'rolldown';
 
-import { packageFile } from './package-files.ts';
+import { repositoryFile } from './repository-file.ts';
 
 const ADDITION = 'src/engines/llama-cpp/internals/wllama-worker.ts';
 
 /**
- * llama.cpp's worker as a file, in a clone. The package starts the same text from a `blob:` URL, which `worker-src 'self'`
+ * llama.cpp's worker as a file. The package starts the same text from a `blob:` URL, which `worker-src 'self'`
  * refuses: Emscripten's script as a function, the package's script of the worker, and our addition to it.
  * @param entry the package's entry point, `…/esm/index.js`
  * @param compat the script of `@wllama/wllama-compat`, for that build in place of the main one
@@ -24,14 +24,13 @@ export async function wllamaWorker(entry: string, compat?: string, kernels?: str
     `function wModuleInit() { ${emscripten.replace('var Module', 'var ___Module')}; return Module; }`,
     readFileSync(resolve(sources, 'workers-code/llama-cpp.js'), 'utf8'),
     ...(kernels ? [`self.KERNELS_VERSION = '${kernels}'`] : []),
-    await bundle(packageFile(ADDITION)),
+    await bundle(repositoryFile(ADDITION)),
     '',
   ].join('\n;\n');
 }
 
-/** One script without imports. The bundler is there in a clone alone: the package must not import it. */
+/** One script without imports. */
 async function bundle(input: string): Promise<string> {
-  const { rolldown } = createRequire(import.meta.url)('rolldown') as typeof import('rolldown');
   const build = await rolldown({ input, platform: 'browser', tsconfig: false });
   const { output } = await build.generate({ format: 'iife' });
   await build.close();
