@@ -5,7 +5,6 @@ const bundles = {
   page: { index: 'src/index.ts' },
   sw: { index: 'src/service-worker/index.ts' },
   worker: { worker: 'src/engine-host/worker.ts' },
-  broker: { broker: 'src/page/election/broker/broker.ts' },
   catalog: { index: 'src/catalog/index.ts' },
   store: { index: 'src/page/status-store/index.ts' },
   react: { index: 'src/page/react/index.ts' },
@@ -58,7 +57,7 @@ const workerUrls = {
   name: 'worker-urls',
   transform(code) {
     const built = code.replaceAll(
-      /new URL\('[./\w-]*\b(worker|broker)\.ts', import\.meta\.url\)/g,
+      /new URL\('[./\w-]*\b(worker)\.ts', import\.meta\.url\)/g,
       `new URL('../$1/$1.js', import.meta.url)`,
     );
     return built === code ? null : { code: built, map: null };

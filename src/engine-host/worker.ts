@@ -2,13 +2,13 @@ import { expose, proxy } from 'comlink';
 
 import type { AddedModelRecord } from '../catalog/added-models.ts';
 import { readAddedModels } from '../database/database.ts';
-import type { ServePort } from '../protocol/discovery.ts';
+import { hearCalls, type ServePort } from '../protocol/discovery.ts';
 import { engineLock, holdLock, keepLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WorkerControl } from '../protocol/worker-control.ts';
 import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
-import { serveCalls, serveLinked } from './requests/serve-port.ts';
+import { serveLinked, servePort } from './requests/serve-port.ts';
 import type { EnginePlugin } from '../engines/engine.ts';
 import type { HelperHost } from '../engines/helper-worker.ts';
 import { ENGINES } from '../engines/registry.ts';
@@ -30,7 +30,7 @@ const control: WorkerControl & HelperHost = {
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
     });
-    serveCalls(host);
+    hearCalls(host.scope, (port) => servePort(port, host));
   },
 
   ping: () => Promise.resolve(),

@@ -1,24 +1,24 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { AddOptions, AddSource } from './added-models.ts';
-import { postWeights } from './engine-access.ts';
+import type { ElectionMember } from './election/election-member.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
  * Every call throws LocaltextError.
  */
 export class AddedModels {
-  readonly #scope: string;
+  readonly #leader: ElectionMember;
   readonly #stopped: AbortSignal;
 
-  constructor(scope: string, stopped: AbortSignal) {
-    this.#scope = scope;
+  constructor(leader: ElectionMember, stopped: AbortSignal) {
+    this.#leader = leader;
     this.#stopped = stopped;
   }
 
   /** The added models, the oldest first. */
   async list(): Promise<AddedModel[]> {
-    return (await this.#module()).listModels(this.#scope);
+    return (await this.#module()).listModels(this.#leader.scope);
   }
 
   /**
@@ -26,12 +26,12 @@ export class AddedModels {
    * first, at the commit that `main` has.
    */
   async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
-    return (await this.#module()).listOffers(repository, options, this.#stopped);
+    return (await this.#module()).listOffers(repository, options, this.#leader, this.#stopped);
   }
 
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource, options?: Pick<AddOptions, 'signal'>): Promise<ModelDetails> {
-    return (await this.#module()).inspectSource(source, options, this.#scope, this.#stopped);
+    return (await this.#module()).inspectSource(source, options, this.#leader, this.#stopped);
   }
 
   /**
@@ -44,17 +44,17 @@ export class AddedModels {
    * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
-    return (await this.#module()).addModel(source, options, this.#scope, this.#stopped);
+    return (await this.#module()).addModel(source, options, this.#leader, this.#stopped);
   }
 
   /** Gives an added model another id. Requests that run are not affected. */
   async rename(id: string, to: string): Promise<void> {
-    await postWeights({ type: 'rename', target: id, id: to }, this.#stopped);
+    await (await this.#module()).renameModel(id, to, this.#leader, this.#stopped);
   }
 
   /** Removes an added model and its files; refused while requests run on it. */
   async remove(id: string): Promise<void> {
-    await postWeights({ type: 'remove', target: id }, this.#stopped);
+    await (await this.#module()).removeModel(id, this.#leader, this.#stopped);
   }
 
   /** Loads its own chunk, which most pages never need. */

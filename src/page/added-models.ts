@@ -5,9 +5,9 @@ import type { ModelSource } from '../protocol/weights-command.ts';
 import type { HubFile, HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 import { eitherSignal } from './either-signal.ts';
-import { fetchWeights, postWeights, readLines } from './engine-access.ts';
-import { LocaltextError } from './localtext-error.ts';
+import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
+import { runCommand } from './run-command.ts';
 
 /** A chat or embedding model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
 export type AddSource = File | Iterable<File> | { url: string; sha256: string } | HubFile;
@@ -29,49 +29,58 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 export async function addModel(
   source: AddSource,
   { id, keepTemplateText = false, signal, onProgress }: AddOptions,
-  scope: string,
+  leader: ElectionMember,
   stopped: AbortSignal,
 ): Promise<AddedModel> {
-  const { asked, end } = offer(source, scope);
+  const { asked, end } = offer(source, leader.scope);
+  const command = { type: 'add', id: id ?? null, source: asked, keepTemplateText } as const;
   try {
-    const response = await fetchWeights(
-      { type: 'add', id: id ?? null, source: asked, keepTemplateText },
-      eitherSignal(stopped, signal),
-    );
-    let added: AddedModel | null = null;
-    await readLines(response, (line) => {
-      if (line.type === 'progress') onProgress?.(line.progress);
-      if (line.type === 'added') added = line.model;
-    });
-    if (added) return added;
+    return (await runCommand(leader, command, eitherSignal(stopped, signal), onProgress)).model;
   } finally {
     end();
   }
-  throw new LocaltextError('engine_lost', 'Adding the model was interrupted. Try again.');
 }
 
 export async function listOffers(
   repository: string,
   options: Pick<AddOptions, 'signal'> | undefined,
+  leader: ElectionMember,
   stopped: AbortSignal,
 ): Promise<HubOffer[]> {
-  const source = hubSource({ hub: repository });
-  return (await postWeights({ type: 'offers', source }, eitherSignal(stopped, options?.signal))).offers;
+  const command = { type: 'offers', source: hubSource({ hub: repository }) } as const;
+  return (await runCommand(leader, command, eitherSignal(stopped, options?.signal))).offers;
 }
 
 export async function inspectSource(
   source: AddSource,
   options: Pick<AddOptions, 'signal'> | undefined,
-  scope: string,
+  leader: ElectionMember,
   stopped: AbortSignal,
 ): Promise<ModelDetails> {
-  const { asked, end } = offer(source, scope);
+  const { asked, end } = offer(source, leader.scope);
+  const command = { type: 'inspect', source: asked } as const;
   try {
-    return (await postWeights({ type: 'inspect', source: asked }, eitherSignal(stopped, options?.signal)))
-      .details;
+    return (await runCommand(leader, command, eitherSignal(stopped, options?.signal))).details;
   } finally {
     end();
   }
+}
+
+export async function renameModel(
+  target: string,
+  id: string,
+  leader: ElectionMember,
+  stopped: AbortSignal,
+): Promise<void> {
+  await runCommand(leader, { type: 'rename', target, id }, stopped);
+}
+
+export async function removeModel(
+  target: string,
+  leader: ElectionMember,
+  stopped: AbortSignal,
+): Promise<void> {
+  await runCommand(leader, { type: 'remove', target }, stopped);
 }
 
 /** Source as the engine is asked for it; its files are available to the engine until `end()`. */

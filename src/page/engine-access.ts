@@ -1,23 +1,12 @@
 import type { WireError } from '../errors/wire-error.ts';
-import {
-  LOAD_PATH,
-  type LoadLine,
-  PROTOCOL_HEADER,
-  STATUS_PATH,
-  WEIGHTS_PATH,
-} from '../protocol/local-paths.ts';
+import { LOAD_PATH, type LoadLine, PROTOCOL_HEADER, STATUS_PATH } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
-import type { WeightsReplies } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
-import { LocaltextError } from './localtext-error.ts';
+import { fromWire, LocaltextError } from './localtext-error.ts';
 
 /** Asks the service worker for one of the paths that it answers for the page library alone. */
-function fetchLocal(
-  path: string,
-  init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
-): Promise<Response> {
-  const headers = { ...init.headers, [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+function fetchLocal(path: string, init?: RequestInit): Promise<Response> {
+  const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   return fetch(path, { ...init, headers, mode: 'same-origin' });
 }
 
@@ -30,9 +19,6 @@ async function toError(response: Response): Promise<LocaltextError> {
     `${response.url} answered ${response.status}: the service worker does not control this page. Reload it.`,
   );
 }
-
-const fromWire = ({ code, message }: WireError): LocaltextError =>
-  new LocaltextError(code ?? 'server_error', message);
 
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
 const MAX_BROKEN = 3;
@@ -85,7 +71,7 @@ const follow: typeof loadModel = async (model, signal, onProgress) => {
  * Reads the lines of an answer to its end.
  * @throws LocaltextError for an `error` line, or an answer that is an error; TypeError when the connection breaks
  */
-export async function readLines(response: Response, onLine: (line: LoadLine) => void): Promise<void> {
+async function readLines(response: Response, onLine: (line: LoadLine) => void): Promise<void> {
   if (!response.ok || !response.body) throw await toError(response);
   // Chromium shows a service worker's answer that only a reader has drained as cancelled. One that is read whole is not.
   void response
@@ -105,23 +91,4 @@ export async function readLines(response: Response, onLine: (line: LoadLine) => 
       onLine(line);
     }
   }
-}
-
-/** Sends a command through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
-export async function postWeights<T extends WeightsCommand['type']>(
-  command: CommandOf<T>,
-  signal: AbortSignal,
-): Promise<WeightsReplies[T]> {
-  const response = await fetchWeights(command, signal);
-  if (response.ok) return (await response.json()) as WeightsReplies[T];
-  throw await toError(response);
-}
-
-export function fetchWeights(command: WeightsCommand, signal: AbortSignal): Promise<Response> {
-  const [query, type, body] =
-    command.type === 'import'
-      ? [`?import=${encodeURIComponent(command.name)}`, 'application/octet-stream', command.blob]
-      : ['', 'application/json', JSON.stringify(command)];
-  const headers = { 'content-type': type };
-  return fetchLocal(WEIGHTS_PATH + query, { method: 'POST', headers, body, signal });
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
+import type { WireError } from '../errors/wire-error.ts';
 
 /** Error of the page library: `message` says what was wrong and what to do, `code` is for programs. */
 export class LocaltextError extends Error {
@@ -10,3 +11,6 @@ export class LocaltextError extends Error {
     this.code = code;
   }
 }
+
+export const fromWire = ({ code, message }: WireError): LocaltextError =>
+  new LocaltextError(code ?? 'server_error', message);

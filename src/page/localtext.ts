@@ -71,8 +71,8 @@ export class Localtext extends EventTarget {
     const { signal } = this.#stop;
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
-    this.weights = new Weights(registration.scope, signal);
-    this.models = new AddedModels(scope, signal);
+    this.weights = new Weights(leader, registration.scope, signal);
+    this.models = new AddedModels(leader, signal);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage | null>) => {
       // Any script of the origin can send here.
       if (data?.version !== PROTOCOL_VERSION || !data.status) return;

@@ -1,7 +1,7 @@
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
 import { eitherSignal } from './either-signal.ts';
-import { postWeights } from './engine-access.ts';
+import type { ElectionMember } from './election/election-member.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**
@@ -9,11 +9,14 @@ import type { ExportedFile } from './model-files.ts';
  * Every call throws LocaltextError.
  */
 export class Weights {
-  readonly #scope: string;
+  readonly #leader: ElectionMember;
+  readonly #url: string;
   readonly #stopped: AbortSignal;
 
-  constructor(scope: string, stopped: AbortSignal) {
-    this.#scope = scope;
+  /** @param url of the scope, below which the service worker answers with stored files */
+  constructor(leader: ElectionMember, url: string, stopped: AbortSignal) {
+    this.#leader = leader;
+    this.#url = url;
     this.#stopped = stopped;
   }
 
@@ -44,7 +47,7 @@ export class Weights {
   /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
   async export(target: string): Promise<ExportedFile[]> {
     const { description } = await this.#ask({ type: 'describe', target });
-    return (await import('./model-files.ts')).exportedFiles(description, this.#scope);
+    return (await import('./model-files.ts')).exportedFiles(description, this.#url);
   }
 
   /**
@@ -57,11 +60,14 @@ export class Weights {
   ): Promise<void> {
     const { importFiles } = await import('./model-files.ts');
     const signal = eitherSignal(this.#stopped, options.signal);
-    const post = (file: File) => postWeights({ type: 'import', name: file.name, blob: file }, signal);
-    await importFiles(files, async (file) => (await post(file)).imported, options.onFile);
+    const take = (file: File) => this.#ask({ type: 'import', name: file.name, blob: file }, signal);
+    await importFiles(files, async (file) => (await take(file)).imported, options.onFile);
   }
 
-  #ask<T extends WeightsCommand['type']>(command: CommandOf<T>): Promise<WeightsReplies[T]> {
-    return postWeights(command, this.#stopped);
+  async #ask<T extends WeightsCommand['type']>(
+    command: CommandOf<T>,
+    signal = this.#stopped,
+  ): Promise<WeightsReplies[T]> {
+    return (await import('./run-command.ts')).runCommand(this.#leader, command, signal);
   }
 }

@@ -26,12 +26,6 @@ export type PageToServiceWorker =
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
 
-/**
- * Page → broker (a SharedWorker, where there is no service worker), and, as far as it has a port, broker → the page
- * that leads.
- */
-export type BrokerMessage = NeedEngine | { type: 'localtext:leading' };
-
 /** Leader page, or an asker by its link → engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';
@@ -47,9 +41,9 @@ export interface LeaderExit {
 }
 
 /**
- * Name of the BroadcastChannel on which an asker calls the engine worker itself, where the leading page does not pass
- * its port on: a dialog is open there, or a script keeps it busy. The BroadcastChannel of the call's name then stands
- * in for a port.
+ * Name of the BroadcastChannel on which an asker calls the engine worker itself: a page, or the service worker where a
+ * dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name stands in for a port. The
+ * leading page answers for a worker that does not start.
  */
 export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
 export interface CallEngine {
@@ -57,5 +51,12 @@ export interface CallEngine {
   channel: string;
 }
 
-/** Name of the BroadcastChannel on which a page without a service worker asks the others to link to the broker. */
-export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker`;
+/** Hears each call as its own channel. On one that several share, each answer would be a question to all others. */
+export function hearCalls(scope: string, hear: (port: BroadcastChannel) => void): BroadcastChannel {
+  const calls = new BroadcastChannel(callChannel(scope));
+  calls.onmessage = ({ data }: MessageEvent<CallEngine | null>) => {
+    const name = String(data?.channel);
+    if (name.startsWith(`${calls.name}:`)) hear(new BroadcastChannel(name));
+  };
+  return calls;
+}

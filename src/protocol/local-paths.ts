@@ -1,4 +1,3 @@
-import type { AddedModel } from '../catalog/added-models.ts';
 import type { LoadProgress } from './worker-control.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
@@ -26,20 +25,10 @@ export const KEEP_ALIVE_MS = 10_000;
 export const LOAD_PATH = '/localtext/load';
 
 export type LoadLine =
-  | { type: 'progress'; progress: LoadProgress }
-  | { type: 'loaded' }
-  | { type: 'added'; model: AddedModel }
-  | { type: 'error'; error: WireError };
+  { type: 'progress'; progress: LoadProgress } | { type: 'loaded' } | { type: 'error'; error: WireError };
 
 /** GET → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
 export const STATUS_PATH = '/localtext/status';
 
-/**
- * POST: a `WeightsCommand` as `application/json` → its `WeightsReply`, or an error in OpenAI's shape. With
- * `?import=<file name>` the body is the file itself, as `application/octet-stream`. `add` is answered with a `LoadLine` of
- * JSON a line.
- */
-export const WEIGHTS_PATH = '/localtext/weights';
-
-/** Characters of a name in a path's query or body: of a model, a variant, a file or a place. */
+/** Characters of a name in a path's query or a command: of a model, a variant, a file or a place. */
 export const MAX_NAME_LENGTH = 1024;

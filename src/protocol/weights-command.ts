@@ -27,7 +27,7 @@ const modelSource = z.union([
   hubSource,
 ]);
 
-/** Commands as JSON. Import its value in the service worker alone, which checks them. */
+/** Commands to the weight store, as the engine worker checks them: any script of the origin can send one. */
 export const commandSchema = z.union([
   /** The models of a repository. */
   z.strictObject({ type: z.literal('offers'), source: hubSource }),
@@ -48,11 +48,11 @@ export const commandSchema = z.union([
     source: modelSource,
     keepTemplateText: z.optional(z.boolean()),
   }),
+  /** One file of a model, or its description. */
+  z.strictObject({ type: z.literal('import'), name: nameSchema, blob: z.instanceof(Blob) }),
 ]);
 
-/**
- * Commands to the weight store; `WeightsReplies` has the answers. `import`: one file of a model, or its description.
- */
-export type WeightsCommand = z.infer<typeof commandSchema> | { type: 'import'; name: string; blob: Blob };
+/** A command; `WeightsReplies` has the answers. */
+export type WeightsCommand = z.infer<typeof commandSchema>;
 export type CommandOf<T extends WeightsCommand['type']> = WeightsCommand & { type: T };
 export type ModelSource = z.infer<typeof modelSource>;

@@ -4,7 +4,7 @@
  */
 
 import { serverError } from '../errors/service-error.ts';
-import { type EngineConnection, linked } from '../transport/engine-connection.ts';
+import { type EngineConnection, linked, type Ways } from '../transport/engine-connection.ts';
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { CALL_HEADER } from '../protocol/local-paths.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
@@ -33,8 +33,12 @@ const engine: EngineConnection = {
 };
 const v1 = browserV1(engine);
 
-/** Every window of the origin, also those that this service worker does not control: one of them leads. */
-async function askWindows(openPort: () => MessagePort): Promise<void> {
+/**
+ * Asks every window of the origin, also those that this service worker does not control: one of them leads. Where it does
+ * not pass the port on, its worker is called.
+ */
+async function askWindows({ openPort, callWorker }: Ways, again: boolean): Promise<void> {
+  if (again) callWorker();
   const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   for (const client of windows) client.postMessage(needEngine, [openPort()]);
 }
@@ -61,7 +65,7 @@ export async function handleV1(target: Requested): Promise<Response> {
   const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = asked;
   const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
-  const local = await handleLocalRoute(request, v1, engine);
+  const local = await handleLocalRoute(request, v1);
   if (local) return local;
   const id = request.headers.get(CALL_HEADER);
   const limit = watchLimit(request);

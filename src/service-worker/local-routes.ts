@@ -1,8 +1,6 @@
-import { commandWeights, type EngineConnection } from '../transport/engine-connection.ts';
 import {
   LOAD_PATH,
   STATUS_PATH,
-  WEIGHTS_PATH,
   KEEP_ALIVE_PATH,
   MAX_NAME_LENGTH,
   PROTOCOL_HEADER,
@@ -18,7 +16,7 @@ import {
 } from '../errors/service-error.ts';
 import type { V1 } from '../routing/browser-v1.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WeightsCommand } from '../protocol/weights-command.ts';
+import type { LoadProgress } from '../protocol/worker-control.ts';
 
 /** How long a page waits to hear of an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
@@ -27,29 +25,16 @@ const STATUS_DEADLINE_MS = 5000;
 export async function handleLocalRoute(
   request: Request,
   v1: Pick<V1, 'load' | 'status'>,
-  dependencies: EngineConnection,
 ): Promise<Response | null> {
   const url = new URL(request.url);
   const route = ROUTES.get(url.pathname);
   if (!route) return null;
   try {
     requirePageLibrary(request, url, route.allow);
-    return await route.answer(request, url, v1, dependencies);
+    return await route.answer(url, v1);
   } catch (error) {
     return asServiceError(error).toResponse();
   }
-}
-
-async function answerWeights(request: Request, url: URL, dependencies: EngineConnection): Promise<Response> {
-  const command = await readWeightsCommand(request, url);
-  if (command.type !== 'add')
-    return Response.json(await commandWeights(dependencies, command, request.signal));
-  return streamLines(async (write, signal) => {
-    const reply = await commandWeights(dependencies, command, signal, (progress) =>
-      write({ type: 'progress', progress }),
-    );
-    if (reply.type === 'added') write(reply);
-  });
 }
 
 /** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
@@ -58,22 +43,15 @@ async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
   return status ? Response.json(status) : new Response(null, { status: 204 });
 }
 
-function streamLoad(_: Request, url: URL, v1: Pick<V1, 'load'>): Response {
-  const model = readName(url, 'model');
-  return streamLines(async (write, signal) => {
-    await v1.load(model, { signal, onProgress: (progress) => write({ type: 'progress', progress }) });
-    write({ type: 'loaded' });
-  });
-}
-
-/** What `work` writes, a line each, and its error as the last line. */
-function streamLines(
-  work: (write: (line: LoadLine) => void, signal: AbortSignal) => Promise<void>,
-): Response {
+function streamLoad(url: URL, v1: Pick<V1, 'load'>): Response {
+  const model = readModel(url);
   const clientGone = new AbortController();
   const stream = new EventStream(() => clientGone.abort());
   const write = (line: LoadLine): void => stream.send(`${JSON.stringify(line)}\n`);
-  void work(write, clientGone.signal)
+  const onProgress = (progress: LoadProgress): void => write({ type: 'progress', progress });
+  void v1
+    .load(model, { signal: clientGone.signal, onProgress })
+    .then(() => write({ type: 'loaded' }))
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
     .finally(() => stream.end());
   return new Response(stream.body, {
@@ -84,23 +62,15 @@ function streamLines(
 interface Route {
   /** The one method that it answers. */
   allow: string;
-  answer(
-    request: Request,
-    url: URL,
-    v1: Pick<V1, 'load' | 'status'>,
-    dependencies: EngineConnection,
-  ): Response | Promise<Response>;
+  answer(url: URL, v1: Pick<V1, 'load' | 'status'>): Response | Promise<Response>;
 }
 
 /** The page library's paths. */
 const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   [KEEP_ALIVE_PATH, { allow: 'GET', answer: () => new Response(null, { status: 204 }) }],
   [LOAD_PATH, { allow: 'POST', answer: streamLoad }],
-  [STATUS_PATH, { allow: 'GET', answer: (_, __, v1) => answerStatus(v1) }],
-  [WEIGHTS_PATH, { allow: 'POST', answer: (request, url, _, engine) => answerWeights(request, url, engine) }],
+  [STATUS_PATH, { allow: 'GET', answer: (_, v1) => answerStatus(v1) }],
 ]);
-
-const MAX_COMMAND_BYTES = 64 * 1024;
 
 export const isLocalPath = ({ pathname }: URL): boolean => ROUTES.has(pathname);
 
@@ -126,37 +96,9 @@ function requirePageLibrary(request: Request, { pathname }: URL, allow: string):
   }
 }
 
-/** The value of a query parameter that names a model or a file. @throws ServiceError 400 */
-function readName(url: URL, param: string): string {
-  const name = url.searchParams.get(param) ?? '';
+/** @throws ServiceError 400 */
+function readModel(url: URL): string {
+  const name = url.searchParams.get('model') ?? '';
   if (name !== '' && name.length <= MAX_NAME_LENGTH) return name;
-  throw invalidField(param, `must have 1 to ${MAX_NAME_LENGTH} characters`);
-}
-
-/** @throws ServiceError 400, 413, 415 */
-async function readWeightsCommand(request: Request, url: URL): Promise<WeightsCommand> {
-  if (url.searchParams.has('import')) {
-    requireType(request, 'application/octet-stream');
-    return { type: 'import', name: readName(url, 'import'), blob: await request.blob() };
-  }
-  requireType(request, 'application/json');
-  const body = new Response(await readShort(request));
-  const { commandSchema } = await import('../protocol/weights-command.ts');
-  const parsed = commandSchema.safeParse(await body.json().catch(() => undefined));
-  if (parsed.success) return parsed.data;
-  throw requestError(400, 'The body must be a command of the weight store, with its fields.');
-}
-
-function requireType(request: Request, type: string): void {
-  const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (mediaType !== type) throw requestError(415, `The content type must be ${type}.`);
-}
-
-async function readShort(request: Request): Promise<Blob> {
-  const message = `The body is larger than ${MAX_COMMAND_BYTES} bytes.`;
-  if (Number(request.headers.get('content-length')) > MAX_COMMAND_BYTES) throw requestError(413, message);
-  // The browser keeps a large blob out of memory until it is read.
-  const blob = await request.blob();
-  if (blob.size > MAX_COMMAND_BYTES) throw requestError(413, message);
-  return blob;
+  throw invalidField('model', `must have 1 to ${MAX_NAME_LENGTH} characters`);
 }

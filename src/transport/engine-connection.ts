@@ -18,8 +18,8 @@ import {
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 import { engineLock, keepLock, leaderLock, requestLock, whenReleased } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WeightsCommand } from '../protocol/weights-command.ts';
-import type { WeightsReply } from '../protocol/weights-messages.ts';
+import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
+import type { WeightsReplies } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
 import { backoff, Channel } from '../util/async.ts';
 import { trackProgress } from './job-progress.ts';
@@ -35,13 +35,18 @@ export interface EngineConnection {
 
 /** A way to reach the page that leads. */
 export interface EngineTransport {
-  /**
-   * Hands its own port to every page that may lead. The leader passes it to its engine worker; other pages close it, or
-   * drop it. Called again, with a growing pause, until a worker has accepted one.
-   */
-  offer(openPort: () => MessagePort, again: boolean): Promise<void>;
+  /** Takes one of the ways to the engine worker. Called again, with a growing pause, until a worker has accepted. */
+  offer(ways: Ways, again: boolean): Promise<void>;
   /** A worker has accepted; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
+}
+
+/** Ways to the engine worker; each opens another port. */
+export interface Ways {
+  /** A port for a page that may lead. The leader passes it to its engine worker; other pages close it, or drop it. */
+  openPort(): MessagePort;
+  /** Calls the worker past its page, which may not pass ports on. Nothing can be transferred on that way. */
+  callWorker(): void;
 }
 
 // What callers use: the engine as the service sees it, and single questions.
@@ -107,14 +112,16 @@ export async function readStatus(connection: EngineConnection, signal: AbortSign
 }
 
 /** Runs a command on the stored weights. @throws ServiceError; the signal's reason when aborted */
-export async function commandWeights(
+export async function commandWeights<T extends WeightsCommand['type']>(
   connection: EngineConnection,
-  command: WeightsCommand,
+  command: CommandOf<T>,
   signal: AbortSignal,
   onProgress?: OnProgress,
-): Promise<WeightsReply> {
+): Promise<WeightsReplies[T]> {
   const options = { signal, onMessage: progressTo(onProgress) };
-  return (await ask(connection, { type: 'weights', command }, 'weights', options)).reply;
+  const { reply } = await ask(connection, { type: 'weights', command }, 'weights', options);
+  // A port's messages have no type that follows the question's.
+  return reply as WeightsReplies[T];
 }
 
 const progressTo =
@@ -283,17 +290,19 @@ function findEngine(
         settle(() => resolve({ port, epoch: data.epoch, dismiss: () => dismiss(port) }), port);
       };
     };
-    const openPort = (): MessagePort => {
-      const { port1, port2 } = new MessageChannel();
-      if (settled) dismiss(port1);
-      else listen(port1);
-      return port2;
+    const ways: Ways = {
+      openPort() {
+        const { port1, port2 } = new MessageChannel();
+        if (settled) dismiss(port1);
+        else listen(port1);
+        return port2;
+      },
+      callWorker: () => listen(callWorker(scope)),
     };
 
     const offer = (again: boolean): void => {
       timer = setTimeout(offer, backoff(offers++, OFFERS), true);
-      if (again) listen(callWorker(scope));
-      transport.offer(openPort, again).catch(fail);
+      transport.offer(ways, again).catch(fail);
     };
 
     const deadline = setTimeout(
@@ -306,7 +315,6 @@ function findEngine(
   });
 }
 
-/** Asks the engine worker past its page, which may not pass ports on. */
 function callWorker(scope: string): BroadcastChannel {
   const channel = `${callChannel(scope)}:${crypto.randomUUID()}`;
   const port = new BroadcastChannel(channel);
@@ -337,10 +345,10 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
   };
   return {
     ...transport,
-    async offer(openPort, again) {
+    async offer(ways, again) {
       if (again) forget();
-      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [openPort()]);
-      else await transport.offer(openPort, again);
+      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
+      else await transport.offer(ways, again);
     },
     linkTo(epoch, port) {
       forget();

@@ -46,19 +46,16 @@ export function trusting<C extends WorkerClass>(Base: C): C {
 export const hasTrustedTypes = (): boolean => 'trustedTypes' in globalThis;
 
 /**
- * Calls `create` with `Worker` and `SharedWorker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
+ * Calls `create` with the `Worker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
  * alone, so that the URL cannot be made a trusted one there.
  */
 export function withTrustedWorkers<T>(create: () => T): T {
   if (!hasTrustedTypes()) return create();
-  const scope = globalThis as { Worker?: typeof Worker; SharedWorker?: WorkerClass };
-  const { Worker: plain, SharedWorker: shared } = scope;
-  if (plain) scope.Worker = trusting(plain);
-  if (shared) scope.SharedWorker = trusting(shared);
+  const plain = Worker;
+  globalThis.Worker = trusting(plain);
   try {
     return create();
   } finally {
-    if (plain) scope.Worker = plain;
-    if (shared) scope.SharedWorker = shared;
+    globalThis.Worker = plain;
   }
 }

@@ -5,14 +5,15 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
-import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH, WEIGHTS_PATH } from '../../src/protocol/local-paths.ts';
+import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH } from '../../src/protocol/local-paths.ts';
+import { callChannel } from '../../src/protocol/discovery.ts';
+import { requestLock } from '../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 
 const BYTES = 'The weights of a very small model.';
-const PLANTED = 'What an attacker would like the model to be.';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const base = { engine: 'wllama', license: 'MIT', contextLength: 9 } as const;
@@ -21,36 +22,20 @@ const pinned: Variant = {
   name: 'pinned',
   files: [{ path: 'pinned/model.gguf', bytes: BYTES.length, sha256: sha256(BYTES) }],
 };
-const hub: Variant = {
-  ...base,
-  name: 'from-hub',
-  files: [],
-  hub: { repository: 'o/h', revision: 'main', folder: 'h', approximateBytes: 40 },
-};
 const model = (id: string, variant: Variant): CatalogModel => ({
   id,
   kind: 'chat',
   created: 1,
   variants: [variant],
 });
-const catalog: Catalog = { ownedBy: 'test', models: [model('pinned-1', pinned), model('hub-1', hub)] };
+const catalog: Catalog = { ownedBy: 'test', models: [model('pinned-1', pinned)] };
 
 /** A page of another site, with a form that posts to the victim. */
-const attackPage = (action: string, target: string, body: string): string => {
-  const [field = '', value = ''] = body.split('=');
-  const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll("'", '&#39;');
-  return `<!doctype html><iframe name="frame" hidden></iframe>
-<form method="post" enctype="text/plain" action='${escape(action)}' target="${target}">
-<input name='${escape(field)}' value='${escape(value)}'><button>Win a prize</button></form>`;
-};
-
-const DELETE = '{"type":"delete","target":"pinned","x":"="}';
-const DESCRIPTION = JSON.stringify({
-  version: 1,
-  variant: 'from-hub',
-  files: [{ path: 'h/model.gguf', bytes: PLANTED.length, sha256: sha256(PLANTED) }],
-  x: '=',
-});
+const attackPage = (
+  action: string,
+  target: string,
+): string => `<!doctype html><iframe name="frame" hidden></iframe>
+<form method="post" enctype="text/plain" action='${action}' target="${target}"><button>Win a prize</button></form>`;
 
 let site: StaticSite;
 let attacker: Server;
@@ -63,7 +48,7 @@ beforeAll(async () => {
     const { searchParams } = new URL(url ?? '/', 'http://localhost');
     const of = (name: string): string => searchParams.get(name) ?? '';
     answer.setHeader('content-type', 'text/html');
-    answer.end(attackPage(of('action'), of('target'), of('body')));
+    answer.end(attackPage(of('action'), of('target')));
   });
   await new Promise<void>((resolve) => {
     attacker.listen(0, resolve);
@@ -87,7 +72,7 @@ const states = (): Promise<Record<string, string>> =>
     const { variants } = await (await window.localtext).weights.list();
     return Object.fromEntries(variants.map(({ variant, state }) => [variant, state]));
   });
-const untouched = { pinned: 'whole', 'from-hub': 'absent' };
+const untouched = { pinned: 'whole' };
 
 /** Statuses that the victim's service worker answers on these paths while `work` runs. */
 async function answered(work: (page: Page) => Promise<unknown>): Promise<number[]> {
@@ -100,17 +85,6 @@ async function answered(work: (page: Page) => Promise<unknown>): Promise<number[
   return statuses;
 }
 
-const attacks = [
-  ['deletes', WEIGHTS_PATH, DELETE],
-  ['plants a description', `${WEIGHTS_PATH}?import=localtext-model.json`, DESCRIPTION],
-  ['plants a file', `${WEIGHTS_PATH}?import=model.gguf`, PLANTED],
-  [
-    'adds a model',
-    WEIGHTS_PATH,
-    '{"type":"add","id":"pinned-1","source":{"type":"files","names":[],"ticket":"t"}}',
-  ],
-  ['loads', `${LOAD_PATH}?model=pinned-1`, ''],
-] as const;
 const ways = [
   ['another site, in a popup', '127.0.0.1', '_blank'],
   ['another site, in its own tab', '127.0.0.1', '_self'],
@@ -118,17 +92,13 @@ const ways = [
 ] as const;
 
 test.each(ways)('a form of %s reaches nothing', async (_, host, target) => {
-  expect(await states()).toEqual(untouched);
-  for (const [what, path, body] of attacks) {
-    const { port } = attacker.address() as AddressInfo;
-    const query = new URLSearchParams({ action: site.url + path, target, body });
-    const statuses = await answered(async (page) => {
-      await page.goto(`http://${host}:${port}/?${query}`);
-      await page.click('button');
-    });
-    expect({ what, statuses }).toEqual({ what, statuses: [403] });
-  }
-  expect(await states()).toEqual(untouched);
+  const { port } = attacker.address() as AddressInfo;
+  const query = new URLSearchParams({ action: `${site.url}${LOAD_PATH}?model=pinned-1`, target });
+  const statuses = await answered(async (page) => {
+    await page.goto(`http://${host}:${port}/?${query}`);
+    await page.click('button');
+  });
+  expect(statuses).toEqual([403]);
 });
 
 test('a link or an image reaches nothing', async () => {
@@ -154,28 +124,52 @@ test('only what the page library sends is accepted, and each refusal has OpenAIâ
       [path, init] as const,
     );
   const header = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
-  const json = { ...header, 'content-type': 'application/json' };
-  const body = JSON.stringify({ type: 'delete', target: 'pinned' });
   const cases: [string, RequestInit, number, (string | null)?][] = [
-    [WEIGHTS_PATH, { method: 'POST', headers: { 'content-type': 'application/json' }, body }, 403],
     [STATUS_PATH, {}, 403],
-    [WEIGHTS_PATH, { headers: header }, 405],
     [`${LOAD_PATH}?model=pinned-1`, { headers: header }, 405],
-    [STATUS_PATH, { method: 'POST', headers: json, body }, 405],
-    [WEIGHTS_PATH, { method: 'POST', headers: { ...header, 'content-type': 'text/plain' }, body }, 415],
-    [`${WEIGHTS_PATH}?import=model.gguf`, { method: 'POST', headers: json, body: PLANTED }, 415],
-    [WEIGHTS_PATH, { method: 'POST', headers: json, body: body + ' '.repeat(70_000) }, 413],
-    [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{"type":"delete","target":"pinned","x":1}' }, 400],
-    [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{"type":"delete","target":["pinned"]}' }, 400],
-    [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{"type":"import","name":"a"}' }, 400],
-    [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{' }, 400],
+    [STATUS_PATH, { method: 'POST', headers: header }, 405],
     [`${LOAD_PATH}?model=${'x'.repeat(2000)}`, { method: 'POST', headers: header }, 400, 'invalid_value'],
     [STATUS_PATH, { headers: { [PROTOCOL_HEADER]: '1' } }, 400, 'protocol_mismatch'],
   ];
   for (const [path, init, status, code = null] of cases) {
     expect({ path, init, ...(await ask(path, init)) }).toEqual({ path, init, status, code });
   }
+});
+
+test('a command that a script of the origin makes up is refused', async () => {
+  const commands = [
+    { type: 'delete', target: 'pinned', x: 1 },
+    { type: 'delete', target: ['pinned'] },
+    { type: 'delete', target: 'p'.repeat(2000) },
+    { type: 'import', name: 'a' },
+    { type: 'add', id: 'pinned-1', source: { type: 'files', names: 'all', ticket: 't' } },
+    { type: 'constructor' },
+    null,
+  ];
+  for (const [index, command] of commands.entries()) {
+    const id = `made-up-${index}`;
+    const answer = await victim.evaluate(
+      ([name, lock, question]) =>
+        new Promise((resolve) => {
+          // The worker takes an asker without its lock for gone.
+          void navigator.locks.request(lock, () => new Promise(() => {}));
+          const channel = `${name}:${crypto.randomUUID()}`;
+          const port = new BroadcastChannel(channel);
+          port.onmessage = ({ data }) => {
+            if (data.type === 'accepted') port.postMessage(question);
+            else resolve(data);
+          };
+          new BroadcastChannel(name).postMessage({ channel });
+        }),
+      [
+        callChannel('/'),
+        requestLock('/', id),
+        { type: 'weights', command, version: PROTOCOL_VERSION, id },
+      ] as const,
+    );
+    expect({ command, answer }).toMatchObject({ command, answer: { type: 'error', error: { status: 400 } } });
+  }
   expect(await states()).toEqual(untouched);
   await victim.evaluate(async () => (await window.localtext).weights.delete('pinned'));
-  expect(await states()).toEqual({ ...untouched, pinned: 'absent' });
+  expect(await states()).toEqual({ pinned: 'absent' });
 });

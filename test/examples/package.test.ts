@@ -80,9 +80,7 @@ test('it needs no package but Vite, for its plugin, and React, for its hooks', a
 
 test('no chunk imports an entry, which a query string in its address would load twice', async () => {
   const entries = new Set(
-    ['page', 'sw', 'catalog', 'store', 'react']
-      .map((folder) => `${folder}/index`)
-      .concat('worker/worker', 'broker/broker'),
+    ['page', 'sw', 'catalog', 'store', 'react'].map((folder) => `${folder}/index`).concat('worker/worker'),
   );
   const importing: string[] = [];
   for (const path of files.filter((each) => /^dist\/(lib|static)\/.*\.js$/.test(each))) {

@@ -290,7 +290,7 @@ const meddle = `
       { version: VERSION, status: null }, { version: VERSION, entry: null }, { epoch: null }, { channel: 7 },
       { type: 'localtext:abort' }, { type: 'localtext:claim' }, new Uint8Array(1000)];
   };
-  const names = ['status', 'call', 'added-files', 'leader-exit', 'broker', 'requests'];
+  const names = ['status', 'call', 'added-files', 'leader-exit', 'requests'];
   const to = (data, act) => { try { act(data); } catch {} };
   setInterval(() => {
     for (const data of junk()) {

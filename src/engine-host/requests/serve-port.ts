@@ -1,7 +1,6 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
 import type { Kind } from '../../jobs/kinds.ts';
-import { callChannel, type CallEngine } from '../../protocol/discovery.ts';
 import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
 import { requestLock, whenReleased } from '../../protocol/locks.ts';
@@ -133,16 +132,6 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
   servePort(port, serving, port2);
-}
-
-/** Answers those that the page does not pass on: it may be blocked. */
-export function serveCalls(serving: Serving): void {
-  const calls = callChannel(serving.scope);
-  new BroadcastChannel(calls).onmessage = ({ data }: MessageEvent<CallEngine | null>) => {
-    // On a channel that several share, each answer would be a question to all others.
-    const channel = String(data?.channel);
-    if (channel.startsWith(`${calls}:`)) servePort(new BroadcastChannel(channel), serving);
-  };
 }
 
 /** Number of deltas that the asker still has room for. One taker at a time. */

@@ -85,8 +85,9 @@ export async function serveWeights<T extends CommandType>(
   signal: AbortSignal,
   onProgress: (progress: LoadProgress) => void = () => undefined,
 ): Promise<WeightsReplies[T]> {
-  if (!Object.hasOwn(HANDLERS, command.type))
-    throw requestError(400, 'Unknown command for stored weights.', 'unsupported_value', 'type');
+  const { commandSchema } = await import('../../protocol/weights-command.ts');
+  if (!commandSchema.safeParse(command).success)
+    throw requestError(400, 'This is no command of the weight store, or its fields are not.');
   const reply = await HANDLERS[command.type](service, command, signal, onProgress);
   if (!QUESTIONS.has(command.type)) service.onChange();
   return reply;

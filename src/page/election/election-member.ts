@@ -1,5 +1,5 @@
 import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
-import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
+import { hearCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock } from '../../protocol/locks.ts';
@@ -23,8 +23,8 @@ type State =
   /** This tab leads. Ports wait for the worker. */
   | { type: 'starting'; ports: MessagePort[] }
   | { type: 'serving'; worker: EngineWorker }
-  /** The worker does not start. Requests are refused until it does. */
-  | { type: 'failing'; error: ServiceError };
+  /** The worker does not start. Requests are refused until it does, and calls that it would hear. */
+  | { type: 'failing'; error: ServiceError; calls: BroadcastChannel };
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
 export class ElectionMember extends EventTarget {
@@ -125,13 +125,15 @@ export class ElectionMember extends EventTarget {
           ? workerFailed(error)
           : null;
     if (!failure) return;
-    for (const port of this.#enter({ type: 'failing', error: failure })) refuse(port, failure);
+    const calls = hearCalls(this.scope, (port) => refuse(port, failure));
+    for (const port of this.#enter({ type: 'failing', error: failure, calls })) refuse(port, failure);
   }
 
   /** Gives the ports that waited in the state before. */
   #enter(state: State): MessagePort[] {
     const before = this.#state;
     this.#state = state;
+    if (before.type === 'failing') before.calls.close();
     this.dispatchEvent(new Event('change'));
     return before.type === 'starting' ? before.ports : [];
   }
@@ -154,7 +156,7 @@ function announceExit(epoch: string): void {
   channel.close();
 }
 
-function refuse(port: MessagePort, { wire }: ServiceError): void {
+function refuse(port: MessagePort | BroadcastChannel, { wire }: ServiceError): void {
   port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
   port.close();
 }

@@ -1,4 +1,4 @@
-import { brokerChannel, type NeedEngine } from '../../protocol/discovery.ts';
+import type { NeedEngine } from '../../protocol/discovery.ts';
 import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
@@ -38,7 +38,6 @@ function takePart(
   const stop = new AbortController();
   const { signal } = stop;
   listen(leader, signal);
-  awaitBroker(leader, signal);
 
   let turn: AbortController | null = null;
   const turns = new Mutex();
@@ -74,12 +73,4 @@ function listen(leader: ElectionMember, signal: AbortSignal): void {
     { signal },
   );
   serviceWorker.startMessages();
-}
-
-function awaitBroker(leader: ElectionMember, signal: AbortSignal): void {
-  const channel = new BroadcastChannel(brokerChannel(leader.scope));
-  channel.onmessage = () => {
-    void import('./page-transport.ts').then((module) => module.linkToBroker(leader));
-  };
-  signal.addEventListener('abort', () => channel.close(), { once: true });
 }

@@ -34,7 +34,7 @@ test('tabs share one engine, and replies go on when its tab closes', async () =>
   expect((await asker.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
 
-test('the broker leads to whichever tab leads next, for a tab that never did', async () => {
+test('a tab that never led reaches whichever tab leads next', async () => {
   const tabs = [];
   for (let count = 0; count < 3; count++) tabs.push(await lent.open({ start: 'fetch' }));
   const short = counting({ max_tokens: 2 });

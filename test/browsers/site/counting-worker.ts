@@ -2,11 +2,11 @@
 import { expose } from 'comlink';
 
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
-import type { ServePort } from '../../../src/protocol/discovery.ts';
+import { hearCalls, type ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
-import { serveCalls, servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
+import { servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
@@ -57,7 +57,7 @@ const control: WorkerControl = {
       status,
       onRequest: () => () => channel.changed(),
     };
-    serveCalls(started);
+    hearCalls(scope, (port) => servePort(port, started));
     resolveServing(started);
   },
   ping: () => Promise.resolve(),

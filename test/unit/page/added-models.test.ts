@@ -1,14 +1,18 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { AddedModels } from '../../../src/page/added-models-handle.ts';
+import { ElectionMember } from '../../../src/page/election/election-member.ts';
+import type { EngineSettings } from '../../../src/page/election/engine-worker.ts';
+import { hearCalls } from '../../../src/protocol/discovery.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
+const scope = '/added-models-test';
+
+beforeEach(() => vi.stubGlobal('navigator', { locks: new FakeLocks().manager }));
 afterEach(() => vi.unstubAllGlobals());
 
-/** The service worker does not answer: only an abort ends a request. */
-const silent = (_url: string, { signal }: RequestInit): Promise<Response> =>
-  new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason as Error));
-  });
+/** A tab that does not lead. The one that leads does not answer: only an abort ends a command. */
+const leader = new ElectionMember(scope, {} as EngineSettings);
 
 const source = { url: 'https://example.com/owl.gguf', sha256: 'a' };
 
@@ -18,15 +22,16 @@ test.each([
   ['add()', (models: AddedModels, signal: AbortSignal) => models.add(source, { signal })],
 ])('%s ends at its signal, and when the page leaves', async (_name, call) => {
   vi.stubGlobal('document', { baseURI: 'https://example.com/' });
-  const fetched = vi.fn(silent);
-  vi.stubGlobal('fetch', fetched);
+  const called = vi.fn();
+  const calls = hearCalls(scope, called);
   for (const which of ['given', 'stopped'] as const) {
     const ends = { given: new AbortController(), stopped: new AbortController() };
-    const result = call(new AddedModels('/', ends.stopped.signal), ends.given.signal);
-    fetched.mockClear();
-    await vi.waitFor(() => expect(fetched).toHaveBeenCalledOnce());
+    called.mockClear();
+    const result = call(new AddedModels(leader, ends.stopped.signal), ends.given.signal);
+    await vi.waitFor(() => expect(called).toHaveBeenCalled());
     const reason = new Error(which);
     ends[which].abort(reason);
     await expect(result).rejects.toBe(reason);
   }
+  calls.close();
 });

@@ -20,7 +20,7 @@ test('the status while no engine answers is 204, which browsers do not log as an
     transport: { offer: async () => undefined },
     locks: new FakeLocks().manager,
   };
-  const answered = handleLocalRoute(request, browserV1(engine), engine);
+  const answered = handleLocalRoute(request, browserV1(engine));
   await vi.advanceTimersByTimeAsync(10_000);
   const response = await answered;
   expect([response?.status, await response?.text()]).toEqual([204, '']);

@@ -1,4 +1,4 @@
-import type { EngineTransport } from '../../../src/transport/engine-connection.ts';
+import type { EngineTransport, Ways } from '../../../src/transport/engine-connection.ts';
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/jobs/chat.ts';
 import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
@@ -40,7 +40,7 @@ export class FakeLeader implements EngineTransport {
     );
   }
 
-  offer(openPort: () => MessagePort): Promise<void> {
+  offer({ openPort }: Pick<Ways, 'openPort'>): Promise<void> {
     this.offers++;
     const { port1, port2 } = new MessageChannel();
     this.#ports.push(port1);
@@ -84,8 +84,8 @@ export class FakeLeader implements EngineTransport {
 /** What a test's transport points at; it may change while a request runs. */
 export class FakeSite implements EngineTransport {
   leader: EngineTransport | null = null;
-  offer(openPort: () => MessagePort, again: boolean): Promise<void> {
-    return this.leader?.offer(openPort, again) ?? Promise.resolve();
+  offer(ways: Ways, again: boolean): Promise<void> {
+    return this.leader?.offer(ways, again) ?? Promise.resolve();
   }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
+import { callChannel, hearCalls } from '../../../../src/protocol/discovery.ts';
 import { leaderLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/util/async.ts';
@@ -71,6 +72,32 @@ test('a lock that is stolen again and again: who waits is told why, and is serve
   gate = Promise.resolve();
   await expect.poll(() => answers).toMatchObject([{ type: 'error', error: { code: 'engine_unavailable' } }]);
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
+  stop.abort();
+  await ended;
+});
+
+test('where the worker does not start, a call past the page is told why, until it does', async () => {
+  vi.spyOn(console, 'error').mockReturnValue();
+  const stop = new AbortController();
+  lives = ['fails', 'fails', 'fails'];
+  const ended = new ElectionMember('/', {} as EngineSettings).run(stop.signal);
+  const answers: unknown[] = [];
+  const calls = new BroadcastChannel(callChannel('/'));
+  const port = new BroadcastChannel(`${callChannel('/')}:1`);
+  port.onmessage = ({ data }) => answers.push(data);
+  const call = (): number => (calls.postMessage({ channel: port.name }), answers.length);
+  await expect.poll(call, { timeout: 5000 }).toBeGreaterThan(0);
+  expect(answers[0]).toMatchObject({ type: 'error', error: { code: 'engine_worker_failed' } });
+  await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
+  answers.length = 0;
+  const heard = new Promise((resolve) => hearCalls('/', resolve));
+  call();
+  await heard;
+  // A refusal would come before what is sent after it.
+  new BroadcastChannel(port.name).postMessage('the last');
+  await expect.poll(() => answers).toEqual(['the last']);
+  calls.close();
+  port.close();
   stop.abort();
   await ended;
 });
