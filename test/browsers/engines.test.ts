@@ -104,6 +104,20 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     expect(downloads()).toEqual(before);
   });
 
+  test('exported weights are taken again after they were deleted, from a tab that does not lead', async () => {
+    const downloads = site.asked.length;
+    const other = await SiteTab.open(browser, site.url, {});
+    try {
+      expect(await other.reimport(EMBEDDING)).toHaveLength(1);
+      expect(await other.embed(TEXTS)).toHaveLength(TEXTS.length);
+      expect(site.asked.slice(downloads).filter((path) => /\.(safetensors|onnx_data)\b/.test(path))).toEqual(
+        [],
+      );
+    } finally {
+      await other.close();
+    }
+  });
+
   test('a GGUF file of the user chats, also after a reload, until it is removed', async () => {
     const gguf = await firstLayers(GGUF, 2);
     site.serve(OWN_PATH, gguf);

@@ -183,6 +183,24 @@ export class SiteTab {
   }
 
   /** Names of the variants of which anything is stored. */
+  /** Exports a model, deletes it, and imports its files. @returns the variants that are whole again */
+  reimport(model: string): Promise<string[]> {
+    return this.#tab.evaluate(async (id) => {
+      const { weights } = window.lifetime.handle();
+      const exported = await weights.export(id);
+      const files = await Promise.all(
+        exported.map(async (file) => {
+          const name = file.path.split('/').at(-1) ?? '';
+          return new File([await (await file.open()).blob()], name);
+        }),
+      );
+      await weights.delete(id);
+      const whole: string[] = [];
+      await weights.import(files, { onFile: ({ completed }) => whole.push(...completed) });
+      return whole;
+    }, model);
+  }
+
   storedVariants(): Promise<string[]> {
     return this.#tab.evaluate(async () => {
       const { variants } = await window.lifetime.handle().weights.list();
