@@ -1,6 +1,6 @@
 import type { EmbeddingTraining } from '../catalog/engines/engine-rules.ts';
 import { requestError, serverError, type ServiceError, unsupported } from '../errors/service-error.ts';
-import type { EmbeddingJob } from '../jobs/embedding.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../jobs/embedding.ts';
 import { MAX_CHARACTERS } from './prompt/prompt-bounds.ts';
 
 /** Refuses a text or token ids before the work of tokenizing. @throws ServiceError `context_length_exceeded` */
@@ -13,21 +13,46 @@ export function refuseOversizedInput(
     throw inputTooLong(index, `${length} characters, more than ${MAX_CHARACTERS} for each`, contextLength);
 }
 
-export const inputTooLong = (index: number, length: string, contextLength: number): ServiceError =>
-  requestError(
-    400,
-    `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
-    'context_length_exceeded',
-    `input[${index}]`,
-  );
+export function inputTooLong(index: number, length: string, contextLength: number): ServiceError {
+  const message = `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`;
+  return requestError(400, message, 'context_length_exceeded', `input[${index}]`);
+}
 
-/**
- * Resolves the parameter `dimensions` to the length of the answer's vectors.
- * @param full the model's own length
- * @param shortest what the model was trained to be cut to
- * @throws ServiceError 400
- */
-export function resolveDimensions(asked: number | undefined, full: number, shortest = full): number {
+interface EmbeddingModel extends EmbeddingTraining {
+  /** Length of the model's own vectors. */
+  dimensions: number;
+}
+
+type Vector = Float32Array<ArrayBuffer>;
+
+/** What a job asks of an embedding model. */
+interface Embedding {
+  input: EmbeddingJob['input'];
+  /** Makes the answer of the input's vectors. */
+  toEvent(vectors: readonly Vector[], promptTokens: number): EmbeddingEvent;
+}
+
+/** Begins an answer. @throws ServiceError 400 for what this model cannot do */
+export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerprint: string): Embedding {
+  const began = performance.now();
+  const length = resolveDimensions(job.dimensions, model);
+  return {
+    input: withPrefix(job, model.prefixes),
+    toEvent: (vectors, promptTokens) => ({
+      type: 'done',
+      vectors: vectors.map((vector) => shortened(vector, length)),
+      promptTokens,
+      fingerprint,
+      timings: { queueMs: 0, computeMs: performance.now() - began },
+    }),
+  };
+}
+
+/** Resolves the parameter `dimensions` to the length of the answer's vectors. */
+function resolveDimensions(
+  asked: number | undefined,
+  { dimensions: full, minDimensions: shortest = full }: EmbeddingModel,
+): number {
   if (asked === undefined) return full;
   if (asked >= shortest && asked <= full) return asked;
   const allowed =
@@ -38,18 +63,15 @@ export function resolveDimensions(asked: number | undefined, full: number, short
 }
 
 /** @returns the first numbers of a vector, as a vector of length 1 */
-export function shortened(vector: Float32Array<ArrayBuffer>, length: number): Float32Array<ArrayBuffer> {
+function shortened(vector: Vector, length: number): Vector {
   if (vector.length === length) return vector;
   const first = vector.slice(0, length);
   const norm = Math.hypot(...first);
   return norm === 0 ? first : first.map((value) => value / norm);
 }
 
-/**
- * Puts the model's prefix before each text of a request that names its `input_type`.
- * @throws ServiceError 400
- */
-export function withPrefix(
+/** Puts the model's prefix before each text of a request that names its `input_type`. */
+function withPrefix(
   { input, inputType }: EmbeddingJob,
   prefixes: EmbeddingTraining['prefixes'],
 ): EmbeddingJob['input'] {
@@ -60,12 +82,9 @@ export function withPrefix(
   return { texts: input.texts.map((text) => prefixes[inputType] + text) };
 }
 
-/** Tells whether a vector is one: a hostile model may compute anything. */
-export const isVector = (vector: Float32Array, dimensions: number): boolean =>
-  vector.length === dimensions && vector.every((value) => Number.isFinite(value));
-
-export const notAVector = (dimensions: number): ServiceError =>
-  serverError(
-    'engine_failed',
-    `The model gave something else than a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`,
-  );
+/** The error for what is no vector, as a hostile model may compute anything; undefined: it is one. */
+export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
+  if (vector.length === dimensions && vector.every((value) => Number.isFinite(value))) return undefined;
+  const message = `The model gave something else than a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;
+  return serverError('engine_failed', message);
+}

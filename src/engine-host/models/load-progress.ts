@@ -1,19 +1,18 @@
 import { type WeightFile, weightBytes } from '../../catalog/catalog.ts';
-import type { LoadVariantOptions } from './loaded-model.ts';
+import type { LoadPhase, LoadVariantOptions } from './loaded-model.ts';
 import type { FileOptions } from '../../model-files/stored-file.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 
 type OnProgress = LoadVariantOptions['onProgress'];
-type Phase = Parameters<OnProgress>[0];
 
-const isOfEngine = (phase: Phase): boolean => phase === 'load' || phase === 'compile';
+const isOfEngine = (phase: LoadPhase): boolean => phase === 'load' || phase === 'compile';
 
 /**
  * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
  * bytes of a phase only grow.
  */
 export function onlyForward(onProgress: OnProgress): OnProgress {
-  let current: Phase = 'download';
+  let current: LoadPhase = 'download';
   let most = 0;
   return (phase, loadedBytes, totalBytes) => {
     if (isOfEngine(current) && !isOfEngine(phase)) return;

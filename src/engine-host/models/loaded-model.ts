@@ -9,13 +9,11 @@ import { SlotQueue } from '../../engines/slot-queue.ts';
 import { loadFailed } from './load-failed.ts';
 import { RateMeter } from './rate-meter.ts';
 
+export type LoadPhase = Exclude<LoadProgress['phase'], 'copy' | 'ready'>;
+
 export interface LoadVariantOptions {
   signal: AbortSignal;
-  onProgress(
-    phase: 'download' | 'prepare' | 'load' | 'compile',
-    loadedBytes: number,
-    totalBytes: number,
-  ): void;
+  onProgress(phase: LoadPhase, loadedBytes: number, totalBytes: number): void;
   /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
   onFile?(path: string, from: string): void;
 }
@@ -120,11 +118,12 @@ export class LoadedModel {
   }
 
   #begin(): Loading {
+    const abort = new AbortController();
     const loading: Loading = {
       name: 'loading',
       progress: null,
       callers: new Set(),
-      abort: new AbortController(),
+      abort,
       done: Promise.resolve(),
     };
     this.#become(loading);
@@ -147,12 +146,8 @@ export class LoadedModel {
         onProgress: (phase, loadedBytes, totalBytes) => {
           if (this.#state !== loading) return;
           const rate = phase === 'download' ? meter.add(loadedBytes) : null;
-          loading.progress = {
-            phase,
-            loadedBytes,
-            totalBytes,
-            ...(rate !== null && { bytesPerSecond: rate }),
-          };
+          const speed = rate !== null && { bytesPerSecond: rate };
+          loading.progress = { phase, loadedBytes, totalBytes, ...speed };
           report(loading.progress);
           this.#onChange();
         },

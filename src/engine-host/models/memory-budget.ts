@@ -93,8 +93,8 @@ export class MemoryBudget {
       const others = [...this.#loadedModels.values()].filter((each) => each.variant !== variant);
       const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
       const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
-      const taken = [...inMemory, ...loading].map((each) => each.variant);
-      const sum = taken.reduce((total, each) => total + memoryCost(each), 0);
+      const taken = [...inMemory, ...loading];
+      const sum = taken.reduce((total, each) => total + memoryCost(each.variant), 0);
       if (taken.length === 0 || sum + needed <= budget) return;
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
       if (oldest?.engine) await oldest.drop(oldest.engine);

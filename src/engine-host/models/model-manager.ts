@@ -9,7 +9,7 @@ import { MemoryBudget } from './memory-budget.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { modelFacts } from './model-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
-import { LoadedModel, type LoadVariant } from './loaded-model.ts';
+import { LoadedModel, type LoadVariant, type Progress } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
@@ -91,23 +91,10 @@ export class ModelManager {
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
     for (const [at, loadedModel] of candidates.entries()) {
-      const { variant } = loadedModel;
       const later = candidates.slice(at + 1);
       if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
-      const load = () =>
-        abortable(
-          loadedModel.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
-          signal,
-        );
       try {
-        await load().catch(async (error: unknown) => {
-          signal.throwIfAborted();
-          // Unloading other models may free the memory that it lacks.
-          const short = toWireError(error).code === 'out_of_memory';
-          if (!short || !(await this.#memory.unloadIdle())) throw error;
-          loadedModel.resetBackoff();
-          await load();
-        });
+        await this.#load(loadedModel, signal, (progress) => onProgress?.({ model: id, ...progress }));
         loadedModel.lastUsed = performance.now();
         // Includes the variants that failed before, so that the status shows them.
         await this.#planned(model);
@@ -117,10 +104,26 @@ export class ModelManager {
         failure = error;
         // No engine's files are there.
         if (toWireError(error).code === 'build_replaced') break;
-        if (later.length > 0) this.#giveUp(variant, error);
+        if (later.length > 0) this.#giveUp(loadedModel.variant, error);
       }
     }
     throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
+  }
+
+  async #load(
+    loadedModel: LoadedModel,
+    signal: AbortSignal,
+    onProgress: (progress: Progress) => void,
+  ): Promise<void> {
+    const load = () => abortable(loadedModel.load(signal, onProgress), signal);
+    await load().catch(async (error: unknown) => {
+      signal.throwIfAborted();
+      // Unloading other models may free the memory that it lacks.
+      const short = toWireError(error).code === 'out_of_memory';
+      if (!short || !(await this.#memory.unloadIdle())) throw error;
+      loadedModel.resetBackoff();
+      await load();
+    });
   }
 
   #endedTab({ id }: CatalogModel): boolean {

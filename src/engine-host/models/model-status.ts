@@ -32,10 +32,6 @@ export function modelStatus(
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
   const [first] = plan?.candidates ?? [];
-  const known = variants.flatMap(({ name }) => {
-    const estimate = estimates?.get(name);
-    return estimate ? [[name, estimate] as const] : [];
-  });
   return {
     ...idleStatus(id, kind),
     ...(shown && loadedStatus(id, shown)),
@@ -44,7 +40,12 @@ export function modelStatus(
       const note = each.chosen ? notes?.get(each.variant) : undefined;
       return note === undefined ? each : { ...each, reason: `${each.reason}; ${note}` };
     }),
-    estimates: Object.fromEntries(known),
+    estimates: Object.fromEntries(
+      variants.flatMap(({ name }) => {
+        const estimate = estimates?.get(name);
+        return estimate ? [[name, estimate]] : [];
+      }),
+    ),
   };
 }
 
@@ -75,18 +76,13 @@ function asItWent(
   const first = planned.find(({ chosen }) => chosen);
   if (shown?.state !== 'ready' || !first || first.variant === shown.variant.name) return planned;
   const { name, engine } = shown.variant;
+  const error = loadedModels.find(({ variant }) => variant.name === first.variant)?.error;
+  const reason = error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
   const others = planned.filter(({ variant }) => variant !== name);
   return [
     { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
-    ...others.map((each) =>
-      each.chosen ? { ...each, chosen: false, reason: failureOf(each, loadedModels) } : each,
-    ),
+    ...others.map((each) => (each.chosen ? { ...each, chosen: false, reason } : each)),
   ];
-}
-
-function failureOf({ variant }: VariantReason, loadedModels: readonly LoadedModel[]): string {
-  const error = loadedModels.find((each) => each.variant.name === variant)?.error;
-  return error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
 }
 
 /** @param deviceOnly the request, or its key, is limited to variants that run on this device */

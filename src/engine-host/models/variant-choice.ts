@@ -96,7 +96,9 @@ function unmetNeed(
   const { webgpu, features, cores } = needsOf(variant, engines);
   return (
     (webgpu ? gpuFault(device.gpu, features) : undefined) ??
-    coresFault(cores, device.cores) ??
+    (cores > device.cores
+      ? `needs ${cores} processor cores, and this device has ${device.cores}`
+      : undefined) ??
     memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB) ??
     downloadFault(missingBytes, device)
   );
@@ -108,9 +110,6 @@ function gpuFault(gpu: Gpu | null, features: readonly string[]): string | undefi
   const missing = features.find((feature) => !gpu.features.includes(feature));
   return missing === undefined ? undefined : `needs ${missing}, which this GPU lacks`;
 }
-
-const coresFault = (needed: number, cores: number): string | undefined =>
-  needed > cores ? `needs ${needed} processor cores, and this device has ${cores}` : undefined;
 
 const SAVE_DATA_BYTES = 256 * 1e6;
 

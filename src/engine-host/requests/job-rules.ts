@@ -1,6 +1,7 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
 import { type ChatEvent, type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
 import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
+import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '../../engines/engine.ts';
 
@@ -24,6 +25,9 @@ interface JobRules<K extends Kind> {
   ): AsyncIterable<EventOf<K>>;
 }
 
+const fetchAll: typeof fetchImages = async (...given) =>
+  (await import('./fetch-images.ts')).fetchImages(...given);
+
 const alone = <K extends ModelKind>(
   engine: Engine<K>,
   job: JobOf<K>,
@@ -36,10 +40,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     prepare: async ({ job, imageOrigins }, signal) => {
       const images = imagesOf(job.input);
       if (images.length === 0 || !('messages' in job.input)) return job;
-      const { fetchImages } = await import('./fetch-images.ts');
-      const fetched = await fetchImages(images, imageOrigins, signal);
+      const toFetched = await fetchAll(images, imageOrigins, signal);
       const messages = job.input.messages.map((message) =>
-        'images' in message && message.images ? { ...message, images: message.images.map(fetched) } : message,
+        'images' in message && message.images
+          ? { ...message, images: message.images.map(toFetched) }
+          : message,
       );
       return { ...job, input: { messages } };
     },
@@ -53,9 +58,8 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     prepare: async ({ job, imageOrigins }, signal) => {
       const { images } = job.input;
       if (!images) return job;
-      const { fetchImages } = await import('./fetch-images.ts');
-      const fetched = await fetchImages(images, imageOrigins, signal);
-      return { ...job, input: { ...job.input, images: images.map(fetched) } };
+      const toFetched = await fetchAll(images, imageOrigins, signal);
+      return { ...job, input: { ...job.input, images: images.map(toFetched) } };
     },
     async *run(...given) {
       yield* (await import('../decisions/decide.ts')).decide(...given);

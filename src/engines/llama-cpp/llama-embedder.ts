@@ -4,15 +4,7 @@ import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
-import {
-  inputTooLong,
-  isVector,
-  notAVector,
-  refuseOversizedInput,
-  resolveDimensions,
-  shortened,
-  withPrefix,
-} from '../embedding-rules.ts';
+import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import { OneByOne } from '../turns.ts';
@@ -59,25 +51,22 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     onPrefill?: () => void,
   ): AsyncGenerator<EmbeddingEvent, void, undefined> {
     signal.throwIfAborted();
-    const began = performance.now();
     onPrefill?.();
-    const { contextLength, ...own } = this.#options;
-    const length = resolveDimensions(job.dimensions, own.dimensions, own.minDimensions);
-    const input = withPrefix(job, own.prefixes);
+    const { input, toEvent } = beginEmbedding(job, this.#options, this.fingerprint);
     if ('tokens' in input)
       throw unsupported('input', 'must be text for this model: it cannot take token ids');
-    for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);
+    for (const [index, text] of input.texts.entries())
+      refuseOversizedInput(text, index, this.facts.contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
     const request = { left: input.texts.length };
     for (const [index, text] of input.texts.entries()) {
       const { vector, tokens } = await this.#turns.run(request, () => this.#embed(text, index, signal));
       request.left--;
-      vectors.push(shortened(vector, length));
+      vectors.push(vector);
       promptTokens += tokens;
     }
-    const timings = { queueMs: 0, computeMs: performance.now() - began };
-    yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
+    yield toEvent(vectors, promptTokens);
   }
 
   async unload(): Promise<void> {
@@ -104,8 +93,8 @@ export class LlamaEmbedder implements Engine<'embedding'> {
       more = result.more;
     }
     const vector = Float32Array.from(chunk?.data?.[0]?.embedding ?? []);
-    const { dimensions } = this.#options;
-    if (!isVector(vector, dimensions)) throw notAVector(dimensions);
+    const fault = vectorFault(vector, this.#options.dimensions);
+    if (fault) throw fault;
     return { vector, tokens: chunk?.usage?.prompt_tokens ?? 0 };
   }
 

@@ -4,14 +4,13 @@ import { type TransformersVariant, weightBytes } from '../../catalog/catalog.ts'
 import { abortable } from '../../util/async.ts';
 import { watchGpu } from '../device.ts';
 import type { EngineContext, LoadEngine } from '../engine.ts';
-import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
-import { isStartFailure, startFailure } from './runtime-files.ts';
+import type { onnxWorker } from './onnx-worker.ts';
+import { openOnnxWorker } from './open-onnx-worker.ts';
+import { loadFailure } from './runtime-files.ts';
+import { checkConfig, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
-
-/** WASM until a GPU has been measured: it is right everywhere, and quick for models of this size. */
-const DEFAULT_DEVICE = 'wasm';
 
 /** Two texts of one length, so that there is no padding. */
 const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
@@ -21,8 +20,7 @@ export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = as
   const files = filesOf(variant, context);
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
   context.signal.throwIfAborted();
-  const embedder = await loadEmbedder(variant, context, files, tokenizer);
-  return new TransformersEngine(embedder, variant, fingerprint(variant, embedder));
+  return loadEngine(variant, context, files, tokenizer);
 };
 
 async function loadTokenizer(
@@ -44,25 +42,30 @@ async function loadTokenizer(
   }
 }
 
-async function loadEmbedder(
-  variant: TransformersVariant,
+async function loadEngine(
+  given: TransformersVariant,
   context: EngineContext,
   files: ModelFiles,
   tokenizer: PreTrainedTokenizer,
-): Promise<OnnxEmbedder> {
+): Promise<TransformersEngine> {
+  // WASM until a GPU has been measured: it is right everywhere, and quick for models of this size.
+  const variant = { device: 'wasm' as const, ...given };
   // Asked before the runtime is: its own attempt would end in a bare number.
   const gpu = variant.device === 'webgpu' ? await watchGpu() : null;
   if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
-  const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
   try {
-    const embedder = await OnnxEmbedder.load(onDevice, context, files, gpu, tokenizer);
+    const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(variant, context, files, {
+      helper: 'onnx',
+      load: (model, runtime, read) => model.load(variant, runtime, read),
+      lost: gpu?.lost,
+    });
+    const embedder = new OnnxEmbedder(worker, gpu, tokenizer);
     if (gpu) await compileShaders(embedder, variant, context);
-    return embedder;
+    return new TransformersEngine(embedder, variant, fingerprint);
   } catch (error) {
     gpu?.stop();
     gpu?.lost.throwIfAborted();
-    context.signal.throwIfAborted();
-    throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
+    throw await loadFailure(error, variant, context);
   }
 }
 
@@ -79,10 +82,4 @@ async function compileShaders(
     await embedder.dispose();
     throw error;
   }
-}
-
-function fingerprint(variant: TransformersVariant, { threads }: OnnxEmbedder): string {
-  const { name, device = DEFAULT_DEVICE } = variant;
-  const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
-  return `${name}-transformers-${backend}`;
 }

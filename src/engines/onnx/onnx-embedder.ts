@@ -1,20 +1,14 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
-import { proxy } from 'comlink';
 
-import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { hasThreads, processors, type WatchedGpu } from '../device.ts';
-import type { EngineContext } from '../engine.ts';
-import { HelperWorker } from '../helper-worker.ts';
+import type { WatchedGpu } from '../device.ts';
+import type { HelperWorker } from '../helper-worker.ts';
 import type { onnxWorker } from './onnx-worker.ts';
-import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { Embedder } from './transformers-engine.ts';
-import type { ModelFiles } from './weight-files.ts';
 
-type Worker = HelperWorker<typeof onnxWorker>;
+type Worker = Pick<HelperWorker<typeof onnxWorker>, 'call' | 'end'>;
 
 /** A model in a separate worker, with its tokenizer. */
 export class OnnxEmbedder implements Embedder {
-  readonly threads: number;
   readonly #worker: Worker;
   readonly #gpu: WatchedGpu | null;
   readonly #tokenizer: PreTrainedTokenizer;
@@ -22,14 +16,8 @@ export class OnnxEmbedder implements Embedder {
   readonly #after: number[];
   readonly #vocabularySize: number;
 
-  private constructor(
-    worker: Worker,
-    threads: number,
-    gpu: WatchedGpu | null,
-    tokenizer: PreTrainedTokenizer,
-  ) {
+  constructor(worker: Worker, gpu: WatchedGpu | null, tokenizer: PreTrainedTokenizer) {
     this.#worker = worker;
-    this.threads = threads;
     this.#gpu = gpu;
     // After a loss, onnxruntime's calls may never settle.
     gpu?.lost.addEventListener('abort', () => worker.end(gpu.lost.reason));
@@ -41,26 +29,6 @@ export class OnnxEmbedder implements Embedder {
     const at = full.findIndex((id) => id === bare[0]);
     this.#before = full.slice(0, at);
     this.#after = full.slice(at + bare.length);
-  }
-
-  /** @throws ServiceError, or what the runtime failed with */
-  static async load(
-    variant: TransformersVariant,
-    { wasm, signal }: EngineContext,
-    { read, failed }: ModelFiles,
-    gpu: WatchedGpu | null,
-    tokenizer: PreTrainedTokenizer,
-  ): Promise<OnnxEmbedder> {
-    const files = runtimeFiles(variant.device);
-    const runtime = { script: wasm(files.script), wasm: wasm(files.wasm) };
-    const { opened, threads } = await withThreads(hasThreads() ? processors() : 1, (count) =>
-      HelperWorker.open<typeof onnxWorker>(
-        'onnx',
-        (model) => model.load(variant, { ...runtime, threads: count }, proxy(read)),
-        AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),
-      ),
-    );
-    return new OnnxEmbedder(opened, threads, gpu, tokenizer);
   }
 
   /** One L2-normalised vector for each sequence. */

@@ -1,7 +1,7 @@
 import type { EngineContext } from '../engine.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { checkWasm, failed, readScript } from '../engine-file.ts';
-import type { OnnxVariant } from './transformers-files.ts';
+import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
 /** onnxruntime's files, by URL, and how many threads it may take. */
 export interface Runtime {
@@ -14,7 +14,7 @@ export interface Runtime {
  * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
  * cannot run it. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending.
  */
-export function runtimeFiles(device: OnnxVariant['device']): { script: string; wasm: string } {
+export function runtimeFiles({ device }: OnnxVariant): { script: string; wasm: string } {
   const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
@@ -43,20 +43,31 @@ export async function withThreads<T>(
   }
 }
 
-/** Whether onnxruntime-web failed before it had seen the model. */
-export const isStartFailure = (error: unknown): boolean => /no available backend found/.test(String(error));
+/** Message of onnxruntime-web when it fails before it has seen the model. */
+const NOT_STARTED = /no available backend found/;
+
+/** Why a model could not be loaded. @throws the signal's reason */
+export async function loadFailure(
+  error: unknown,
+  variant: OnnxVariant,
+  context: EngineContext,
+): Promise<ServiceError> {
+  context.signal.throwIfAborted();
+  return NOT_STARTED.test(String(error))
+    ? startFailure(error, variant, context)
+    : graphFailure(error, variant);
+}
 
 /**
  * Why the runtime did not start. onnxruntime-web reports a missing file without its name. The files are checked only
  * after a failure: a load that succeeds fetches none twice.
  */
-export async function startFailure(
+async function startFailure(
   error: unknown,
-  { device }: OnnxVariant,
+  variant: OnnxVariant,
   context: EngineContext,
 ): Promise<ServiceError> {
-  const { script, wasm } = runtimeFiles(device);
-  context.signal.throwIfAborted();
+  const { script, wasm } = runtimeFiles(variant);
   if (error instanceof ServiceError) return error;
   if (/content security policy|unsafe-eval/i.test(String(error))) {
     const message = `This page's Content-Security-Policy keeps ${wasm} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;

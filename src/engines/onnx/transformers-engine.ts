@@ -5,15 +5,7 @@ import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
 import { withTimeout } from '../../util/async.ts';
-import {
-  inputTooLong,
-  isVector,
-  notAVector,
-  refuseOversizedInput,
-  resolveDimensions,
-  shortened,
-  withPrefix,
-} from '../embedding-rules.ts';
+import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import { OneByOne, type TakesTurns, Turns } from '../turns.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
@@ -146,20 +138,14 @@ export class TransformersEngine implements Engine<'embedding'> {
     onPrefill?: () => void,
   ): AsyncGenerator<EmbeddingEvent, void, undefined> {
     signal.throwIfAborted();
-    const began = performance.now();
     onPrefill?.();
-    const { dimensions, minDimensions, prefixes } = this.#variant;
-    const asked = resolveDimensions(job.dimensions, dimensions, minDimensions);
-    const input = withPrefix(job, prefixes);
+    const { input, toEvent } = beginEmbedding(job, this.#variant, this.fingerprint);
     const inputs: readonly Input[] = 'texts' in input ? input.texts : input.tokens;
     // One place in both lines: what is tokenized later need not have come later.
     const place: TakesTurns = { left: inputs.length };
     const sequences = await this.#sequences(inputs, place, signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    const whole = await this.#enqueue(sequences, place, signal);
-    const vectors = whole.map((vector) => shortened(vector, asked));
-    const timings = { queueMs: 0, computeMs: performance.now() - began };
-    yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
+    yield toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
   }
 
   async unload(): Promise<void> {
@@ -169,22 +155,23 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   #enqueue(sequences: number[][], place: TakesTurns, signal: AbortSignal): Promise<Vector[]> {
     return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        request.settled = true;
+        signal.removeEventListener('abort', onAbort);
+        // Its last texts may have filled the batch of another's turn.
+        this.#forget(request);
+      };
       const request: Request = {
         ...place,
         vectors: Array.from({ length: sequences.length }),
         left: sequences.length,
         settled: false,
         resolve: () => {
-          request.settled = true;
-          // Its last texts may have filled the batch of another's turn.
-          this.#turns.delete(request);
-          signal.removeEventListener('abort', onAbort);
+          settle();
           resolve(request.vectors);
         },
         reject: (error) => {
-          request.settled = true;
-          signal.removeEventListener('abort', onAbort);
-          this.#forget(request);
+          settle();
           reject(error);
         },
       };
@@ -214,11 +201,8 @@ export class TransformersEngine implements Engine<'embedding'> {
       if (!seed) continue;
       // Without the turn that was just taken.
       const isCrowd = this.#turns.size + 1 >= this.#crowd;
-      const batch = takeBatch(
-        this.#waiting,
-        seed,
-        isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits,
-      );
+      const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+      const batch = takeBatch(this.#waiting, seed, limits);
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       return batch;
     }
@@ -227,13 +211,13 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   async #runBatch(batch: Item[]): Promise<void> {
     this.#batch = batch;
-    const { dimensions } = this.#variant;
     try {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
         const vector = vectors[row];
         if (!vector) throw new Error('the model returned fewer vectors than texts');
-        if (!isVector(vector, dimensions)) return request.reject(notAVector(dimensions));
+        const fault = vectorFault(vector, this.#variant.dimensions);
+        if (fault) return request.reject(fault);
         request.vectors[index] = vector;
         if (--request.left === 0) request.resolve();
       });
@@ -288,11 +272,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   #wrap(ids: readonly number[], index: number): number[] {
     const wrapped = this.#embedder.wrap(ids);
     if (wrapped) return wrapped;
-    throw requestError(
-      400,
-      `\`input[${index}]\` holds a number that is no token of this model.`,
-      null,
-      `input[${index}]`,
-    );
+    const at = `input[${index}]`;
+    throw requestError(400, `\`${at}\` holds a number that is no token of this model.`, null, at);
   }
 }

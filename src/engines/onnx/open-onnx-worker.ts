@@ -1,0 +1,43 @@
+import { proxy, type Remote } from 'comlink';
+
+import { hasThreads, processors } from '../device.ts';
+import type { EngineContext } from '../engine.ts';
+import { HelperWorker } from '../helper-worker.ts';
+import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
+import type { OnnxVariant } from './transformers-files.ts';
+import type { ModelFiles, ReadFile } from './weight-files.ts';
+
+interface Options<Helper extends object> {
+  helper: string;
+  load(model: Remote<Helper>, runtime: Runtime, read: ReadFile): Promise<unknown>;
+  maxThreads?: number;
+  /** Aborts the load. */
+  lost?: AbortSignal | undefined;
+}
+
+export interface OnnxWorker<Helper extends object> {
+  worker: HelperWorker<Helper>;
+  /** Names the variant, and the device that it runs on. */
+  fingerprint: string;
+}
+
+/** Opens a helper worker in which onnxruntime has loaded a variant. @throws ServiceError, or what the runtime failed with */
+export async function openOnnxWorker<Helper extends object>(
+  variant: OnnxVariant,
+  { wasm, signal }: EngineContext,
+  { read, failed }: ModelFiles,
+  { helper, load, maxThreads = Infinity, lost }: Options<Helper>,
+): Promise<OnnxWorker<Helper>> {
+  const files = runtimeFiles(variant);
+  const wanted = hasThreads() ? Math.min(processors(), maxThreads) : 1;
+  const { opened: worker, threads } = await withThreads(wanted, (count) => {
+    const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads: count };
+    return HelperWorker.open<Helper>(
+      helper,
+      (model) => load(model, runtime, proxy(read)),
+      AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),
+    );
+  });
+  const backend = variant.device === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
+  return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
+}
