@@ -6,7 +6,7 @@ import { vision } from '../../catalog/vision-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache.ts';
-import { Progress } from './pull/progress.ts';
+import { Progress } from './progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';

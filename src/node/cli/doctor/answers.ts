@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+
+import { IdleTimeout } from '../../../model-files/download/retry.ts';
 import { printable } from '../../../util/printable.ts';
 
 /** `fault`: localtext will not work, or not wholly. `warning`: it works less well than it could. */
@@ -27,6 +30,9 @@ const TIMEOUT_MS = 20_000;
 /** Maximum bytes read of a page or script: what is examined stands at the beginning. */
 const MAX_TEXT_BYTES = 2_000_000;
 
+/** Maximum bytes read of a file whose hash is compared. The largest file of a build, an engine's, has 27 MB. */
+const MAX_FILE_BYTES = 2 ** 28;
+
 /** Answer of a server, without the body. */
 export interface Answer {
   /** Address after redirects. */
@@ -49,6 +55,30 @@ export async function fetchText(url: URL): Promise<Answer & { text: string }> {
   return { ...answerOf(response), text: await beginningOf(response) };
 }
 
+export interface Content extends Answer {
+  /** Hex. */
+  sha256: string;
+  /** Empty unless `withText`. */
+  text: string;
+}
+
+/** Reads a whole file. */
+export async function fetchContent(url: URL, withText: boolean, signal: AbortSignal): Promise<Content> {
+  const timeout = new IdleTimeout(signal);
+  const response = await timeout.during(fetch(url, { headers: AS_STORED, signal: timeout.signal }));
+  const hash = createHash('sha256');
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for await (const bytes of timeout.body(response)) {
+    hash.update(bytes);
+    if (withText) text += decoder.decode(bytes, { stream: true });
+    length += bytes.length;
+    if (length > MAX_FILE_BYTES) break;
+  }
+  return { ...answerOf(response), sha256: hash.digest('hex'), text };
+}
+
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -62,10 +92,12 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text;
 }
 
+/** Asks for the file as it lies on disk: sizes are compared. */
+const AS_STORED = { 'accept-encoding': 'identity' };
+
 const request = (url: URL, headers: Record<string, string>): Promise<Response> =>
   fetch(url, {
-    // As it lies on disk: a size is compared.
-    headers: { 'accept-encoding': 'identity', ...headers },
+    headers: { ...AS_STORED, ...headers },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
 

@@ -10,9 +10,11 @@ export interface DoctorOptions {
   serviceWorker?: string;
   /** The models folder's, relative to the page. */
   models?: string;
+  onProgress?(text: string): void;
+  signal?: AbortSignal;
 }
 
-/** Looks at a deployed site from outside. @throws CommandError when there is no such address */
+/** Checks a deployed site from outside. @throws CommandError when there is no such address */
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
@@ -26,11 +28,14 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
   try {
     const worker = await examineServiceWorker(page.url, options.serviceWorker);
     findings.push(...worker.findings);
-    findings.push(...(await examineFiles(worker, page.headers.has('cross-origin-embedder-policy'))));
+    const isolated = page.headers.has('cross-origin-embedder-policy');
+    const { onProgress = () => undefined, signal = new AbortController().signal } = options;
+    findings.push(...(await examineFiles(worker, { isolated, onProgress, signal })));
     const models = new URL(options.models ?? 'models/', worker.folder ?? page.url);
     if (!models.pathname.endsWith('/')) models.pathname += '/';
     findings.push(...(await examineWeights(models, page.url)));
   } catch (error) {
+    options.signal?.throwIfAborted();
     findings.push(fault(`The server stopped answering: ${String(error)}`, 'Try again.'));
   }
   return findings;

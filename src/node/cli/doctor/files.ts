@@ -1,38 +1,50 @@
 import {
-  type Answer,
+  type Content,
   eachOf,
   fault,
   type Finding,
   isFound,
   isPage,
   fetchAnswer,
+  fetchContent,
   ok,
   warning,
 } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
 import { type Examined, isScriptType } from './service-worker.ts';
+import type { SiteFile } from '../../site-files.ts';
 import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
 
-/** The files that the service worker lists: there, and of the types that browsers insist on. */
+export interface FileOptions {
+  /** Whether the page is isolated. */
+  isolated: boolean;
+  onProgress(text: string): void;
+  signal: AbortSignal;
+}
+
+/** The files that the service worker lists: found, with the listed content, and of the types that browsers insist on. */
 export async function examineFiles(
   { folder, shell, large }: Examined,
-  isolated: boolean,
+  { isolated, onProgress, signal }: FileOptions,
 ): Promise<Finding[]> {
   if (folder === null) return [];
-  const kept = new Set(shell);
-  const listed = [...shell, ...large];
-  const paths = [...new Set(listed)];
-  const found = await eachOf(paths, async (path) =>
-    examine(path, await fetchAnswer(new URL(path, folder)), kept.has(path), isolated),
-  );
+  const kept = new Set(shell.map(({ url }) => url));
+  const files = [...new Map([...shell, ...large].map((file) => [file.url, file])).values()];
+  let checked = 0;
+  const found = await eachOf(files, async (file) => {
+    const content = await fetchContent(new URL(file.url, folder), file.marks !== undefined, signal);
+    onProgress(`Checked ${++checked} of ${files.length} files of the site.`);
+    return examine(file, content, kept.has(file.url), isolated);
+  });
   const faults = found.filter((finding) => finding !== null);
   return faults.length > 0
     ? faults
-    : [ok(`All ${paths.length} files of the site are found, with the right types.`)];
+    : [ok(`All ${files.length} files of the site are found, with the build's content and the right types.`)];
 }
 
-function examine(path: string, answer: Answer, kept: boolean, isolated: boolean): Finding | null {
+function examine(file: SiteFile, answer: Content, kept: boolean, isolated: boolean): Finding | null {
+  const { url: path, sha256, marks } = file;
   const wantsPage = /(\.html?|\/)$/.test(path);
   if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
     const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
@@ -53,6 +65,19 @@ function examine(path: string, answer: Answer, kept: boolean, isolated: boolean)
       `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
       `Serve .js files as text/javascript.${hostAdvice(answer.headers, 'script type')}`,
     );
+  if (answer.sha256 !== sha256 && !marks?.every((mark) => answer.text.includes(mark))) {
+    const differs = `${path} is not the file that the service worker lists`;
+    // Hosts shrink pictures, and no update waits for one.
+    if (answer.type.startsWith('image/'))
+      return warning(
+        `${differs}: it is not stored for offline use.`,
+        'Turn off what alters pictures at the host.',
+      );
+    return fault(
+      `${differs}${kept ? ': updates are not installed, and the site does not open offline' : ', and is not stored'}.`,
+      "Deploy the complete build again, clear the host's cache (CDN), and turn off what alters files there.",
+    );
+  }
   const isWorker = /(^|\/)worker-[\w-]+\.js$/.test(path);
   if (isolated && isWorker && !answer.headers.has('cross-origin-embedder-policy'))
     return warning(

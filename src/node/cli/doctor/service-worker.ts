@@ -1,18 +1,17 @@
 import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
 import { fault, type Finding, isFound, isPage, fetchText, ok, warning } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
+import type { FileLists, SiteFile } from '../../site-files.ts';
 
 const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
 
 export const isScriptType = (type: string): boolean => SCRIPT.test(type);
 
-export interface Examined {
+/** What the service worker's script shows, with its lists of the site's files. */
+export interface Examined extends FileLists {
   findings: Finding[];
   /** The folder of the script, below which the site's other files lie; null: no service worker was found. */
   folder: URL | null;
-  /** Files that the service worker keeps before it answers, and when they are first used. */
-  shell: string[];
-  large: string[];
 }
 
 /** @param named the script's address, when it is not the usual one */
@@ -71,19 +70,19 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
 /** Maximum files of each list. A site has some dozens. */
 const MAX_FILES = 1000;
 
-async function importedLists(folder: URL): Promise<{ shell: string[]; large: string[] }> {
+async function importedLists(folder: URL): Promise<FileLists> {
   const answer = await fetchText(new URL(OWN_FILES, folder));
   return isFound(answer) ? listed(answer.text) : { shell: [], large: [] };
 }
 
 /** The lists that the Vite plugin and `localtext init` put in front of the script. */
-function listed(text: string): { shell: string[]; large: string[] } {
-  const list = (name: string): string[] => {
+function listed(text: string): FileLists {
+  const list = (name: string): SiteFile[] => {
     const start = text.indexOf(`self.${name}=[`);
     const end = start < 0 ? -1 : text.indexOf('];', start);
     if (end < 0) return [];
-    const files = JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as { url: string }[];
-    return files.slice(0, MAX_FILES).map(({ url }) => url);
+    const files = JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as SiteFile[];
+    return files.slice(0, MAX_FILES);
   };
   return {
     shell: [...list('__LOCALTEXT_PRECACHE__'), ...list('__LOCALTEXT_SMALL_FILES__')],

@@ -5,7 +5,7 @@ import type { WeightFile } from '../../../catalog/catalog.ts';
 import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from '../progress.ts';
 import { PullError } from '../arguments.ts';
 import { hashFile, VerifiedFiles, withPullLock } from './cache.ts';
 import type { FileSource, Int8Graph } from './sources.ts';

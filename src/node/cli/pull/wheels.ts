@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 
 import { PullError } from '../arguments.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from '../progress.ts';
 import type { WheelFile } from './sources.ts';
 import { hashFile } from './cache.ts';
 import { makeFolder } from '../../files.ts';

@@ -4,7 +4,7 @@ import { run } from '../../../../src/node/cli/doctor-command.ts';
 import { type DoctorOptions, examineSite } from '../../../../src/node/cli/doctor/examine.ts';
 import type { Finding } from '../../../../src/node/cli/doctor/answers.ts';
 import { examinePage } from '../../../../src/node/cli/doctor/page.ts';
-import { serveSite, type SiteAnswer, soundSite } from './doctor/broken-site.ts';
+import { PAGE, serveSite, type SiteAnswer, soundSite } from './doctor/broken-site.ts';
 
 type Site = Record<string, SiteAnswer>;
 
@@ -53,6 +53,19 @@ test('a fault: the command ends with 1, says it in text and in JSON', async () =
   expect(await run([url, '--json'])).toBe(1);
   const findings = JSON.parse(String(said.mock.calls[0]?.[0])) as Finding[];
   expect(findings.filter(({ level }) => level === 'fault').length).toBeGreaterThan(0);
+});
+
+test('a page to which the host adds a script is the listed one', async () => {
+  const added = PAGE.replace('</head>', '<script src="/statistics.js"></script></head>');
+  expect(await complaints((site) => change(site, '/index.html', { body: added }))).toEqual([]);
+});
+
+test('the command stops when it is interrupted', async () => {
+  const interrupt = new AbortController();
+  const { url, close } = await serveSite(soundSite());
+  onTestFinished(close);
+  interrupt.abort(new Error('interrupted'));
+  await expect(examineSite(url, { signal: interrupt.signal })).rejects.toThrow('interrupted');
 });
 
 /** What is wrong → the one thing said of it. */
@@ -124,6 +137,34 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     'fault',
     /assets\/app\.js answers 404, and cannot be cached for offline use/,
     /complete build/,
+  ],
+  [
+    'an engine of which a part was uploaded',
+    (site) => change(site, '/localtext/wasm/wllama.wasm', { body: '\0asm' }),
+    'fault',
+    /wllama\.wasm is not the file that the service worker lists, and is not stored/,
+    /Deploy the complete build again, clear the host's cache/,
+  ],
+  [
+    'a script of an earlier build',
+    (site) => change(site, '/assets/app.js', { body: 'earlier()' }),
+    'fault',
+    /app\.js is not the file that the service worker lists: updates are not installed/,
+    /CDN/,
+  ],
+  [
+    'a page of an earlier build',
+    (site) => change(site, '/index.html', { body: PAGE.replace('1a', '1b') }),
+    'fault',
+    /index\.html is not the file that the service worker lists/,
+    /CDN/,
+  ],
+  [
+    'a picture that the host has shrunk',
+    (site) => change(site, '/picture.png', { body: 'smaller' }),
+    'warning',
+    /picture\.png is not the file that the service worker lists/,
+    /pictures/,
   ],
   [
     'weights of a wrong size, as a Git LFS pointer has',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -22,7 +23,20 @@ const ENGINES = [
   'wllama-worker.js',
   'ort-wasm-simd-threaded.wasm',
   'ort-wasm-simd-threaded.js',
-].map((name) => ({ url: `localtext/wasm/${name}` }));
+].map((name) => entry(`localtext/wasm/${name}`, ''));
+/** A page of a build by Vite. */
+export const PAGE = '<head><meta name="localtext-build" content="1a"></head><p>a page</html>';
+
+/** A file in the service worker's lists. */
+function entry(url: string, body: string, marks?: string[]): object {
+  return { url, sha256: createHash('sha256').update(body).digest('hex'), marks };
+}
+
+const shell = [
+  entry('index.html', PAGE, ['1a', '</html>']),
+  entry('assets/app.js', ''),
+  entry('picture.png', ''),
+];
 const files = defaultCatalog.models.flatMap(({ variants }) => variants.flatMap((variant) => variant.files));
 
 /** A site on which nothing is at fault, by path. */
@@ -32,9 +46,10 @@ export function soundSite(): Record<string, SiteAnswer> {
     '/': { headers: { 'content-type': 'text/html', ...isolated }, body: '<p>a page' },
     '/localtext-sw.js': {
       headers: { 'content-type': script },
-      body: `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=[{"url":"index.html"},{"url":"assets/app.js"}];self.__LOCALTEXT_LARGE_FILES__=${JSON.stringify(ENGINES)};\n"localtext:claim"`,
+      body: `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${JSON.stringify(shell)};self.__LOCALTEXT_LARGE_FILES__=${JSON.stringify(ENGINES)};\n"localtext:claim"`,
     },
-    '/index.html': { headers: { 'content-type': 'text/html' }, body: '<p>a page' },
+    '/index.html': { headers: { 'content-type': 'text/html' }, body: PAGE },
+    '/picture.png': { headers: { 'content-type': 'image/png' }, body: '' },
     '/assets/app.js': { headers: { 'content-type': script }, body: '' },
     '/localtext/wasm/wllama.wasm': wasm,
     '/localtext/wasm/wllama-worker.js': { headers: { 'content-type': script }, body: '' },

@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
-import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
 import { HubDouble } from '../../hub-double.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
-import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull } from '../../../../../src/node/cli/pull/pull.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { Progress } from '../../../../../src/node/cli/progress.ts';
 import type { WheelFile } from '../../../../../src/node/cli/pull/sources.ts';
 import { Wheels } from '../../../../../src/node/cli/pull/wheels.ts';
 import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from '../../package-index.ts';

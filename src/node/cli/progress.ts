@@ -14,12 +14,13 @@ export class Progress {
   readonly #output: ProgressOutput;
   readonly #now: () => number;
   #file: { label: string; totalBytes: number; startBytes: number; startMs: number } | null = null;
-  #writtenMs = Number.NEGATIVE_INFINITY;
+  #writtenMs: number;
   #lineOpen = false;
 
   constructor(output: ProgressOutput, now: () => number = () => performance.now()) {
     this.#output = output;
     this.#now = now;
+    this.#writtenMs = output.isTTY ? Number.NEGATIVE_INFINITY : now();
   }
 
   line(text: string): void {
@@ -36,16 +37,16 @@ export class Progress {
 
   update(bytes: number): void {
     const file = this.#file;
+    if (file === null) return;
+    const { label, totalBytes, startBytes, startMs } = file;
+    this.status(describeProgress(label, bytes, totalBytes, bytes - startBytes, this.#now() - startMs));
+  }
+
+  /** Replaces the line on a terminal; elsewhere writes one now and then. */
+  status(text: string): void {
     const now = this.#now();
-    if (file === null || now - this.#writtenMs < (this.#output.isTTY ? TTY_EVERY_MS : PLAIN_EVERY_MS)) return;
+    if (now - this.#writtenMs < (this.#output.isTTY ? TTY_EVERY_MS : PLAIN_EVERY_MS)) return;
     this.#writtenMs = now;
-    const text = describeProgress(
-      file.label,
-      bytes,
-      file.totalBytes,
-      bytes - file.startBytes,
-      now - file.startMs,
-    );
     if (!this.#output.isTTY) return this.line(text);
     this.#lineOpen = true;
     this.#output.write(`\r\u001B[2K${text.slice(0, (this.#output.columns ?? 80) - 1)}`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { describeProgress, Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { describeProgress, Progress } from '../../../../src/node/cli/progress.ts';
 
 test('tells bytes, rate and time left', () => {
   expect(describeProgress('a.gguf', 45_200_000, 98_400_000, 20_000_000, 2_000)).toBe(
