@@ -1,5 +1,6 @@
 import { targetOf } from '../../util/json-pointer.ts';
 import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from '../../util/schema-children.ts';
+import { MAX_KEY } from './request-body.ts';
 import { describe, shortened } from './schema-issues.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
@@ -74,7 +75,7 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
     const rule = 'must be false with `strict`: set it, or leave `strict` out';
     throw invalidSchema(`${at}.additionalProperties`, rule);
   }
-  const needed = new Set(isStrings(required) ? required : []);
+  const needed = new Set(isStrings(required) ? required.filter(({ length }) => length <= MAX_KEY) : []);
   const optional = Object.keys(isObject(properties) ? properties : {}).find((key) => !needed.has(key));
   if (optional !== undefined) {
     const rule = `must name every property with \`strict\`, and lacks ${describe(optional)}`;

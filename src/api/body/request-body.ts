@@ -10,7 +10,7 @@ export const MAX_VALUES = 50_000;
 /** Most choices of one request, for all of its prompts. */
 export const MAX_CHOICES = 128;
 /** V8 tells keys of one length above 16,383 characters only by comparing each with all. */
-const MAX_KEY = 4096;
+export const MAX_KEY = 4096;
 /** Deeper than any schema that is accepted, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 

@@ -82,6 +82,13 @@ const REFUSED: Record<string, [string, string, string | null]> = {
     ),
     'messages[0].function_call.name',
   ],
+  'many long names that a strict schema requires': [
+    CHAT,
+    chat(
+      `"response_format":{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":{"type":"object","additionalProperties":false,"properties":{"a":{}},"required":[${Array.from({ length: 1500 }, (_, index) => `"${longName(index)}"`).join(',')}]}}}`,
+    ),
+    'response_format.json_schema.schema.required',
+  ],
   'nested arrays': [CHAT, '['.repeat(MAX_BYTES), null],
   'nested objects': [CHAT, '{"a":'.repeat(MAX_BYTES / 5), 'a'],
   'nested input': [RESPONSES, withInput('amber-phoenix-4', '['.repeat(1e6)), 'input'],
