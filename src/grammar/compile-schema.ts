@@ -1,9 +1,10 @@
 import { invalidField } from '../errors/service-error.ts';
 import type { Constraint, SchemaPart } from '../jobs/chat.ts';
-import type { Schema, SchemaObject } from './alternatives.ts';
+import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
-import { type SchemaContext, SchemaForms } from './schema-forms.ts';
+import type { SchemaContext } from './schema-context.ts';
+import { SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
 import { targetOf, valueAt } from '../util/json-pointer.ts';
 
@@ -46,9 +47,8 @@ function withPointersAt(
 const WHOLE: SchemaPart = { at: [], param: 'response_format', strict: true };
 
 function attempt(schema: SchemaObject, context: Context): string | null {
-  const languages = new Languages();
   try {
-    return new JsonGrammar(languages, new SchemaForms(languages, context), context).print(schema);
+    return new JsonGrammar(new SchemaForms(new Languages(), context), context).print(schema);
   } catch (error) {
     // A pattern may be nested too deeply for the stack.
     if (error instanceof TooCostlyError || error instanceof RangeError) return null;

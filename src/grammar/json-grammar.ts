@@ -1,9 +1,20 @@
-import type { ArrayForm, Form, NumberForm, ObjectForm, Schema, StringForm } from './alternatives.ts';
 import { literal } from '../util/gbnf.ts';
+import { accepts, elementSchemas, memberSchemas, otherMembers } from './form-members.ts';
+import {
+  anyString,
+  type ArrayForm,
+  type Form,
+  type NumberForm,
+  type ObjectForm,
+  type Schema,
+  type StringForm,
+  wordsOf,
+} from './forms.ts';
 import { ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
 import type { Language, Languages } from './language.ts';
 import { numberLanguage } from './numbers.ts';
-import type { SchemaContext, SchemaForms } from './schema-forms.ts';
+import type { SchemaContext } from './schema-context.ts';
+import type { SchemaForms } from './schema-forms.ts';
 
 /** Digits of an integer without bounds. */
 const ANY_INTEGER = '"-"? ("0" | [1-9] [0-9]{0,14})';
@@ -20,17 +31,16 @@ interface Member {
 /** Writes the forms of values as rules. */
 export class JsonGrammar {
   readonly #grammar = new Grammar();
-  readonly #languages: Languages;
   readonly #forms: SchemaForms;
+  readonly #context: SchemaContext;
+  readonly #languages: Languages;
   readonly #values = new Map<string, Rule>();
   readonly #words = new Map<string, Rule>();
 
-  readonly #context: SchemaContext;
-
-  constructor(languages: Languages, forms: SchemaForms, context: SchemaContext) {
-    this.#context = context;
-    this.#languages = languages;
+  constructor(forms: SchemaForms, context: SchemaContext) {
     this.#forms = forms;
+    this.#context = context;
+    this.#languages = forms.languages;
   }
 
   /** GBNF of the values of a schema; null: it has none. @throws TooCostlyError */
@@ -44,7 +54,7 @@ export class JsonGrammar {
     if (known) return known;
     const rule = this.#grammar.rule();
     this.#values.set(key, rule);
-    rule.alternatives = this.#alternatives(this.#forms.of(schemas));
+    rule.alternatives = this.#alternatives(this.#forms.formsOf(schemas));
     return rule;
   }
 
@@ -67,26 +77,23 @@ export class JsonGrammar {
   /** What follows the first quote. */
   #string(form: StringForm): Rule {
     const { min, max, language } = form;
-    if (language) return this.#automaton(this.#forms.word(form), 'string');
+    if (language) return this.#automaton(wordsOf(this.#languages, form), 'string');
     return this.#once(`length ${min} ${max}`, () => [[this.#grammar.repeated(CHARACTER, min, max), '"\\""']]);
   }
 
   #automaton(language: Language, kind: 'string' | 'text'): Rule {
-    const key = `${kind} ${language.id}`;
-    const known = this.#words.get(key);
-    if (known) return known;
     const isString = kind === 'string';
-    const rule = this.#grammar.ofAutomaton(this.#languages.automaton(language, isString), isString);
-    this.#words.set(key, rule);
-    return rule;
+    const make = () => this.#grammar.ofAutomaton(this.#languages.automaton(language, isString), isString);
+    return this.#named(`${kind} ${language.id}`, make);
   }
 
   #once(key: string, alternatives: () => Alternatives): Rule {
-    const known = this.#words.get(key);
-    if (known) return known;
-    const rule = this.#grammar.rule();
+    return this.#named(key, () => this.#grammar.rule(alternatives()));
+  }
+
+  #named(key: string, make: () => Rule): Rule {
+    const rule = this.#words.get(key) ?? make();
     this.#words.set(key, rule);
-    rule.alternatives = alternatives();
     return rule;
   }
 
@@ -102,24 +109,20 @@ export class JsonGrammar {
     if (min > max) return [];
     const prefix = Math.max(0, ...layers.map((layer) => layer.prefix.length));
     const hasRest = prefix === 0 || layers.some(({ items }) => items !== undefined);
-    const restSchemas = this.#forms.item(form, prefix);
+    const restSchemas = elementSchemas(form, prefix);
     if (form.unique && max > 1) {
-      const alternatives = this.#uniqueArray(form, prefix, restSchemas);
-      if (alternatives) return alternatives;
-      this.#context.unenforceable(
-        form.unique,
-        'uniqueItems',
-        'can be enforced for elements of an `enum` alone',
-      );
+      const unique = this.#uniqueArray(form, prefix, restSchemas);
+      if (unique) return unique;
+      const rule = 'can be enforced for elements of an `enum` alone';
+      this.#context.unenforceable(form.unique, 'uniqueItems', rule);
     }
-    const members = Array.from({ length: Math.min(prefix, max) }, (_, index) =>
-      this.#forms.item(form, index),
-    );
+    const length = Math.min(prefix, max);
+    const members = Array.from({ length }, (_, index) => elementSchemas(form, index));
     const contained = form.contains.reduce((sum, each) => sum + each.min, 0);
     if (members.length + contained > max) return [];
     this.#languages.spend(contained * ITEM_STEPS);
     for (const { schema, min: count } of form.contains)
-      for (let i = 0; i < count; i++) members.push([...this.#forms.item(form, members.length), schema]);
+      for (let i = 0; i < count; i++) members.push([...elementSchemas(form, members.length), schema]);
     const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
     const left = [Math.max(0, min - members.length), max - members.length] as const;
     const fixed = members.map((schemas) => this.#value(schemas));
@@ -128,16 +131,10 @@ export class JsonGrammar {
       const following = others.flatMap((rule) => [literal(','), WS, rule]);
       return [[literal('['), WS, first, ...following, this.#following(rest, ...left), WS, literal(']')]];
     }
-    const filled = [
-      literal('['),
-      WS,
-      rest,
-      this.#following(rest, Math.max(0, min - 1), max - 1),
-      WS,
-      literal(']'),
-    ];
-    const empty = [literal('['), WS, literal(']')];
-    return [...(max > 0 ? [filled] : []), ...(min === 0 ? [empty] : [])];
+    const alternatives: Alternatives = min === 0 ? [[literal('['), WS, literal(']')]] : [];
+    if (max === 0) return alternatives;
+    const following = this.#following(rest, Math.max(0, min - 1), max - 1);
+    return [[literal('['), WS, rest, following, WS, literal(']')], ...alternatives];
   }
 
   /** More elements, each after a comma. */
@@ -148,7 +145,7 @@ export class JsonGrammar {
 
   /** Elements that differ: those of a list of values, in its order; null: there is no list. */
   #uniqueArray(form: ArrayForm, prefix: number, schemas: readonly Schema[]): Alternatives | null {
-    const elements = this.#forms.of(schemas);
+    const elements = this.#forms.formsOf(schemas);
     if (prefix > 0 || form.contains.length > 0 || elements.some(({ kind }) => kind !== 'literal'))
       return null;
     const members = elements.map((element) => ({
@@ -164,16 +161,14 @@ export class JsonGrammar {
     ];
     const members = named.flatMap((name): Member[] => {
       const required = form.required.includes(name);
-      if (form.names.length > 0 && !this.#forms.accepts(form.names, name))
+      if (form.names.length > 0 && !accepts(this.#forms, form.names, name))
         return required ? [{ rule: this.#grammar.rule(), required }] : [];
-      const value = this.#value(this.#forms.member(form, name));
+      const value = this.#value(memberSchemas(this.#languages, form, name));
       const key = `${literal(`${JSON.stringify(name)}:`)} " "?`;
       return [{ rule: this.#once(`${key} ${value.id}`, () => [[key, value]]), required }];
     });
-    const others = this.#forms.others(form, named).map(({ names, schemas }) => {
-      const key = names
-        ? this.#automaton(names, 'string')
-        : this.#string({ kind: 'string', min: 0, max: Infinity, language: null });
+    const others = otherMembers(this.#forms, form, named).map(({ names, schemas }) => {
+      const key = names ? this.#automaton(names, 'string') : this.#string(anyString);
       return this.#grammar.rule([['"\\""', key, literal(':'), '" "?', this.#value(schemas)]]);
     });
     const most = named.length + Math.min(1, others.length);

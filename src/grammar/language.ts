@@ -26,7 +26,7 @@ type Kind =
   | { kind: 'or' | 'and'; parts: readonly Language[] }
   | { kind: 'not'; of: Language }
   | { kind: 'repeat'; of: Language; min: number; max: number }
-  | { kind: 'multiple'; of: number; remainder: number };
+  | { kind: 'multiple'; divisor: number; remainder: number };
 
 /** A regular language as an expression. Equal expressions of one `Languages` are one object. */
 export type Language = Kind & { id: number; nullable: boolean };
@@ -69,37 +69,25 @@ export class Languages {
   };
 
   readonly text = (text: string): Language => {
-    return this.sequence(
-      ...Array.from(text, (character) => {
-        const point = character.codePointAt(0) ?? 0;
-        return this.set([point, point]);
-      }),
-    );
+    const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+    return this.sequence(...points.map((point) => this.set([point, point])));
   };
 
-  readonly sequence = (...parts: Language[]): Language => {
-    return parts.reduceRight((rest, first) => this.#then(first, rest), this.empty);
-  };
+  readonly sequence = (...parts: Language[]): Language =>
+    parts.reduceRight((rest, first) => this.#then(first, rest), this.empty);
 
   #then(first: Language, rest: Language): Language {
     if (first === this.never || rest === this.never) return this.never;
     if (first === this.empty) return rest;
     if (rest === this.empty) return first;
     if (first.kind === 'then') return this.#then(first.first, this.#then(first.rest, rest));
-    return this.#make(
-      `t${first.id},${rest.id}`,
-      { kind: 'then', first, rest },
-      first.nullable && rest.nullable,
-    );
+    const isNullable = first.nullable && rest.nullable;
+    return this.#make(`t${first.id},${rest.id}`, { kind: 'then', first, rest }, isNullable);
   }
 
-  readonly or = (...parts: Language[]): Language => {
-    return this.#join('or', parts, this.never, this.all);
-  };
+  readonly or = (...parts: Language[]): Language => this.#join('or', parts, this.never, this.all);
 
-  readonly and = (...parts: Language[]): Language => {
-    return this.#join('and', parts, this.all, this.never);
-  };
+  readonly and = (...parts: Language[]): Language => this.#join('and', parts, this.all, this.never);
 
   /** @param neutral changes nothing @param decisive decides alone */
   #join(kind: 'or' | 'and', parts: Language[], neutral: Language, decisive: Language): Language {
@@ -122,23 +110,24 @@ export class Languages {
     parts.add(this.set(sets.flatMap(({ ranges }) => ranges)));
   }
 
-  readonly not = (of: Language): Language => {
-    if (of.kind === 'not') return of.of;
-    if (of === this.never) return this.all;
-    if (of === this.all) return this.never;
-    return this.#make(`n${of.id}`, { kind: 'not', of }, !of.nullable);
+  readonly not = (language: Language): Language => {
+    if (language.kind === 'not') return language.of;
+    if (language === this.never) return this.all;
+    if (language === this.all) return this.never;
+    return this.#make(`n${language.id}`, { kind: 'not', of: language }, !language.nullable);
   };
 
-  readonly repeat = (of: Language, min: number, max: number): Language => {
-    if (max === 0 || of === this.empty) return this.empty;
-    if (min === 1 && max === 1) return of;
-    if (of === this.never) return min === 0 ? this.empty : this.never;
-    return this.#make(`r${of.id},${min},${max}`, { kind: 'repeat', of, min, max }, min === 0 || of.nullable);
+  readonly repeat = (part: Language, min: number, max: number): Language => {
+    if (max === 0 || part === this.empty) return this.empty;
+    if (min === 1 && max === 1) return part;
+    if (part === this.never) return min === 0 ? this.empty : this.never;
+    const isNullable = min === 0 || part.nullable;
+    return this.#make(`r${part.id},${min},${max}`, { kind: 'repeat', of: part, min, max }, isNullable);
   };
 
-  /** Digits, points between them ignored, that are a multiple of `of`. */
-  readonly multiple = (of: number, remainder = 0): Language => {
-    return this.#make(`m${of},${remainder}`, { kind: 'multiple', of, remainder }, remainder === 0);
+  /** Digits, points between them ignored, that are a multiple of the divisor. */
+  readonly multiple = (divisor: number, remainder = 0): Language => {
+    return this.#make(`m${divisor},${remainder}`, { kind: 'multiple', divisor, remainder }, remainder === 0);
   };
 
   /** Code points of a Unicode property. @throws SyntaxError for an unknown one */
@@ -151,9 +140,7 @@ export class Languages {
   };
 
   /** A whole word between its marks. */
-  readonly word = (of: Language): Language => {
-    return this.sequence(this.begin, of, this.end);
-  };
+  readonly word = (text: Language): Language => this.sequence(this.begin, text, this.end);
 
   readonly never = this.#make('never', { kind: 'never' }, false);
   readonly empty = this.#make('empty', { kind: 'empty' }, true);
@@ -199,16 +186,16 @@ export class Languages {
         if (point === 0x2e) return from;
         const digit = point - 0x30;
         if (digit < 0 || digit > 9) return this.never;
-        return this.multiple(from.of, (from.remainder * 10 + digit) % from.of);
+        return this.multiple(from.divisor, (from.remainder * 10 + digit) % from.divisor);
       }
       default:
         return this.never;
     }
   }
 
-  /** `of`: a language of marked words; `isWord` false: of plain ones. @throws TooCostlyError */
-  automaton(of: Language, isWord = true): AutomatonState[] {
-    const start = isWord ? this.#derive(of, BEGIN) : of;
+  /** @param isWord whether the language is of marked words @throws TooCostlyError */
+  automaton(root: Language, isWord = true): AutomatonState[] {
+    const start = isWord ? this.#derive(root, BEGIN) : root;
     const indices = new Map([[start, 0]]);
     const queue = [start];
     const states: AutomatonState[] = [];
@@ -225,17 +212,15 @@ export class Languages {
         else targets.set(to, [...ranges]);
       }
       if (queue.length > MAX_STATES) throw new TooCostlyError();
-      states.push({
-        accepts,
-        next: [...targets].map(([to, ranges]) => ({ ranges: normalized(ranges), to })),
-      });
+      const next = [...targets].map(([to, ranges]) => ({ ranges: normalized(ranges), to }));
+      states.push({ accepts, next });
     }
     return live(states);
   }
 
   /** Sets of symbols that have one derivative. */
-  #symbolClasses(of: Language): Ranges[] {
-    const sets = this.#firstSets(of);
+  #symbolClasses(language: Language): Ranges[] {
+    const sets = this.#firstSets(language);
     const key = sets.map(({ id }) => id).join();
     const known = this.#classes.get(key);
     if (known) return known;
@@ -264,13 +249,14 @@ export class Languages {
     return [...sets].toSorted((a, b) => a.id - b.id);
   }
 
-  accepts(of: Language, text: string): boolean {
+  /** Whether a language of marked words has this text. */
+  readonly accepts = (language: Language, text: string): boolean => {
     const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
-    return [BEGIN, ...points, END].reduce((left, point) => this.#derive(left, point), of).nullable;
-  }
+    return [BEGIN, ...points, END].reduce((left, point) => this.#derive(left, point), language).nullable;
+  };
 
-  isNever(of: Language): boolean {
-    const [first] = this.automaton(of);
+  isNever(language: Language): boolean {
+    const [first] = this.automaton(language);
     return !first || (!first.accepts && first.next.length === 0);
   }
 }

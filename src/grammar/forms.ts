@@ -1,4 +1,4 @@
-import type { Language } from './language.ts';
+import type { Language, Languages } from './language.ts';
 import type { Bound, NumberRange } from './numbers.ts';
 
 export type Schema = boolean | SchemaObject;
@@ -52,23 +52,53 @@ export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm
 
 export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
 export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [], except: [] };
-export const anyArray: ArrayForm = {
-  kind: 'array',
-  layers: [],
-  min: 0,
-  max: Infinity,
-  unique: null,
-  contains: [],
-};
+const anyCount = { min: 0, max: Infinity };
+export const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null, contains: [] };
 export const anyObject: ObjectForm = {
   kind: 'object',
   layers: [],
   required: [],
-  min: 0,
-  max: Infinity,
+  ...anyCount,
   minFrom: null,
   names: [],
 };
+
+/** Reads schemas as the forms that their values may have. */
+export interface FormReader {
+  readonly languages: Languages;
+  /** The forms of values that fit all of these. A schema that is made of itself alone has none. */
+  formsOf(schemas: readonly Schema[]): Form[];
+  /** The forms of values that have one of each side. */
+  meet(left: Form[], right: Form[]): Form[];
+}
+
+export const TYPES = ['null', 'boolean', 'string', 'number', 'array', 'object'];
+
+export const formsOfTypes = (types: readonly string[]): Form[] =>
+  types.flatMap((type): Form[] => {
+    if (type === 'null') return literals(null);
+    if (type === 'boolean') return literals(true, false);
+    if (type === 'string') return [anyString];
+    if (type === 'number') return [anyNumber];
+    if (type === 'integer') return [{ ...anyNumber, integer: true }];
+    if (type === 'array') return [anyArray];
+    return type === 'object' ? [anyObject] : [];
+  });
+
+/** Objects that lack a member. */
+export const without = (name: string): Form => ({
+  ...anyObject,
+  layers: [{ properties: new Map([[name, false]]), patterns: [] }],
+});
+
+/** The marked words of a form, its lengths included. */
+export function wordsOf(
+  { all, and, character, repeat, word }: Languages,
+  { min, max, language }: StringForm,
+): Language {
+  const words = language ?? all;
+  return min === 0 && max === Infinity ? words : and(words, word(repeat(character, min, max)));
+}
 
 export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
 
@@ -99,7 +129,7 @@ export function meetForms(
     return { kind: 'string', ...meetCounts(a, b), language };
   }
   if (a.kind === 'number' && b.kind === 'number') return meetNumbers(a, b);
-  if (a.kind === 'array' && b.kind === 'array') {
+  if (a.kind === 'array' && b.kind === 'array')
     return {
       kind: 'array',
       ...meetCounts(a, b),
@@ -107,7 +137,6 @@ export function meetForms(
       unique: a.unique ?? b.unique,
       contains: [...a.contains, ...b.contains],
     };
-  }
   if (a.kind !== 'object' || b.kind !== 'object') return null;
   return {
     kind: 'object',
@@ -126,7 +155,7 @@ const meetCounts = (a: Counts, b: Counts): Counts => ({
   max: Math.min(a.max, b.max),
 });
 
-function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
+export function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
   const low = narrower(a.low, b.low, 1);
   const high = narrower(a.high, b.high, -1);
   return {
@@ -147,10 +176,9 @@ function narrower(a: Bound | undefined, b: Bound | undefined, sign: 1 | -1): Bou
 
 export function numberAccepts(form: NumberForm, value: number): boolean {
   const { low, high, integer, multiples, except } = form;
-  if (integer && !Number.isInteger(value)) return false;
+  if ((integer && !Number.isInteger(value)) || except.includes(value)) return false;
   if (low && (value < low.value || (low.open && value === low.value))) return false;
   if (high && (value > high.value || (high.open && value === high.value))) return false;
-  if (except.includes(value)) return false;
   return multiples.every((of) => Math.abs(value / of - Math.round(value / of)) < 1e-9);
 }
 

@@ -1,0 +1,237 @@
+import {
+  anyNumber,
+  anyObject,
+  type ArrayForm,
+  canonical,
+  type Form,
+  type FormReader,
+  formsOfTypes,
+  literals,
+  meetNumbers,
+  type NumberForm,
+  type ObjectForm,
+  type Schema,
+  type SchemaObject,
+  type StringForm,
+  TYPES,
+  without,
+  wordsOf,
+} from './forms.ts';
+import { formatPattern } from './formats.ts';
+import { MAX_CHARACTERS } from './grammar.ts';
+import { type Language, TooCostlyError } from './language.ts';
+import { MAX_INTEGER, withoutZeros } from './numbers.ts';
+import { patternLanguage, UnknownPatternError } from './pattern.ts';
+import { attempt, type SchemaContext } from './schema-context.ts';
+
+/** Strings and arrays are held to be shorter than these. */
+const MAX_LENGTH = 4096;
+const MAX_ITEMS = 1024;
+const MAX_STATES_WITH_LENGTH = 2400;
+
+const UNKNOWN_KEYWORDS = ['maxContains', '$dynamicRef', '$recursiveRef'];
+
+/** Reads the keywords of one schema that are not about other schemas of the same value. */
+export class KeywordForms {
+  readonly #reader: FormReader;
+  readonly #context: SchemaContext;
+
+  constructor(reader: FormReader, context: SchemaContext) {
+    this.#reader = reader;
+    this.#context = context;
+  }
+
+  read(schema: SchemaObject): Form[] {
+    for (const keyword of UNKNOWN_KEYWORDS)
+      if (schema[keyword] !== undefined && schema[keyword] !== false)
+        this.#context.unenforceable(schema, keyword, 'cannot be enforced');
+    const { type, enum: values } = schema;
+    const types = type === undefined ? TYPES : ([type].flat() as string[]);
+    const forms = formsOfTypes(
+      types.includes('number') ? types.filter((name) => name !== 'integer') : types,
+    ).flatMap((form): Form[] => {
+      if (form.kind === 'string') return [this.#string(schema)];
+      if (form.kind === 'number') return [this.#number(schema, form.integer)];
+      if (form.kind === 'array') return [this.#array(schema)];
+      if (form.kind === 'object') return this.#object(schema);
+      return [form];
+    });
+    const constant = Object.hasOwn(schema, 'const') ? [schema['const']] : null;
+    const allowed = [values, constant].filter((list): list is unknown[] => Array.isArray(list));
+    return allowed.reduce<Form[]>(
+      (left, list) => this.#reader.meet(left, literals(...distinct(list))),
+      forms,
+    );
+  }
+
+  #string(schema: SchemaObject): StringForm {
+    const { pattern } = schema;
+    // Values that are listed are right, also where the format is narrower here than its standard.
+    const format =
+      schema['enum'] === undefined && schema['const'] === undefined ? schema['format'] : undefined;
+    const counts = this.#counts(schema, 'minLength', 'maxLength', MAX_LENGTH);
+    const known = typeof format === 'string' ? formatPattern(format, typeof pattern === 'string') : '';
+    const ofFormat = known ? patternLanguage(this.#reader.languages, known) : null;
+    if (typeof pattern !== 'string') {
+      if (known === undefined) this.#context.unenforceable(schema, 'format', 'is not known');
+      return this.#bounded(schema, counts, ofFormat, 'format');
+    }
+    const read = () => {
+      const language = patternLanguage(this.#reader.languages, pattern);
+      const both = ofFormat ? this.#reader.languages.and(language, ofFormat) : language;
+      // Some libraries write formats that their own patterns contradict.
+      return this.#reader.languages.isNever(both) ? language : both;
+    };
+    if (!ofFormat)
+      return this.#bounded(schema, counts, attempt(this.#context, schema, 'pattern', read), 'pattern');
+    try {
+      return this.#bounded(schema, counts, read(), 'pattern');
+    } catch (error) {
+      const isUnread = error instanceof UnknownPatternError || error instanceof SyntaxError;
+      if (!isUnread && !(error instanceof TooCostlyError)) throw error;
+      return this.#bounded(schema, counts, ofFormat, 'format');
+    }
+  }
+
+  /** A long string of a pattern is held shorter than it may be: its automaton counts each character. */
+  #bounded(
+    schema: SchemaObject,
+    { min, max }: { min: number; max: number },
+    language: Language | null,
+    keyword: string,
+  ): StringForm {
+    if (!language || (min === 0 && max === Infinity)) return { kind: 'string', min, max, language };
+    const states = this.#reader.languages.automaton(language).length;
+    const most = Math.max(min, Math.floor(MAX_STATES_WITH_LENGTH / states));
+    const form: StringForm = {
+      kind: 'string',
+      min,
+      max: Math.min(max, max === Infinity ? max : most),
+      language,
+    };
+    const isBounded = attempt(this.#context, schema, keyword, () =>
+      this.#reader.languages.automaton(wordsOf(this.#reader.languages, form)),
+    );
+    return isBounded ? form : { kind: 'string', min, max, language: null };
+  }
+
+  #counts(schema: SchemaObject, low: string, high: string, most: number): { min: number; max: number } {
+    const min = (schema[low] as number | undefined) ?? 0;
+    const max = (schema[high] as number | undefined) ?? Infinity;
+    if (min > most) {
+      this.#context.unenforceable(schema, low, `is too costly to enforce above ${most}`);
+      return { min: 0, max };
+    }
+    return { min, max: max > most && max !== Infinity ? most : max };
+  }
+
+  #number(schema: SchemaObject, integer: boolean): NumberForm {
+    const form = { ...anyNumber, integer };
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+    for (const [keyword, sign] of LIMITS)
+      if (Number(schema[keyword]) * sign >= MAX_INTEGER) {
+        const rule = `cannot be enforced ${sign > 0 ? 'from' : 'to'} ${sign * MAX_INTEGER} on`;
+        this.#context.unenforceable(schema, keyword, rule);
+        return form;
+      }
+    const bound = (value: unknown, open: boolean) =>
+      typeof value === 'number' ? { value, open } : undefined;
+    const parts: NumberForm[] = [{ ...form, ...integerFormat(schema['format']) }];
+    for (const [low, high] of [
+      [bound(minimum, exclusiveMinimum === true), bound(maximum, exclusiveMaximum === true)],
+      [bound(exclusiveMinimum, true), bound(exclusiveMaximum, true)],
+    ])
+      parts.push({ ...form, ...(low && { low }), ...(high && { high }) });
+    if (typeof multipleOf === 'number') {
+      if (multipleOf > 0 && withoutZeros(multipleOf) <= 1e4) parts.push({ ...form, multiples: [multipleOf] });
+      else this.#context.unenforceable(schema, 'multipleOf', 'is too costly to enforce above 10,000');
+    }
+    return parts.reduce(meetNumbers);
+  }
+
+  #array(schema: SchemaObject): ArrayForm {
+    const { items, prefixItems, additionalItems, uniqueItems, contains, minContains } = schema;
+    // Before draft 2020-12 the elements of a tuple were `items`, and the others `additionalItems`.
+    const [prefix, others] = Array.isArray(items) ? [items, additionalItems] : [prefixItems, items];
+    const layer = {
+      prefix: (Array.isArray(prefix) ? prefix : []) as Schema[],
+      ...(others !== undefined && { items: others as Schema }),
+    };
+    const atLeast =
+      minContains === undefined ? 1 : this.#counts(schema, 'minContains', 'maxContains', MAX_ITEMS).min;
+    return {
+      kind: 'array',
+      layers: [layer],
+      ...this.#counts(schema, 'minItems', 'maxItems', MAX_ITEMS),
+      unique: uniqueItems === true ? schema : null,
+      contains: contains === undefined || atLeast === 0 ? [] : [{ schema: contains as Schema, min: atLeast }],
+    };
+  }
+
+  #object(schema: SchemaObject): Form[] {
+    const properties = new Map(Object.entries((schema['properties'] ?? {}) as Record<string, Schema>));
+    const patterns = Object.entries((schema['patternProperties'] ?? {}) as Record<string, Schema>).flatMap(
+      ([pattern, member]) => {
+        const language = attempt(this.#context, schema, 'patternProperties', () =>
+          patternLanguage(this.#reader.languages, pattern),
+        );
+        return language ? [[language, member] as const] : [];
+      },
+    );
+    const additional = schema['additionalProperties'] as Schema | undefined;
+    const names = schema['propertyNames'] as Schema | undefined;
+    const form: ObjectForm = {
+      ...anyObject,
+      layers: [{ properties, patterns, ...(additional !== undefined && { additional }) }],
+      required: bounded((schema['required'] ?? []) as string[]),
+      min: (schema['minProperties'] as number | undefined) ?? 0,
+      max: (schema['maxProperties'] as number | undefined) ?? Infinity,
+      minFrom: schema,
+      names: names === undefined ? [] : [names],
+    };
+    const dependencies = ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((key) =>
+      Object.entries((schema[key] ?? {}) as Record<string, Schema | string[]>),
+    );
+    return dependencies.reduce<Form[]>(
+      (forms, [name, rule]) => {
+        const present = Array.isArray(rule)
+          ? [{ ...anyObject, required: bounded([name, ...rule]) }]
+          : this.#reader.formsOf([rule]);
+        return this.#reader.meet(forms, [without(name), ...present]);
+      },
+      [form],
+    );
+  }
+}
+
+/** Bounds past which a number has more digits than grammars allow. */
+const LIMITS = [
+  ['minimum', 1],
+  ['exclusiveMinimum', 1],
+  ['maximum', -1],
+  ['exclusiveMaximum', -1],
+] as const;
+
+/** Integers of a number of bits: `int32`, `uint8`. */
+function integerFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> & { integer?: true } {
+  const [name, unsigned, bits = 64] = /^(u?)int(8|16|32|64)?$/.exec(String(format)) ?? [];
+  if (name === undefined) return {};
+  const values = 2 ** Number(bits);
+  const low = unsigned ? 0 : -values / 2;
+  return { integer: true, low: { value: low, open: false }, high: { value: low + values, open: true } };
+}
+
+export const distinct = (values: readonly unknown[]): unknown[] => {
+  const texts = bounded(values.map(canonical));
+  return [...new Map(texts.map((text, index) => [text, values[index]])).values()];
+};
+
+/**
+ * Bounds texts before a set of them is made: V8 tells longer ones of one length only by comparing them.
+ * @throws TooCostlyError where no grammar could have them all
+ */
+function bounded(texts: string[]): string[] {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > MAX_CHARACTERS) throw new TooCostlyError();
+  return texts;
+}

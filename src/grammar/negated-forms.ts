@@ -1,0 +1,131 @@
+import {
+  anyArray,
+  anyNumber,
+  anyObject,
+  anyString,
+  type Form,
+  type FormReader,
+  formsOfTypes,
+  literals,
+  type Schema,
+  TYPES,
+  without,
+} from './forms.ts';
+import { patternLanguage } from './pattern.ts';
+import { type SchemaContext, UnenforceableError } from './schema-context.ts';
+
+/** Forms of values that break a bound. */
+const BEYOND = new Map<string, (bound: number) => Form[]>([
+  ['minLength', (min) => (min === 0 ? [] : [{ ...anyString, max: min - 1 }])],
+  ['maxLength', (max) => [{ ...anyString, min: max + 1 }]],
+  ['minimum', (value) => [{ ...anyNumber, high: { value, open: true } }]],
+  ['maximum', (value) => [{ ...anyNumber, low: { value, open: true } }]],
+  ['exclusiveMinimum', (value) => [{ ...anyNumber, high: { value, open: false } }]],
+  ['exclusiveMaximum', (value) => [{ ...anyNumber, low: { value, open: false } }]],
+  ['minItems', (min) => (min === 0 ? [] : [{ ...anyArray, max: min - 1 }])],
+  ['maxItems', (max) => [{ ...anyArray, min: max + 1 }]],
+]);
+
+/** Keywords that restrict nothing. */
+const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', '$defs', 'definitions']);
+
+/** Reads the forms of values that do not fit a schema. */
+export class NegatedForms {
+  readonly #reader: FormReader;
+  readonly #context: SchemaContext;
+  readonly #negations = new Map<Schema, Schema>();
+
+  constructor(reader: FormReader, context: SchemaContext) {
+    this.#reader = reader;
+    this.#context = context;
+  }
+
+  /** @throws UnenforceableError */
+  read(schema: Schema): Form[] {
+    if (typeof schema === 'boolean') return schema ? [] : formsOfTypes(TYPES);
+    return Object.entries(schema).flatMap(([keyword, value]) => this.#breaking(keyword, value));
+  }
+
+  /** One schema for each, so that equal lists of schemas have one key. */
+  #negation(schema: Schema): Schema {
+    if (typeof schema === 'boolean') return !schema;
+    const known = this.#negations.get(schema) ?? { not: schema };
+    this.#negations.set(schema, known);
+    return known;
+  }
+
+  /** Forms of values that break a keyword. */
+  #breaking(keyword: string, value: unknown): Form[] {
+    const beyond = BEYOND.get(keyword);
+    if (beyond) return beyond(Number(value));
+    if (ANNOTATIONS.has(keyword)) return [];
+    const forms = this.#breakingSchemas(keyword, value) ?? this.#breakingValues(keyword, value);
+    if (forms) return forms;
+    throw new UnenforceableError(`cannot be enforced together with \`${keyword}\``);
+  }
+
+  #breakingValues(keyword: string, value: unknown): Form[] | null {
+    const { languages } = this.#reader;
+    switch (keyword) {
+      case 'type': {
+        const types = new Set([value].flat());
+        const isOther = (type: string) => !types.has(type) && !(type === 'number' && types.has('integer'));
+        return formsOfTypes(TYPES.filter(isOther));
+      }
+      case 'const':
+        return this.#except([value]);
+      case 'enum':
+        return this.#except(value as unknown[]);
+      case 'pattern':
+        return [{ ...anyString, language: languages.not(patternLanguage(languages, String(value))) }];
+      case 'required':
+        return (value as string[]).map(without);
+      default:
+        return null;
+    }
+  }
+
+  #breakingSchemas(keyword: string, value: unknown): Form[] | null {
+    const { formsOf, meet } = this.#reader;
+    switch (keyword) {
+      case 'items':
+        if (Array.isArray(value)) return null;
+        return [{ ...anyArray, contains: [{ schema: this.#negation(value as Schema), min: 1 }] }];
+      case 'properties':
+        return Object.entries(value as Record<string, Schema>).map(([name, member]): Form => {
+          const properties = new Map([[name, this.#negation(member)]]);
+          return { ...anyObject, required: [name], layers: [{ properties, patterns: [], isNegation: true }] };
+        });
+      case 'anyOf':
+        return (value as Schema[]).map((branch) => this.read(branch)).reduce(meet, formsOfTypes(TYPES));
+      case 'allOf':
+        return (value as Schema[]).flatMap((part) => this.read(part));
+      case 'not':
+        return formsOf([value as Schema]);
+      case '$ref': {
+        const target = this.#context.target(String(value));
+        return target === undefined ? null : this.read(target);
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** Every value but these; of those that are arrays or objects, none. */
+  #except(values: readonly unknown[]): Form[] {
+    const texts = values.filter((value) => typeof value === 'string');
+    const words = texts.map((text) => this.#reader.languages.word(this.#reader.languages.text(text)));
+    const except = values.filter((value) => typeof value === 'number');
+    const kept = [null, true, false].filter((value) => !values.includes(value));
+    const language =
+      words.length === 0 ? null : this.#reader.languages.not(this.#reader.languages.or(...words));
+    const nested = values.filter((value) => typeof value === 'object' && value !== null);
+    return [
+      ...literals(...kept),
+      { ...anyString, language },
+      { ...anyNumber, except },
+      ...(nested.some(Array.isArray) ? [] : [anyArray]),
+      ...(nested.some((value) => !Array.isArray(value)) ? [] : [anyObject]),
+    ];
+  }
+}

@@ -1,0 +1,39 @@
+import type { Schema, SchemaObject } from './forms.ts';
+import { TooCostlyError } from './language.ts';
+import { UnknownPatternError } from './pattern.ts';
+
+/** A keyword that cannot be enforced, and why. */
+export class UnenforceableError extends Error {}
+
+/** The request's schemas, and what happens where one cannot be enforced. */
+export interface SchemaContext {
+  /** Undefined: there is no such place. */
+  target(reference: string): Schema | undefined;
+  /** The schema without the keywords that are not enforced in it. */
+  loosened(schema: SchemaObject): SchemaObject;
+  /** Called for a keyword that cannot be enforced. Throws where it must be. */
+  unenforceable(schema: SchemaObject, keyword: string, rule: string): void;
+}
+
+/** Runs `make`; null where what it reads cannot be enforced and need not be. */
+export function attempt<Made>(
+  context: SchemaContext,
+  schema: SchemaObject,
+  keyword: string,
+  make: () => Made,
+): Made | null {
+  try {
+    return make();
+  } catch (error) {
+    const rule = ruleOf(error);
+    if (rule === undefined) throw error;
+    context.unenforceable(schema, keyword, rule);
+    return null;
+  }
+}
+
+function ruleOf(error: unknown): string | undefined {
+  if (error instanceof TooCostlyError) return 'is too costly to enforce';
+  if (error instanceof UnknownPatternError || error instanceof UnenforceableError) return error.message;
+  return error instanceof SyntaxError ? 'cannot be read' : undefined;
+}
