@@ -106,20 +106,14 @@ async function fetchFile<T>(
 /** Error where no server has answered at all. */
 function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
-  return serverError(
-    'model_load_failed',
-    `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`,
-    cause,
-  );
+  const message = `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`;
+  return serverError('model_load_failed', message, cause);
 }
 
 export function failed(url: string, how: string, cause?: unknown): ServiceError {
   const { pathname } = new URL(url);
-  return serverError(
-    'model_load_failed',
-    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`,
-    cause,
-  );
+  const message = `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
+  return serverError('model_load_failed', message, cause);
 }
 
 /** Lists localtext's files of the build that the server has. The Vite plugin and `localtext init` write it beside the service worker. */

@@ -145,10 +145,8 @@ function refuseTooMuch({ questions }: Record<string, unknown>): void {
 
 function refuseMore(count: number, most: number, what: string): void {
   if (count <= most) return;
-  throw invalidField(
-    'questions',
-    `must have at most ${most} ${what}, but has ${count}. Send several requests`,
-  );
+  const rule = `must have at most ${most} ${what}, but has ${count}. Send several requests`;
+  throw invalidField('questions', rule);
 }
 
 function optionsOf(given: unknown): unknown[] {

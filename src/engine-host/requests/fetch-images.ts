@@ -64,10 +64,8 @@ async function fetchImage(
     if (error instanceof ImageError) throw invalidField(param, error.message);
     if (error instanceof Error && error.name === 'ServiceError') throw error;
     const cors = isOwn ? '' : ', or its server does not allow it to this site (CORS)';
-    throw invalidField(
-      param,
-      `names an image that could not be fetched within ${FETCH_MS / 1000} s without a redirect${cors}`,
-    );
+    const rule = `names an image that could not be fetched within ${FETCH_MS / 1000} s without a redirect${cors}`;
+    throw invalidField(param, rule);
   }
 }
 

@@ -116,20 +116,14 @@ class BuiltInEngine implements Engine<'chat'> {
 
   #failure({ name, message, counts }: Extract<PageModelEvent, { type: 'failed' }>, job: ChatJob): Error {
     if (name === 'QuotaExceededError') {
-      const { requested, quota } = counts ?? {
-        requested: this.facts.contextLength,
-        quota: this.facts.contextLength,
-      };
-      return contextLengthExceeded(requested, quota);
+      const { contextLength } = this.facts;
+      return contextLengthExceeded(counts?.requested ?? contextLength, counts?.quota ?? contextLength);
     }
     // The schema is all of a request that the API may not know.
     if (job.constraint && ['NotSupportedError', 'SyntaxError', 'TypeError'].includes(name))
       return cannot('response_format', "has a schema that the browser's model cannot follow");
-    if (name === 'NotReadableError')
-      return serverError(
-        'engine_failed',
-        "The browser withheld its model's reply. Change the messages, or use another model.",
-      );
+    const withheld = "The browser withheld its model's reply. Change the messages, or use another model.";
+    if (name === 'NotReadableError') return serverError('engine_failed', withheld);
     return new Error(`${name}: ${message}`);
   }
 

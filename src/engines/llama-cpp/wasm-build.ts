@@ -43,9 +43,6 @@ export async function chooseBuild(
 
 function missing(cause: unknown): ServiceError {
   const why = messageOf(cause);
-  return serverError(
-    'device_unsupported',
-    `This browser lacks 64-bit WebAssembly memory (memory64) or relaxed SIMD, and the build of wllama that works without them is missing. ${why}`,
-    cause,
-  );
+  const message = `This browser lacks 64-bit WebAssembly memory (memory64) or relaxed SIMD, and the build of wllama that works without them is missing. ${why}`;
+  return serverError('device_unsupported', message, cause);
 }

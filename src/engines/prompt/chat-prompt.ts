@@ -151,12 +151,8 @@ function renderFirst(
   }
   if (first) return first;
   const why = messageOf(refusal);
-  throw requestError(
-    400,
-    `This model's chat template does not take these messages: ${why}`,
-    null,
-    'messages',
-  );
+  const message = `This model's chat template does not take these messages: ${why}`;
+  throw requestError(400, message, null, 'messages');
 }
 
 /** What a template makes of an object that it joins to a text. */

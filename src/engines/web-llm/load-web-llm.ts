@@ -51,20 +51,14 @@ async function loadOnce(
   const webLlm = await import('@mlc-ai/web-llm');
   const watch = new PipelineWatch();
   const artifacts = serveArtifacts(files.read);
-  const appConfig: AppConfig = {
-    cacheBackend: 'cache',
-    model_list: [
-      { model_id: variant.name, model: artifacts.baseUrl, model_lib: artifacts.baseUrl + LIBRARY },
-    ],
-  };
+  const { baseUrl } = artifacts;
+  const model = { model_id: variant.name, model: baseUrl, model_lib: baseUrl + LIBRARY };
+  const appConfig: AppConfig = { cacheBackend: 'cache', model_list: [model] };
   const initProgressCallback = ({ progress, text }: InitProgressReport): void => {
     // Others are about downloads, which the store reports itself.
-    const phase = text.startsWith('Loading model')
-      ? 'load'
-      : text.startsWith('Loading GPU shader modules')
-        ? 'compile'
-        : null;
-    if (phase) context.onProgress(progress * files.weightBytes, files.weightBytes, phase);
+    const [, what] = /^Loading (model|GPU shader modules)/.exec(text) ?? [];
+    const phase = what === 'model' ? 'load' : 'compile';
+    if (what !== undefined) context.onProgress(progress * files.weightBytes, files.weightBytes, phase);
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
   const devices: GPUDevice[] = [];

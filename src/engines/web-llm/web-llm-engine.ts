@@ -51,10 +51,8 @@ class WebLlmReplyReader {
     const tokens = Math.max(0, shown - this.#tokens);
     const delta: Delta = { text: fresh, tokens };
     if (this.#topLogprobs !== undefined) {
-      delta.logprobs = state
-        .getTokenLogprobArray()
-        .slice(this.#tokens, shown)
-        .map((entry) => this.#logprob(entry));
+      const entries = state.getTokenLogprobArray().slice(this.#tokens, shown);
+      delta.logprobs = entries.map((entry) => this.#logprob(entry));
     }
     this.#text = Math.max(this.#text, text.length);
     this.#tokens += tokens;
@@ -133,10 +131,8 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, {
-      ...(replyPrefix !== undefined && { replyPrefix }),
-      keepTemplateText: this.#parts.keepTemplateText ?? false,
-    });
+    const { chatConfig, keepTemplateText } = this.#parts;
+    const { input, replyStart } = toWebLlmRequest(job, chatConfig, { replyPrefix, keepTemplateText });
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();
@@ -208,7 +204,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   #timings(): { queueMs: number; prefillMs: number; decodeMs: number } {
-    const pipeline: Pipeline | null = this.#parts.watch.pipeline;
+    const { pipeline } = this.#parts.watch;
     return {
       queueMs: 0,
       prefillMs: (pipeline?.getCurRoundPrefillTotalTime() ?? 0) * 1000,

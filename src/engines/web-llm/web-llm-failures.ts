@@ -2,6 +2,10 @@ import { contextLengthExceeded, deviceLost } from '../../errors/engine-errors.ts
 import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import { isOutOfMemory } from '../out-of-memory.ts';
 
+const FAILED = 'The model failed on this request. Try again, or use another model.';
+const NOT_COMPILED =
+  'The output format cannot be enforced by this model: its schema or grammar uses what the grammar compiler does not know. Simplify it.';
+
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
 /** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
@@ -14,21 +18,12 @@ export function asJobFailure(error: unknown, cachedTokens: number): ServiceError
       return contextLengthExceeded(Number(prompt) + cachedTokens, Number(limit));
     }
     case 'GrammarMatcherInitError':
-      return requestError(
-        400,
-        'The output format cannot be enforced by this model: its schema or grammar uses what the grammar compiler does not know. Simplify it.',
-        'unsupported_value',
-        'response_format',
-      );
+      return requestError(400, NOT_COMPILED, 'unsupported_value', 'response_format');
     case 'ModelNotLoadedError':
     case 'DeviceLostError':
       return deviceLost(error);
     default:
-      return serverError(
-        'engine_failed',
-        'The model failed on this request. Try again, or use another model.',
-        error,
-      );
+      return serverError('engine_failed', FAILED, error);
   }
 }
 
@@ -43,11 +38,8 @@ export function asLoadFailure(
   const thrown = error instanceof Error ? error : new Error(String(error));
   const { message } = thrown;
   if (thrown.name === 'DeviceLostError' || isOutOfMemory(message)) {
-    return serverError(
-      'out_of_memory',
-      `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
-      error,
-    );
+    const why = `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`;
+    return serverError('out_of_memory', why, error);
   }
   if (thrown.name === 'ShaderF16SupportError') return lacksFeature(name, 'shader-f16', error);
   if (thrown.name === 'FeatureSupportError')

@@ -18,6 +18,11 @@ export interface WebLlmRequest {
   replyStart: string;
 }
 
+interface ReplyOptions {
+  replyPrefix?: string | undefined;
+  keepTemplateText?: boolean | undefined;
+}
+
 /** Maximum alternatives a token that web-llm accepts. */
 const MAX_TOP_LOGPROBS = 5;
 
@@ -30,7 +35,7 @@ const SEEDS = 2 ** 31 - 1;
 export function toWebLlmRequest(
   job: ChatJob,
   config: MlcChatConfig,
-  { replyPrefix = '', keepTemplateText = false }: { replyPrefix?: string; keepTemplateText?: boolean } = {},
+  { replyPrefix = '', keepTemplateText = false }: ReplyOptions = {},
 ): WebLlmRequest {
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
@@ -39,12 +44,8 @@ export function toWebLlmRequest(
   if ('prompt' in job.input) {
     if (job.input.prompt === '') throw invalidField('prompt', 'must not be empty for this model');
     if (job.constraint) {
-      throw requestError(
-        400,
-        'This model cannot constrain a raw completion: use chat completions.',
-        null,
-        'response_format',
-      );
+      const message = 'This model cannot constrain a raw completion: use chat completions.';
+      throw requestError(400, message, null, 'response_format');
     }
     return { input: { completion: { ...common, prompt: job.input.prompt + partial } }, replyStart: '' };
   }
@@ -62,24 +63,16 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
   const top = job.topLogprobs;
   const greedy = job.sampling.temperature === 0;
   if (top !== undefined && top > MAX_TOP_LOGPROBS) {
-    throw requestError(
-      400,
-      `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
-      'unsupported_value',
-      'top_logprobs',
-    );
+    const message = `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`;
+    throw requestError(400, message, 'unsupported_value', 'top_logprobs');
   }
   const fields: EngineSampling = {
     // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
     temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
     topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
     minP: () => {
-      throw requestError(
-        400,
-        'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.',
-        'unsupported_value',
-        'min_p',
-      );
+      const message = 'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.';
+      throw requestError(400, message, 'unsupported_value', 'min_p');
     },
     seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
     presencePenalty: (penalty) => ({ presence_penalty: penalty }),
@@ -128,9 +121,8 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
   const turns = messages.filter(({ role }) => role !== 'system');
   // A reply that has begun is continued.
   const last = turns.at(-1);
-  const begun = last?.role === 'assistant' && !last.toolCalls?.length;
-  const replyStart = begun ? last.content : '';
-  if (begun) turns.pop();
+  const isBegun = last?.role === 'assistant' && !last.toolCalls?.length;
+  const replyStart = isBegun ? (turns.pop()?.content ?? '') : '';
 
   const literal = (role: string, text: string): string =>
     templates?.[role] === undefined ? text : escape(text);
@@ -141,9 +133,8 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
         : message.content;
     // `name` is dropped: web-llm would write it in the place of the role's own marker.
     if (message.role === 'assistant') return { role: 'assistant', content: literal('assistant', text) };
-    if (message.role === 'tool' && 'tool' in roles) {
+    if (message.role === 'tool' && 'tool' in roles)
       return { role: 'tool', content: literal('tool', text), tool_call_id: message.toolCallId };
-    }
     return { role: 'user', content: literal('user', text) };
   });
   const end = arranged.at(-1)?.role;

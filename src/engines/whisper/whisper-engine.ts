@@ -109,11 +109,9 @@ export class WhisperEngine implements Engine<'transcription'> {
   ): Promise<TranscribedWindow> {
     signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const end = (): void => this.#worker.end(engineCrashed('a transcription did not stop'));
     const stop = (): void => {
-      timer = setTimeout(
-        () => this.#worker.end(engineCrashed('a transcription did not stop')),
-        STOP_TIMEOUT_MS,
-      );
+      timer = setTimeout(end, STOP_TIMEOUT_MS);
       void this.#worker.call((model) => model.stop()).catch(() => undefined);
     };
     signal.addEventListener('abort', stop, { once: true });
@@ -137,19 +135,17 @@ export class WhisperEngine implements Engine<'transcription'> {
     }
     const { languages: known, timesWords } = this.#abilities;
     if (times.includes('word') && !timesWords) {
-      throw unsupported(
-        'timestamp_granularities[]',
-        "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped",
-      );
+      const rule =
+        "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped";
+      throw unsupported('timestamp_granularities[]', rule);
     }
     if (known.length === 0 && task === 'translate')
       throw unsupported('model', 'cannot translate: it supports only English. Use a multilingual model');
     const able = known.length === 0 ? ['en'] : known;
-    if (language !== undefined && !able.includes(language))
-      throw unsupported(
-        'language',
-        `${language} is not supported by this model. It supports ${able.join(', ')}`,
-      );
+    if (language !== undefined && !able.includes(language)) {
+      const rule = `${language} is not supported by this model. It supports ${able.join(', ')}`;
+      throw unsupported('language', rule);
+    }
   }
 }
 
