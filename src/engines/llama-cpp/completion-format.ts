@@ -5,7 +5,7 @@ import type { Completion } from '../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */
 export function completionRequest(
-  { prompt, maxTokens, tokensBefore, constraint, topLogprobs }: Completion,
+  { prompt, maxTokens, tokensBefore, constraint, topLogprobs, shownTokens }: Completion,
   sampling: Sampling,
   own: VariantSampling,
 ): Record<string, unknown> {
@@ -18,6 +18,7 @@ export function completionRequest(
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
+    ...(shownTokens && { preserved_tokens: shownTokens }),
     cache_prompt: true,
     timings_per_token: true,
   };

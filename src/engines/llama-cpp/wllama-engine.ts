@@ -12,7 +12,14 @@ import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../prompt/prompt-renderer.ts';
-import { type ChatOpening, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
+import {
+  answerPrompt,
+  type ChatOpening,
+  type Completion,
+  ThinkFirst,
+  toCompletion,
+} from '../prompt/think-first.ts';
+import { tagTokens } from '../prompt/think-tags.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import {
   type Chunk,
@@ -43,10 +50,11 @@ const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
 
 /** Completion that continues after the text and tokens that have come so far. */
 function continued(
-  { prompt, maxTokens, tokensBefore }: Completion,
+  { prompt, maxTokens, tokensBefore, ...others }: Completion,
   so: { text: string; tokens: number },
 ): Completion {
   return {
+    ...others,
     prompt: prompt + so.text,
     tokensBefore: tokensBefore + so.tokens,
     ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }),
@@ -127,8 +135,11 @@ export class WllamaEngine implements Engine<'chat'> {
       job.countOnly ? this.#count(part, run) : this.#complete(part, run);
     try {
       const { prompt, thinking } = await this.#open(job, images, signal);
-      if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
-      else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
+      if (thinking) {
+        const shownTokens = tagTokens(thinking.tags);
+        const think = (part: Completion) => complete({ ...part, shownTokens });
+        yield* new ThinkFirst(job, prompt, thinking, think).events(contextLength);
+      } else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
@@ -141,10 +152,10 @@ export class WllamaEngine implements Engine<'chat'> {
     refuseOversized(job.input, this.facts.contextLength);
     const images = await this.#images.read(job, signal);
     try {
-      const opening = await this.#open(job, images, signal);
+      const start = answerPrompt(await this.#open(job, images, signal));
       const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
         const chunks: Chunk[] = [];
-        const prompt = opening.prompt + after;
+        const prompt = start + after;
         const placed = this.#images.place(prompt, images);
         const request = { ...fields, prompt };
         await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, placed);

@@ -5,7 +5,7 @@ import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
 import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
-import { thinkTags, type ThinkTags } from './thought-splitter.ts';
+import { thinkTags, type ThinkTags, toldEffort } from './think-tags.ts';
 import { withToolCalls } from './tool-call-text.ts';
 import { messageOf } from '../../util/printable.ts';
 
@@ -64,7 +64,8 @@ export class ChatPrompt {
         : ('prompt' in input && input.prompt) || this.#start;
     if (!this.#tags || !('messages' in input))
       return { prompt: prompt + (resume?.text ?? ''), thinking: null };
-    return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
+    const { isAsked = this.#canSwitch } = this.#tags;
+    return openReply(prompt, this.#tags, job, isAsked && asksToThink(reasoning));
   }
 
   /** A text begins after it; llama.cpp computes no empty prompt. */
@@ -81,6 +82,7 @@ export class ChatPrompt {
         messages: turns,
         add_generation_prompt: addGenerationPrompt,
         enable_thinking: enableThinking,
+        thinking: enableThinking,
         ...(effort && { reasoning_effort: effort }),
         bos_token: this.#tokens.bos ?? '',
         eos_token: this.#tokens.eos ?? '',
@@ -88,7 +90,7 @@ export class ChatPrompt {
     const thinking: Thinking = {
       // Thoughts without known tags would stand in the answer.
       enableThinking: this.#tags !== null && asksToThink(reasoning),
-      ...(reasoning?.effort && { effort: reasoning.effort }),
+      ...(reasoning?.effort && { effort: toldEffort(this.#tags, reasoning.effort) }),
     };
     const { prompt, hasSystem } = renderFirst(conversationForms(messages, this.#knowsTools), (turns) =>
       render(turns, true, thinking),
@@ -100,7 +102,10 @@ export class ChatPrompt {
   #withoutAddedText(prompt: string, hasSystem: boolean, render: Render, thinking: Thinking): string {
     const { bos } = this.#tokens;
     const start = bos !== null && prompt.startsWith(bos) ? bos : '';
+    const tag = this.#tags?.close;
     const cut = ({ at, text }: AddedText): string | null => {
+      // It tells a model how to think.
+      if (thinking.enableThinking && tag !== undefined && text.includes(tag)) return prompt;
       const from = start.length + at;
       return prompt.startsWith(text, from) ? prompt.slice(0, from) + prompt.slice(from + text.length) : null;
     };

@@ -5,7 +5,7 @@ import { RestartableHelper } from '../restartable-helper.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
 import type { ChatOpening } from './think-first.ts';
-import { thinkTags } from './thought-splitter.ts';
+import { thinkTags } from './think-tags.ts';
 
 /** Time limit for parsing the template. */
 const LOAD_TIMEOUT_MS = 20_000;

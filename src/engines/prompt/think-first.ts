@@ -1,6 +1,8 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
 import { TokenTexts } from '../../util/token-texts.ts';
-import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
+import { HarmonySplitter } from './harmony-splitter.ts';
+import { type ReplySplitter, ThoughtSplitter } from './thought-splitter.ts';
+import { closing, ending, isHarmony, opening, type ThinkTags } from './think-tags.ts';
 
 /** A rendered prompt, and how the reply after it begins. */
 export interface ChatOpening {
@@ -20,18 +22,26 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
 export function openReply(
   prompt: string,
   tags: ThinkTags,
-  { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
+  { thoughts, resume, reasoning }: Pick<ChatJob, 'thoughts' | 'resume' | 'reasoning'>,
   opens: boolean,
 ): ChatOpening {
   const text = resume?.text ?? '';
-  if (text !== '' && !thoughts) return { prompt: prompt + text, thinking: null };
+  const { answer = '' } = tags;
+  const isOff = answer !== '' && reasoning !== undefined && !asksToThink(reasoning);
+  if (!thoughts && (text !== '' || isOff)) return { prompt: prompt + answer + text, thinking: null };
   const isOpen = prompt.trimEnd().endsWith(tags.open);
   const isInside = isOpen || opens || thoughts !== undefined;
-  const opened = isInside && !isOpen ? `${prompt}${tags.open}\n` : prompt;
+  const opened = isInside && !isOpen ? prompt + opening(tags) : prompt;
   if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
   if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
-  return { prompt: `${opened}${thoughts.text}\n${tags.close}\n\n${text}`, thinking: null };
+  return { prompt: opened + thoughts.text + ending(tags) + text, thinking: null };
 }
+
+/** A prompt that the answer follows, without thoughts. */
+export const answerPrompt = ({ prompt, thinking }: ChatOpening): string => {
+  if (thinking === null) return prompt;
+  return prompt + (thinking.isInside ? ending(thinking.tags) : (thinking.tags.answer ?? ''));
+};
 
 type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 
@@ -41,6 +51,8 @@ export interface Completion extends Form {
   maxTokens?: number;
   /** Tokens of the reply that the prompt ends with: those that came before this part. */
   tokensBefore: number;
+  /** Control tokens that the reply's text is to have. */
+  shownTokens?: string[];
 }
 
 export const toCompletion = (
@@ -69,10 +81,8 @@ export class ThinkFirst {
   readonly #job: ChatJob;
   readonly #prompt: string;
   readonly #tags: ThinkTags;
-  readonly #splitter: ThoughtSplitter;
+  readonly #splitter: ReplySplitter;
   readonly #complete: Complete;
-  /** Text as generated, with tags. */
-  #raw = '';
   #tokens = 0;
   /** Came with text that may still prove to be an opening tag. */
   #logprobs: TokenLogprob[] = [];
@@ -86,7 +96,7 @@ export class ThinkFirst {
     this.#job = job;
     this.#prompt = prompt;
     this.#tags = tags;
-    this.#splitter = new ThoughtSplitter(tags, isInside);
+    this.#splitter = isHarmony(tags) ? new HarmonySplitter(isInside) : new ThoughtSplitter(tags, isInside);
     this.#complete = complete;
   }
 
@@ -95,7 +105,8 @@ export class ThinkFirst {
     const whole = toCompletion(this.#job, this.#prompt);
     const { constraint, topLogprobs: _, ...plain } = whole;
     // A form that begins with the reply leaves no room for thoughts.
-    if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
+    if (constraint && !this.#splitter.isInside)
+      return yield* this.#complete({ ...whole, prompt: this.#prompt + (this.#tags.answer ?? '') });
     let budget = this.#budget(contextLength);
     if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
 
@@ -142,7 +153,6 @@ export class ThinkFirst {
   }
 
   *#split({ text, tokens, logprobs }: Delta): Generator<ChatEvent> {
-    this.#raw += text;
     this.#tokens += tokens;
     if (logprobs) this.#logprobs.push(...logprobs);
     const wasInside = this.#splitter.isInside;
@@ -188,12 +198,8 @@ export class ThinkFirst {
 
   /** The prompt and the thoughts to the letter, so that what has been computed of them is found in the cache. */
   #closed(): string {
-    const { close } = this.#tags;
-    const { isInside, withheld } = this.#splitter;
-    const thoughts = isInside
-      ? `${this.#raw.slice(0, this.#raw.length - withheld.length)}\n`
-      : this.#raw.slice(0, this.#raw.lastIndexOf(close));
-    return `${this.#prompt}${thoughts}${close}\n\n`;
+    const { isInside, thoughts } = this.#splitter;
+    return this.#prompt + thoughts + (isInside ? ending(this.#tags) : closing(this.#tags));
   }
 }
 

@@ -1,35 +1,35 @@
-/** Tags that a model writes around its reasoning. */
-export interface ThinkTags {
-  open: string;
-  close: string;
-}
-
-/** Tags of Gemma 4. */
-const CHANNEL: ThinkTags = { open: '<|channel>thought', close: '<channel|>' };
-
-/** The tags in the text of a chat template; null: the model does not think. */
-export function thinkTags(template: string): ThinkTags | null {
-  if (template.includes(CHANNEL.close)) return CHANNEL;
-  const name = /<\/(think(?:ing)?)>/.exec(template)?.[1];
-  return name === undefined ? null : { open: `<${name}>`, close: `</${name}>` };
-}
+import type { ThinkTags } from './think-tags.ts';
 
 export interface SplitText {
   reasoning: string;
   text: string;
 }
 
+/** Splits a reply into thoughts and answer while it is written. */
+export interface ReplySplitter {
+  /** The thoughts have not ended. */
+  readonly isInside: boolean;
+  /** The reply as generated, up to the end of its thoughts: without the closing tag, and what may begin one. */
+  readonly thoughts: string;
+  push(text: string): SplitText;
+  /** Text that was withheld, when the reply has ended. */
+  flush(): SplitText;
+  /** The closing tag was put into the prompt: the answer follows. */
+  close(): void;
+}
+
 const NOTHING: SplitText = { reasoning: '', text: '' };
 
 /**
- * Splits a reply into thoughts and answer while it is written. Tags may be split anywhere. Space next to a tag belongs to
- * neither. Text is withheld only while it may be part of a tag, or the space before one.
+ * Splits a reply by the tags around its thoughts. Tags may be split anywhere. Space next to a tag belongs to neither. Text is
+ * withheld only while it may be part of a tag, or the space before one.
  */
-export class ThoughtSplitter {
+export class ThoughtSplitter implements ReplySplitter {
   readonly #tags: ThinkTags;
   /** `start`: an opening tag may come; `gap`: between the closing tag and the answer. */
   #state: 'start' | 'inside' | 'gap' | 'answer';
   #withheld = '';
+  #thoughts = '';
   #hasThoughts = false;
 
   /** `isInside`: the prompt ends with the opening tag. */
@@ -38,14 +38,12 @@ export class ThoughtSplitter {
     this.#state = isInside ? 'inside' : 'start';
   }
 
-  /** The closing tag has not come. */
   get isInside(): boolean {
     return this.#state === 'inside';
   }
 
-  /** Text not yet known to be thoughts or answer. */
-  get withheld(): string {
-    return this.#withheld;
+  get thoughts(): string {
+    return this.#thoughts;
   }
 
   push(text: string): SplitText {
@@ -61,14 +59,12 @@ export class ThoughtSplitter {
     }
   }
 
-  /** The withheld text, when the reply has ended. */
   flush(): SplitText {
     const rest = this.#withheld;
     this.#withheld = '';
     return this.isInside ? { reasoning: rest.trimEnd(), text: '' } : { reasoning: '', text: rest };
   }
 
-  /** The closing tag was put into the prompt: the answer follows. */
   close(): void {
     this.#state = 'gap';
     this.#withheld = '';
@@ -80,6 +76,7 @@ export class ThoughtSplitter {
     if (begun.startsWith(open)) {
       this.#state = 'inside';
       this.#withheld = '';
+      this.#thoughts = whole.slice(0, whole.length - begun.length + open.length);
       return this.#inside(begun.slice(open.length));
     }
     const mayOpen = open.startsWith(begun);
@@ -95,6 +92,7 @@ export class ThoughtSplitter {
     const end = at === -1 ? whole.length - beginningOf(close, whole) : at;
     const reasoning = this.#shown(whole.slice(0, end));
     this.#withheld = at === -1 ? whole.slice(whole.slice(0, end).trimEnd().length) : '';
+    this.#thoughts += whole.slice(0, at === -1 ? whole.length - this.#withheld.length : at);
     if (at === -1) return { reasoning, text: '' };
     this.#state = 'gap';
     return { reasoning, text: this.#gap(whole.slice(at + close.length)) };

@@ -12,7 +12,7 @@ import { createDeferred } from '../../util/async.ts';
 import { deviceLost } from '../../errors/engine-errors.ts';
 import { refuseOversized } from '../prompt/prompt-bounds.ts';
 import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
-import { thinkTags, type ThinkTags } from '../prompt/thought-splitter.ts';
+import { thinkTags, type ThinkTags } from '../prompt/think-tags.ts';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 import { toWebLlmRequest } from './web-llm-request.ts';

@@ -19,6 +19,12 @@ test('a variant without settings gets nothing beyond OpenAI’s parameters', () 
   });
 });
 
+test('control tokens are written where the reply’s text is to have them', () => {
+  const shown = completionRequest({ ...completion, shownTokens: ['[THINK]'] }, sampling, {});
+  expect(shown).toMatchObject({ preserved_tokens: ['[THINK]'] });
+  expect(completionRequest(completion, sampling, {})).not.toHaveProperty('preserved_tokens');
+});
+
 test('a variant’s settings reach llama.cpp, before the temperature', () => {
   const request = completionRequest(completion, sampling, { topK: 20, minP: 0.2, repeatPenalty: 1.1 });
   expect(request).toMatchObject({ top_k: 20, min_p: 0.2, repeat_penalty: 1.1 });

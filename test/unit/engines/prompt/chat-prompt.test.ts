@@ -308,6 +308,55 @@ test('a template that thinks in a channel, as Gemma 4 does', () => {
   expect(open(prompt, [user])).toEqual({ prompt: 'A:', thinking: { tags, isInside: false } });
 });
 
+describe('a template in the harmony format, as that of gpt-oss', () => {
+  const source =
+    "{{ '<|start|>system<|message|>Reasoning: ' + (reasoning_effort or 'medium') + '<|end|>' }}{% for m in messages %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}{# <|channel|> #}";
+  const prompt = new ChatPrompt(source, none, false);
+  const start = (effort: string): string =>
+    `<|start|>system<|message|>Reasoning: ${effort}<|end|><|start|>user<|message|>Hello<|end|><|start|>assistant`;
+  const final = '<|channel|>final<|message|>';
+
+  test('the model decides whether it thinks, unless the request says so', () => {
+    expect(open(prompt, [user])).toMatchObject({ prompt: start('medium'), thinking: { isInside: false } });
+    expect(open(prompt, [user], { reasoning: { effort: 'max' } })).toMatchObject({
+      prompt: `${start('high')}<|channel|>analysis<|message|>`,
+      thinking: { isInside: true },
+    });
+    for (const reasoning of [{ effort: 'none' }, { enableThinking: false }] as const) {
+      const opening = open(prompt, [user], { reasoning });
+      expect(opening.prompt).toMatch(/<\|start\|>assistant<\|channel\|>final<\|message\|>$/);
+      expect(opening.thinking).toBeNull();
+    }
+  });
+
+  test('continues thoughts and answers', () => {
+    const resume = { text: 'Fo', tokens: 4 };
+    expect(open(prompt, [user], { resume, thoughts: { text: 'I add.', ended: true } })).toEqual({
+      prompt: `${start('medium')}<|channel|>analysis<|message|>I add.<|end|><|start|>assistant${final}Fo`,
+      thinking: null,
+    });
+    expect(open(prompt, [user], { resume: { text: 'Fo', tokens: 4 } })).toEqual({
+      prompt: `${start('medium')}${final}Fo`,
+      thinking: null,
+    });
+  });
+});
+
+test('a default system message that tells how to think stays where thoughts are asked for', () => {
+  const source =
+    "{% if messages[0].role == 'system' %}{{ '[SYS]' + messages[0].content + '[/SYS]' }}{% set rest = messages[1:] %}{% else %}{{ '[SYS]First think: [THINK]so[/THINK][/SYS]' }}{% set rest = messages %}{% endif %}{% for m in rest %}{{ '[INST]' + m.content + '[/INST]' if m.role == 'user' else m.content }}{% endfor %}";
+  const ministral = new ChatPrompt(source, none, false, true);
+  const bare = new ChatPrompt(source, none, false);
+  expect(open(bare, [user], { reasoning: { effort: 'low' } })).toMatchObject({
+    prompt: '[SYS]First think: [THINK]so[/THINK][/SYS][INST]Hello[/INST][THINK]',
+    thinking: { isInside: true },
+  });
+  expect(open(ministral, [user])).toMatchObject({
+    prompt: '[SYS]First think: [THINK]so[/THINK][/SYS][INST]Hello[/INST]',
+    thinking: { isInside: false },
+  });
+});
+
 describe('text that the caller did not write', () => {
   const CHATML_TURNS =
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
 
-import {
-  thinkTags,
-  ThoughtSplitter,
-  type SplitText,
-} from '../../../../src/engines/prompt/thought-splitter.ts';
+import { ThoughtSplitter, type SplitText } from '../../../../src/engines/prompt/thought-splitter.ts';
 
 const tags = { open: '<think>', close: '</think>' };
 
@@ -89,7 +85,7 @@ test('withholds no more than what may be a tag, or the space before one', () => 
   expect(splitter.push('I add').reasoning).toBe('I add');
   expect(splitter.push(' two ').reasoning).toBe(' two');
   expect(splitter.push('and two </th').reasoning).toBe(' and two');
-  expect(splitter.withheld).toBe(' </th');
+  expect(splitter.thoughts).toBe('I add two and two');
   expect(splitter.push('e').reasoning).toBe(' </the');
 });
 
@@ -103,10 +99,4 @@ test.each([
   const pieces = reply.match(/[^]{1,5}/g) ?? [];
   expect(split(pieces, true)).toMatchObject(expected);
   expect(split([reply], true)).toMatchObject(expected);
-});
-
-test('takes the tags from the template', () => {
-  expect(thinkTags("{{ '<think>\n' }}{{ content.split('</think>')[-1] }}")).toEqual(tags);
-  expect(thinkTags("{{ '</thinking>' }}")).toEqual({ open: '<thinking>', close: '</thinking>' });
-  expect(thinkTags("{{ '<think of a number' }}")).toBeNull();
 });

@@ -1,0 +1,160 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { scriptedGguf } from '../support/scripted-gguf.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+/** Models whose thoughts are between control tokens, which llama.cpp's server writes only where it is told to. */
+
+/** `<|end|>` ends a message, and not the turn, where the two last ones are there. */
+const HARMONY = [
+  '<|start|>',
+  '<|channel|>',
+  '<|message|>',
+  '<|end|>',
+  '<|constrain|>',
+  '<|return|>',
+  '<|call|>',
+];
+const harmony = {
+  template:
+    "{% for m in messages %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}{% endfor %}{{ '<|start|>assistant' }}{# <|channel|> #}",
+  prompt: '<|start|>user<|message|>Hi<|end|><|start|>assistant',
+  control: HARMONY,
+};
+const analysis = [
+  '<|channel|>',
+  'analysis',
+  '<|message|>',
+  'I ',
+  'add.',
+  '<|end|>',
+  '<|start|>',
+  'assistant',
+];
+
+const models = {
+  harmony: scriptedGguf({
+    ...harmony,
+    reply: [...analysis, '<|channel|>', 'final', '<|message|>', 'Fo', 'ur.', '<|return|>'],
+  }),
+  'harmony-call': scriptedGguf({
+    ...harmony,
+    // The functions are described in a system message.
+    template: `{{ '${harmony.prompt}' if messages }}{# <|channel|> #}`,
+    reply: [
+      ...analysis,
+      '<|channel|>',
+      'commentary to=functions.now ',
+      '<|constrain|>',
+      'json',
+      '<|message|>',
+      '{}',
+      '<|call|>',
+    ],
+  }),
+  brackets: scriptedGguf({
+    template: "{% for m in messages %}{{ m.content }}{% endfor %}{{ '[/INST]' }}{# [/THINK] #}",
+    prompt: 'Hi[/INST]',
+    control: ['[THINK]', '[/THINK]', '[/INST]'],
+    reply: ['[THINK]', 'I ', 'add.', '[/THINK]', 'Fo', 'ur.'],
+  }),
+};
+
+let folder: string;
+let context: BrowserContext;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('thought-tokens');
+  context = await launch();
+  ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
+  await page.evaluate(() =>
+    document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  for (const [id, bytes] of Object.entries(models)) {
+    const file = join(folder, `${id}.gguf`);
+    await writeFile(file, bytes);
+    await page.locator('input').setInputFiles(file);
+    await page.evaluate(async (name) => {
+      const [gguf] = document.querySelector('input')?.files ?? [];
+      if (gguf) await (await window.localtext).models.add(gguf, { id: name });
+    }, id);
+  }
+});
+
+afterAll(async () => {
+  await context.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const post = (path: string, body: object) =>
+  page.evaluate(
+    async ([apiKey, url, text]) => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+      const response = await fetch(url, { method: 'POST', headers, body: text });
+      return (await response.json()) as Record<string, unknown>;
+    },
+    [key, path, JSON.stringify(body)] as const,
+  );
+
+const messages = [{ role: 'user', content: 'Hi' }];
+
+describe.each(['harmony', 'brackets'])('thoughts of the model %s', (model) => {
+  test('are reasoning_content, and the answer is the content', async () => {
+    const chat = await post('/v1/chat/completions', { model, messages, temperature: 0 });
+    expect(chat).toMatchObject({
+      choices: [{ message: { reasoning_content: 'I add.', content: 'Four.' }, finish_reason: 'stop' }],
+    });
+  });
+
+  test('are streamed before the answer', async () => {
+    const { choices } = await page.evaluate(
+      ([apiKey, id]) =>
+        window.clients.openai.thoughts(apiKey, id, { messages: [{ role: 'user', content: 'Hi' }] }),
+      [key, model] as const,
+    );
+    expect(choices[0]).toEqual({
+      reasoning: 'I add.',
+      text: 'Four.',
+      order: ['reasoning', 'text'],
+      finish: 'stop',
+    });
+  });
+
+  test('are a reasoning item of a response', async () => {
+    const { output } = await post('/v1/responses', { model, input: 'Hi', temperature: 0 });
+    expect(output).toMatchObject([
+      { type: 'reasoning', content: [{ text: 'I add.' }] },
+      { type: 'message', content: [{ text: 'Four.' }] },
+    ]);
+  });
+});
+
+const noArguments = expect.stringMatching(/^\{\s*\}$/) as string;
+
+test('a call in the harmony format is a tool call', async () => {
+  const tools = [{ type: 'function', function: { name: 'now' } }];
+  const chat = await post('/v1/chat/completions', {
+    model: 'harmony-call',
+    messages,
+    tools,
+    parallel_tool_calls: false,
+  });
+  expect(chat).toMatchObject({
+    choices: [
+      {
+        message: {
+          reasoning_content: 'I add.',
+          tool_calls: [{ function: { name: 'now', arguments: noArguments } }],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+
+import { closing, ending, opening, tagTokens, thinkTags } from '../../../../src/engines/prompt/think-tags.ts';
+
+test.each([
+  ["{{ '<think>\n' }}{{ content.split('</think>')[-1] }}", '<think>', '</think>'],
+  ["{{ '</thinking>' }}", '<thinking>', '</thinking>'],
+  ["{{ '[THINK]' + thoughts + '[/THINK]' }}", '[THINK]', '[/THINK]'],
+  ["{{ '<seed:think>' + thoughts + '</seed:think>' }}", '<seed:think>', '</seed:think>'],
+  [
+    "{{ '<|start|>assistant<|channel|>final<|message|>' }}",
+    '<|channel|>analysis<|message|>',
+    '<|end|><|start|>assistant<|channel|>final<|message|>',
+  ],
+])('takes the tags from the template %s', (template, open, close) => {
+  expect(thinkTags(template)).toMatchObject({ open, close });
+});
+
+test('a template without a closing tag does not think', () => {
+  expect(thinkTags("{{ '<think of a number' }}")).toBeNull();
+  expect(thinkTags("{{ '<|channel|>' }}")).toBeNull();
+});
+
+test('names the tokens of the tags, and the space that models write beside them', () => {
+  const [lines, brackets] = [thinkTags('</think>'), thinkTags('[/THINK]')];
+  const [channel, harmony] = [thinkTags('<channel|>'), thinkTags('<|channel|><|message|>')];
+  if (!lines || !brackets || !channel || !harmony) throw new Error('no tags');
+  expect(tagTokens(lines)).toEqual(['<think>', '</think>']);
+  expect(tagTokens(brackets)).toEqual(['[THINK]', '[/THINK]']);
+  expect(tagTokens(channel)).toEqual(['<|channel>', '<channel|>']);
+  expect(tagTokens(harmony)).toEqual(['<|channel|>', '<|message|>', '<|end|>', '<|start|>']);
+  expect([opening(lines), ending(lines), closing(lines)]).toEqual([
+    '<think>\n',
+    '\n</think>\n\n',
+    '</think>\n\n',
+  ]);
+  expect([opening(brackets), ending(brackets), closing(brackets)]).toEqual([
+    '[THINK]',
+    '[/THINK]',
+    '[/THINK]',
+  ]);
+});
