@@ -18,9 +18,8 @@ if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl & HelperHost = {
   async start(options, pageFiles, { decodeAudio, pageModel, loads }) {
-    if (options.version !== PROTOCOL_VERSION) {
+    if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
-    }
     // The lock first: an asker watches it as soon as its port is accepted.
     await keepLock(navigator.locks, engineLock(options.epoch));
     const added = await readAdded(options.scope);

@@ -26,10 +26,7 @@ export type EventOf<K extends Kind> = JobKinds[K]['event'];
 export const limited = <J extends AnyJob, Limit extends Partial<AnyJob>>(
   job: J,
   limit: Limit,
-): J & Limit => ({
-  ...job,
-  ...limit,
-});
+): J & Limit => ({ ...job, ...limit });
 
 export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;

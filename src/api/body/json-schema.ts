@@ -63,9 +63,8 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
   const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
   if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
   if (values !== undefined) requireList(values, `${at}.enum`);
-  if (required !== undefined && !isStrings(required)) {
+  if (required !== undefined && !isStrings(required))
     throw invalidSchema(`${at}.required`, 'must be an array of property names');
-  }
   if ($ref !== undefined && !isReference($ref, root)) {
     const rule = `must point into this schema (\`#/$defs/…\`), but ${describe($ref)} does not`;
     throw invalidSchema(`${at}.$ref`, rule);

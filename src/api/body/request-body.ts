@@ -60,9 +60,7 @@ function checkBodyBounds(json: Uint8Array, maxValues: number): void {
       case COMMA:
         values++;
     }
-    if (values > maxValues) {
-      throw exceeded(`has too many values: a request may have ${maxValues} in all`);
-    }
+    if (values > maxValues) throw exceeded(`has too many values: a request may have ${maxValues} in all`);
   }
 }
 
@@ -125,9 +123,7 @@ export async function readJsonObject(
     remedy: 'Send less in one request',
   });
   const text = decodeUtf8(bytes);
-  if (text.trim() === '') {
-    throw requestError(400, 'The request body is empty. Send a JSON object.');
-  }
+  if (text.trim() === '') throw requestError(400, 'The request body is empty. Send a JSON object.');
   checkBodyBounds(bytes, maxValues);
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -138,9 +138,8 @@ export class ChunkEncoder implements StreamEncoder {
   }
 
   #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
-    if (logprobs.length > 0) {
+    if (logprobs.length > 0)
       return this.#event([{ ...choice(index, { [field]: text }, null), logprobs: toLogprobs(logprobs) }]);
-    }
     const [before, after] = (this.#templates[field][index] ??= this.#template(index, field));
     return before + JSON.stringify(text) + after;
   }

@@ -43,11 +43,7 @@ const assistantParts = textOrParts(
 );
 
 const called = z.object({ name: callText, arguments: z.string() });
-const toolCall = z.object({
-  id: callText,
-  type: z.literal('function'),
-  function: called,
-});
+const toolCall = z.object({ id: callText, type: z.literal('function'), function: called });
 
 const message = z.discriminatedUnion(
   'role',

@@ -39,9 +39,8 @@ export const countChatTokens = (call: Call, request: ChatBody): Promise<Response
 
 /** @throws ServiceError 400 that names the field. */
 function toGeneration(call: Call, request: ChatBody): Generation {
-  if (request.modalities?.includes('audio')) {
+  if (request.modalities?.includes('audio'))
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
-  }
   const tools = readCallableTools(request, call.warnings);
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
@@ -83,9 +82,8 @@ function continueFinalMessage(generation: Generation): Generation {
 
 function toMaxTokens(request: ChatBody): number | null {
   const { max_tokens: older, max_completion_tokens: newer } = request;
-  if (older != null && newer != null) {
+  if (older != null && newer != null)
     throw conflicting('max_tokens', 'and `max_completion_tokens` mean the same: give one of them');
-  }
   return newer ?? older ?? null;
 }
 

@@ -64,12 +64,10 @@ function refuseCombinations({ prompt, n, best_of: best, stream }: CompletionBody
     const rule = `must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together`;
     throw invalidField(best == null ? 'n' : 'best_of', rule);
   }
-  if (best != null && best < (n ?? 1)) {
+  if (best != null && best < (n ?? 1))
     throw conflicting('best_of', 'must be at least `n`: the best `n` of its choices are returned');
-  }
-  if (stream && isBestOf({ n, best_of: best })) {
+  if (stream && isBestOf({ n, best_of: best }))
     throw conflicting('best_of', 'must equal `n` with `stream`: the best choices are known at the end');
-  }
 }
 
 type Prompt = string | number[];

@@ -100,7 +100,7 @@ function toAnswer(question: QuestionBody, probabilities: DecisionAnswer) {
   const at = (index: number): number => probabilities[index] ?? 0;
   if (question.type === 'predicate') return { type: 'predicate' as const, name, probability: at(0) };
   const confidence = Math.max(...probabilities);
-  if (question.type === 'choice') {
+  if (question.type === 'choice')
     return {
       type: 'choice' as const,
       name,
@@ -108,7 +108,6 @@ function toAnswer(question: QuestionBody, probabilities: DecisionAnswer) {
       confidence,
       probabilities: question.choices.map(({ value }, index) => ({ value, probability: at(index) })),
     };
-  }
   return {
     type: 'score' as const,
     name,

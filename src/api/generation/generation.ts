@@ -100,8 +100,7 @@ export function toIncludeUsage({
   stream,
   stream_options: options,
 }: z.infer<z.ZodMiniObject<typeof streamFields>>): boolean {
-  if (options != null && !stream) {
+  if (options != null && !stream)
     throw conflicting('stream_options', 'needs `stream`: set `stream` to true, or leave it out');
-  }
   return options?.include_usage ?? false;
 }

@@ -64,11 +64,10 @@ export async function requireModel(
   if (model && isFit(model) && mayUse(admitted, model, id)) return model;
   const usable = await usableModels(directory, admitted, isFit);
   const choice = `Models for this: ${usable.join(', ') || 'none'}.`;
-  if (model && !isFit(model)) {
+  if (model && !isFit(model))
     throw modelNotFound(
       `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
     );
-  }
   throw noSuchModel(id, choice);
 }
 

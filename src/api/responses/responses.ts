@@ -112,9 +112,8 @@ function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseSta
     for (const event of events) void event;
   };
   if (choice?.reasoning) grow(output.reasoning(choice.reasoning));
-  if (choice && (choice.text !== '' || choice.calls.length === 0)) {
+  if (choice && (choice.text !== '' || choice.calls.length === 0))
     grow(output.text(choice.text, toResponseLogprobs(choice.logprobs ?? [])));
-  }
   for (const { id: callId, name, arguments: json } of choice?.calls ?? []) {
     grow(output.call(callId, name));
     grow(output.callArguments(json));

@@ -24,9 +24,8 @@ export class CallReader implements ReplyReader {
 
   push(text: string): ReplyPart[] {
     const parts: ReplyPart[] = [];
-    for (let rest = text; rest !== '';) {
+    for (let rest = text; rest !== '';)
       rest = this.#between === null ? this.#readArguments(rest, parts) : this.#readHead(rest, parts);
-    }
     return parts;
   }
 

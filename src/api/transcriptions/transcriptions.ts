@@ -39,11 +39,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       stream.send(events);
     };
     try {
-      for await (const event of dependencies.engine.run(job, {
-        id: call.id,
-        signal: abort.signal,
-        model,
-      })) {
+      for await (const event of dependencies.engine.run(job, { id: call.id, signal: abort.signal, model })) {
         if (event.type === 'waiting') {
           wait.enter((stage = event.stage));
           continue;
@@ -78,12 +74,11 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
   };
 
   const answer = run();
-  if (!isStreamed) {
+  if (!isStreamed)
     return answerJson(call, answer, {
       isComputing: () => stage === 'prefill',
       headers: () => answerHeaders(call, contentTypeOf(format), timings),
     });
-  }
   trace.open();
   await Promise.race([answer, wait.headersDue]);
   wait.headersSent({ commentNow: !isAccepted });

@@ -80,10 +80,7 @@ async function withGrammar(
   if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
   const { compileSchema } = await import('../../grammar/compile-schema.ts');
   const { gbnf, loosened } = compileSchema(constraint);
-  return {
-    job: { ...job, constraint: { kind: 'grammar', gbnf } },
-    ...(loosened.length > 0 && { loosened }),
-  };
+  return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 
 /** A conversation that does not fit is tried again without its oldest turns. */

@@ -195,10 +195,7 @@ export class LlamaReplyReader {
   #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {
     const wanted = this.#topLogprobs;
     if (wanted === undefined || !content) return undefined;
-    return content.map((raw) => ({
-      ...one(raw),
-      top: (raw.top_logprobs ?? []).slice(0, wanted).map(one),
-    }));
+    return content.map((raw) => ({ ...one(raw), top: (raw.top_logprobs ?? []).slice(0, wanted).map(one) }));
   }
 }
 

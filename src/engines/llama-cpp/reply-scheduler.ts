@@ -306,10 +306,7 @@ export class ReplyScheduler {
     reply.state = { name: 'ahead' };
     let timings: LlamaTimings | undefined;
     return this.#add(
-      {
-        fields: { prompt: reply.fields['prompt'], n_predict: 0, cache_prompt: true },
-        images: reply.images,
-      },
+      { fields: { prompt: reply.fields['prompt'], n_predict: 0, cache_prompt: true }, images: reply.images },
       reply.signal,
       {
         onAccepted: reply.onAccepted,

@@ -287,9 +287,8 @@ function native(message: ChatMessage): TemplateMessage {
  * Templates of small models know no tools and would leave calls and results out: both are put into the text.
  */
 function plain(message: ChatMessage): TemplateMessage {
-  if (message.role === 'tool') {
+  if (message.role === 'tool')
     return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
-  }
   const { role, content } = message;
   if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
   return { role, content: withToolCalls(content, message.toolCalls) };

@@ -240,9 +240,6 @@ function afterThoughts({ usage, timings }: Done, answer: Done): Done {
   return {
     ...answer,
     usage: { ...usage, completionTokens: usage.completionTokens + answer.usage.completionTokens },
-    timings: {
-      ...timings,
-      decodeMs: timings.decodeMs + answer.timings.prefillMs + answer.timings.decodeMs,
-    },
+    timings: { ...timings, decodeMs: timings.decodeMs + answer.timings.prefillMs + answer.timings.decodeMs },
   };
 }

@@ -68,9 +68,8 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   });
   if (!track) throw refuse('has no sound in it');
   const { numberOfChannels, sampleRate } = track;
-  if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate)) {
+  if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate))
     throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
-  }
   // A format without an index is decoded to see: the limit holds there too.
   const seconds = await track.computeDuration().catch(() => 0);
   if (source.exceeded) throw refuse('is damaged: its packets have no end');

@@ -112,9 +112,8 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };
     const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
-    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning))) {
+    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning)))
       return this.#generate(job, this.#parts.replyPrefix, signal);
-    }
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
       this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal);
     const { prompt, thinking } = openReply('', this.#tags, job, true);

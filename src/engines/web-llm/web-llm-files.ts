@@ -59,9 +59,8 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     if (!blob) opened.set(name, (blob = context.file(path)));
     const { size } = await blob;
     const expected = sizes.get(name);
-    if (expected !== undefined && expected !== size) {
+    if (expected !== undefined && expected !== size)
       throw corruptFile(path, `has ${size} bytes, but ${TENSORS} says ${expected}`);
-    }
     return blob;
   };
 

@@ -29,9 +29,8 @@ export function serveArtifacts(read: ReadArtifact): { baseUrl: string; close(): 
 async function answer(request: RequestInfo | URL): Promise<Response> {
   const url = new URL(request instanceof Request ? request.url : request);
   for (const [baseUrl, read] of folders) {
-    if (url.href.startsWith(baseUrl)) {
+    if (url.href.startsWith(baseUrl))
       return new Response(await read(decodeURIComponent(url.href.slice(baseUrl.length))));
-    }
   }
   // A name such as `../../x` in the model's own list of shards ends up here.
   throw new Error(`The model asks for a file outside of its folder: ${url.pathname}`);

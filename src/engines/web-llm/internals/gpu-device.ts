@@ -43,9 +43,8 @@ function watchAdapter(adapter: GPUAdapter, onDevice: (device: GPUDevice) => void
       if (
         limits['maxStorageBuffersPerShaderStage'] === 10 &&
         limits['maxComputeWorkgroupStorageSize'] === 32768
-      ) {
+      )
         onDevice(device);
-      }
       return device;
     },
   });
