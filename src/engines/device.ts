@@ -68,9 +68,8 @@ export function processors(from: ProcessorNavigator = navigator): number {
  * wait for each other by spinning, some hundred times a token: with one off its core, all stand still. A
  * phone behind a hidden number has six cores and more, so that two threads are right there.
  */
-export function chatThreads({ hardwareConcurrency = 1 }: ProcessorNavigator = navigator): number {
-  return Math.max(1, Math.floor(hardwareConcurrency / 2));
-}
+export const chatThreads = ({ hardwareConcurrency = 1 }: ProcessorNavigator = navigator): number =>
+  Math.max(1, Math.floor(hardwareConcurrency / 2));
 
 /** Abilities of this device, on which the choice of a variant depends. */
 export interface Device {

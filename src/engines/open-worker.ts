@@ -47,6 +47,5 @@ function notStarted(url: string, event: Event): ServiceError {
 }
 
 /** @param directive of the Content-Security-Policy that refuses the script as a worker */
-export function workerBlocked(script: string, directive: string, cause?: unknown): ServiceError {
-  return serverError('worker_blocked', blockedMessage(script, directive), cause);
-}
+export const workerBlocked = (script: string, directive: string, cause?: unknown): ServiceError =>
+  serverError('worker_blocked', blockedMessage(script, directive), cause);

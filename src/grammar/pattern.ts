@@ -83,9 +83,8 @@ function hasLook(node: Node): boolean {
   return node.kind === 'look' || (node.kind === 'repeat' && hasLook(node.of));
 }
 
-function rangesOf(characters: string): Ranges {
-  return normalized([...characters].flatMap((character) => one(character.charCodeAt(0))));
-}
+const rangesOf = (characters: string): Ranges =>
+  normalized([...characters].flatMap((character) => one(character.charCodeAt(0))));
 
 const one = (point: number): Ranges => [point, point];
 

@@ -115,9 +115,8 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
 }
 
 /** Tokens of the replies, estimated before the engine counts them. */
-function estimateReplies(generation: Generation): number {
-  return Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
-}
+const estimateReplies = (generation: Generation): number =>
+  Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 
 /** How often each prompt is computed: one that is scored is then continued. */
 const computations = ({ scoresPrompt, maxTokens }: Generation): number =>

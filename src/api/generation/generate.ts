@@ -30,9 +30,8 @@ type ScoredPrompts = Deferred<ScoredText>[];
  * The events of all choices as they come. The engine generates no further than the caller iterates.
  * @throws ServiceError of the first choice that fails; the others are then aborted.
  */
-export function generate(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {
-  return choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
-}
+export const generate = (run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> =>
+  choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
 
 /** Takes the choices in turn: the one whose event was taken last is asked last. */
 async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {

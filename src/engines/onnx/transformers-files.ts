@@ -36,9 +36,8 @@ export function folderOf({ files }: OnnxVariant): string {
 }
 
 /** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
-export function graphOf(variant: OnnxVariant): string {
-  return namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
-}
+export const graphOf = (variant: OnnxVariant): string =>
+  namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 
 /** transformers.js's names of a graph's builds, by the ends of the names of their files. */
 const BUILDS = {

@@ -64,9 +64,11 @@ class WebLlmReplyReader {
   }
 }
 
-function plain({ token, logprob, bytes }: Pick<Entry, 'token' | 'logprob' | 'bytes'>) {
-  return { token, logprob: Math.max(MIN_LOGPROB, logprob), bytes };
-}
+const plain = ({ token, logprob, bytes }: Pick<Entry, 'token' | 'logprob' | 'bytes'>) => ({
+  token,
+  logprob: Math.max(MIN_LOGPROB, logprob),
+  bytes,
+});
 
 type Chunk = ChatCompletionChunk | Completion;
 

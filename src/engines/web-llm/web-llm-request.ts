@@ -108,11 +108,10 @@ function responseFormat(constraint: Constraint): ResponseFormat {
  * GBNF (llama.cpp) in the EBNF of xgrammar: the same but for `.`, any character, which xgrammar lacks.
  * Strings, character classes and comments stay as they are.
  */
-function toEbnf(gbnf: string): string {
-  return gbnf.replace(/"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\./g, (part) =>
+const toEbnf = (gbnf: string): string =>
+  gbnf.replace(/"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\./g, (part) =>
     part === '.' ? '[\\u0000-\\U0010FFFF]' : part,
   );
-}
 
 /** System messages joined at the front, a user or tool message at the end, no empty conversation. */
 function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateText: boolean) {

@@ -51,9 +51,7 @@ if (scope.name.startsWith('em-pthread')) {
 }
 
 /** Identity function for `Suspending`, which is called with `new`. */
-function unchanged<T>(imported: T): T {
-  return imported;
-}
+const unchanged = <T>(imported: T): T => imported;
 
 /** Substitutes JSPI where the browser lacks it, as the package does: WASM imports and exports stay as they are. */
 function addJspi(api: Suspending): void {
