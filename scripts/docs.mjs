@@ -53,6 +53,10 @@ emitTypes();
 const tsconfig = resolve('dist/tsconfig.docs.json');
 const options = resolve('dist/typedoc.json');
 const types = (name) => resolve('dist/types', `${name}.d.ts`).replaceAll('\\', '/');
+// TypeDoc renders an unknown type as `any`. The library of service workers would declare `fetch` again.
+const workerTypes = resolve('dist/worker-types.docs.d.ts');
+const eventTypes = ['ExtendableEvent', 'FetchEvent', 'ExtendableMessageEvent'];
+writeFileSync(workerTypes, eventTypes.map((name) => `interface ${name} extends Event {}\n`).join(''));
 writeFileSync(
   tsconfig,
   JSON.stringify({
@@ -60,11 +64,12 @@ writeFileSync(
       target: 'ES2022',
       module: 'ESNext',
       moduleResolution: 'bundler',
+      strict: true,
       lib: ['ES2023', 'DOM', 'DOM.Iterable'],
       types: [],
       skipLibCheck: true,
     },
-    files: entries.map(types),
+    files: [workerTypes, ...entries.map(types)],
   }),
 );
 writeFileSync(
@@ -101,4 +106,4 @@ for (const name of readdirSync('docs/api', { recursive: true }).filter((each) =>
 }
 appendFileSync(README, `\n<!-- declarations ${hashOf('dist/types')} -->\n`);
 run(join('node_modules', '.bin', 'prettier'), '--write', '--log-level', 'warn', 'docs/api');
-for (const path of [tsconfig, options]) rmSync(path);
+for (const path of [tsconfig, options, workerTypes]) rmSync(path);

@@ -9,7 +9,9 @@ import { engineSettings, type StartOptions } from './start-options.ts';
  * the page's own `fetch`. The service's code is fetched with the first request. Its keys and models are those of the app at
  * the site's base.
  * @example
- * const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: key, fetch: createFetch() });
+ * const { key } = await keys.ensure({ label: 'my app' });
+ * const baseURL = `${location.origin}/v1`;
+ * const client = new OpenAI({ baseURL, apiKey: key, fetch: createFetch(), dangerouslyAllowBrowser: true });
  */
 export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
   // A browser that cannot work refuses each request, with the reason.

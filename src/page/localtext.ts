@@ -24,10 +24,7 @@ export interface LocaltextStatus extends EngineStatus {
   leader: boolean;
   serviceWorker: boolean;
   crossOriginIsolated: boolean;
-  /**
-   * Why the service worker adds no isolation headers, or will add none from the next load on: what the page has shown to
-   * need, and isolation breaks. Null: nothing is known.
-   */
+  /** What made the service worker stop isolating pages, or will from the next load on. Null: nothing found. */
   isolationBreaks: IsolationNeed | null;
   /** Whether this tab's build is no longer on the server, and a file of it was needed: reload the page. */
   buildReplaced: boolean;
@@ -43,7 +40,7 @@ export interface LocaltextStatus extends EngineStatus {
 export class Localtext extends EventTarget {
   /** Value for `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
-  /** Function for `new OpenAI({ fetch })`: aborts reach the engine before the answer begins, and without streaming. */
+  /** Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and without streaming. */
   readonly fetch: typeof fetch = fetchV1;
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
@@ -99,7 +96,7 @@ export class Localtext extends EventTarget {
       onProgress?: (progress: LoadProgress) => void;
       signal?: AbortSignal;
       builtIn?: 'download';
-      /** Tries variants again with which a tab has ended. */
+      /** Tries also variants whose load ended a tab. */
       retry?: boolean;
     } = {},
   ): Promise<void> {
@@ -124,7 +121,7 @@ export class Localtext extends EventTarget {
     }
   }
 
-  /** `epoch` is empty and `models` too while no tab's engine answers. */
+  /** Returns an empty `epoch` and no models while no engine answers. */
   async status(): Promise<LocaltextStatus> {
     const status = await readStatus();
     return {
