@@ -53,6 +53,8 @@ export async function buildStatic() {
   await nameWorker();
   return [
     ...modules,
+    // By itself: chunks that the page library shares with it would be a request more for each page. It holds no state.
+    ...(await buildFile('localtext/catalog.js', 'src/catalog/index.ts', 'es', {})),
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
     ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
     ...(await buildServiceWorker('localtext-sw-import.js', 'sw/import.ts', true)),
@@ -64,16 +66,18 @@ export async function buildStatic() {
  * One classic script: the Vite plugin and `localtext init` put a list of files in front of it. Only sites with upstream
  * servers take the one that can call them.
  */
-async function buildServiceWorker(name, input, servers) {
+const buildServiceWorker = (name, input, servers) =>
+  buildFile(name, input, 'iife', { __LOCALTEXT_SERVERS__: String(servers) });
+
+/** @returns {Promise<string[]>} paths of the modules in it */
+async function buildFile(name, input, format, constants) {
   const bundle = await rolldown({
     input,
     platform: 'browser',
-    transform: {
-      define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_SERVERS__: String(servers) },
-    },
+    transform: { define: { 'process.env.NODE_ENV': '"production"', ...constants } },
   });
   const { output } = await bundle.generate({
-    format: 'iife',
+    format,
     minify: true,
     codeSplitting: false,
     // For bundlers: no bundler reads this file.
