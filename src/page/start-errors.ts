@@ -40,15 +40,16 @@ export function storageRefused(cause: DOMException): LocaltextError {
   );
 }
 
+const instead =
+  'use createFetch() instead: new OpenAI({ baseURL: location.origin + "/v1", fetch: createFetch(), … }).';
+
 export function cacheRefused(cause: unknown): LocaltextError {
   return new LocaltextError(
     'cache_unavailable',
-    'The browser offers no Cache API to this page, and the service worker needs it. Allow site data for this site, or use createFetch() instead: new OpenAI({ fetch: createFetch() }).',
+    `The browser offers no Cache API to this page, and the service worker needs it. Allow site data for this site, or ${instead}`,
     cause,
   );
 }
-
-const instead = 'use createFetch() instead: new OpenAI({ fetch: createFetch() }).';
 
 export const noServiceWorkers = (): LocaltextError =>
   new LocaltextError(
