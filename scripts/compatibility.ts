@@ -127,14 +127,14 @@ decide; a test fails when it is stale.
 
 - **enforced**: the service sees to it, whatever the engine.
 - **passed on**: the engine does it. What the engine in charge cannot do is a 400 that names the parameter.
-- **accepted**: no effect on the reply. Which names such a field has (of a \`service_tier\`, say) is not checked: OpenAI adds new ones.
+- **accepted**: no effect on the reply. Values of accepted fields, such as \`service_tier\`, are not validated.
 - **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
 
 Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out. Where a value is not allowed, the answer is a 400 that names the field.
 
-A body may have 8 MiB (of chat completions and responses, for [images](images.md), 32 MiB), ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
+A body may have 8 MiB (of chat completions, responses and decisions, for [images](images.md), 32 MiB), ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
-A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits: of all that generates, counts, transcribes or decides. Embeddings, lists and stored responses are not limited.
+A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits. These limits cover generation, token counts, transcriptions and decisions. Embeddings, lists and stored responses are not limited.
 
 **Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (its default provider; of 6 also the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
 LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a

@@ -60,7 +60,7 @@ export const completionRules = {
     response_format: CHAT,
     tools: CHAT,
     functions: CHAT,
-    suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.',
+    suffix: 'Insertion is not supported. Omit `suffix`.',
   },
 };
 

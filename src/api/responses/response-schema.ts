@@ -151,7 +151,8 @@ export const responseRules = {
     messages: 'Use `input`.',
     reasoning_effort: 'Use `reasoning.effort`.',
     response_format: FORMAT,
-    background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
+    background:
+      'Background responses are not supported. Omit `background` and read the response as it arrives.',
     conversation: 'Go on from an earlier response with `previous_response_id` instead.',
     prompt: 'There are no stored prompts. Give `instructions` and `input`.',
   },
