@@ -4,8 +4,8 @@ import { met, type Row, summarize } from '../row.ts';
 
 export const introduction = (): string => `# Performance
 
-What users wait for is the model. So each row sets ours beside what a page would have without it, measured in turn in one run; a ratio
-is taken pair by pair, so that a drift of the machine's speed cancels out, and the median counts.
+Each row compares localtext with what a page would use otherwise. Both run alternately. The table gives the median of the pairwise ratios, so
+that drift of the machine cancels out.
 
 \`\`\`sh
 npm run bench
@@ -26,8 +26,7 @@ export function machine(of: Machine, measured: Circumstances[]): string {
 
 ${of.processor}, ${of.cores} logical processors, ${(of.memoryBytes / 2 ** 30).toFixed(0)} GiB of memory; ${of.system}; ${of.browser}, headless,
 without a GPU; Node ${of.node}. Measured on ${distinct(measured.map(({ at }) => at.slice(0, 10)))}, of commit ${distinct(measured.map(({ commit }) => commit))}.
-When a row began, ${Math.min(...loads)} to ${Math.max(...loads)} processes had wanted a processor in the minute before, the bench's own
-from the row before among them. The models are SmolLM2-135M-Instruct in Q4_1 and all-MiniLM-L6-v2 in f32.${Math.max(...loads) > 2 * of.cores ? BUSY : ''}`;
+Load average at the start of a row: ${Math.min(...loads)} to ${Math.max(...loads)} (includes the previous row). The models are SmolLM2-135M-Instruct in Q4_1 and all-MiniLM-L6-v2 in f32.${Math.max(...loads) > 2 * of.cores ? BUSY : ''}`;
 }
 
 export const table = (rows: Row[]): string => `## The rows
@@ -56,7 +55,7 @@ export function missed(named: { name: string; row: Row }[], bounds: Record<strin
   const rows = named.filter(({ row }) => met(row) === false);
   const said = rows.map(
     ({ name, row }) =>
-      `- **${row.name}**: ${medianOf(row)}. ${bounds[name] ?? 'Not explained: single rounds differ by more than is missing, or it is a fault to find.'}`,
+      `- **${row.name}**: ${medianOf(row)}. ${bounds[name] ?? 'Unexplained. The spread between rounds exceeds the gap; it may also be a defect.'}`,
   );
   return `## What is missed, and what bounds it
 
