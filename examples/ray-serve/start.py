@@ -20,7 +20,7 @@ def install() -> Path:
     packages = cache / name
     if not packages.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        print("Installing Ray (about 200 MB, once) …", flush=True)
+        print("Installing Ray and its packages (about 750 MB, once) …", flush=True)
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             target = str(Path(folder) / "packages")
             subprocess.run([sys.executable, *PIP, str(requirements), "--quiet", "--target", target], check=True)

@@ -22,9 +22,10 @@ export function KeysView() {
       <header class="page-head">
         <h1>Keys</h1>
         <p>
-          Every request to <code>/v1</code> carries a key: one for each application distinguishes them, meters
-          them, and keeps their code as it would be against a real server. Keys are no wall: script of this
-          same origin can reach the store that they are in. Only their hashes are kept.
+          Every request to <code>/v1</code> carries a key. A key for each application distinguishes
+          applications, meters them, and keeps their code as it would be against a real server. Keys are not a
+          security boundary: scripts of this origin can read the key store. It has the hashes of the keys that
+          are issued here, and the playground's own key.
         </p>
       </header>
       <IssueForm onIssued={show} />

@@ -60,7 +60,7 @@ export function AddModelCard() {
       )}
       {reading.value !== null && (
         <div class="row" role="status">
-          <span class="small">Reading what {reading.value} says of itself…</span>
+          <span class="small">Reading the header of {reading.value}…</span>
           <button type="button" class="button button-quiet" onClick={cancelChosen}>
             Stop
           </button>

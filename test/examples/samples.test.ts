@@ -114,7 +114,6 @@ describe("the manual's samples run", () => {
 
   beforeAll(async () => {
     const folder = await mkdtemp(join(examples, 'readme-'));
-    const started = `import { start } from 'localtext';\nconst localtext = await start();\n`;
     const files = {
       'package.json': '{"type":"module"}',
       'vite.config.js': sample('README.md', 'plugins: [localtext()]'),
@@ -123,9 +122,8 @@ describe("the manual's samples run", () => {
         const name = location.search.slice(1);
         window.sample = (samples['./samples/' + name + '.js'] ?? samples['./samples/' + name + '.ts'])();`,
       'samples/five-lines.js': `${sample('README.md', 'const openai')}\nexport { openai, key };`,
-      'samples/fetch.js': `${started}const { key } = await localtext.keys.ensure({ label: 'my app' });
-        ${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
-      'samples/keys.js': `${started}${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
+      'samples/fetch.js': `${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
+      'samples/keys.js': `${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
       'samples/built-in.js': `${sample('docs/built-in.md', 'withBuiltIn(')}\nexport { localtext };`,
       'samples/smallest.ts': sample('docs/models.md', 'export const rewritten'),
       'samples/catalog.js': `${sample('docs/models.md', 'extendCatalog(defaultCatalog')}
