@@ -199,6 +199,7 @@ export function compatibilityDocument(): string {
     COMPLETIONS,
     SCHEMAS,
     STORED,
+    HEADERS,
     SPEECH,
   ].join('\n');
 }
@@ -267,6 +268,20 @@ A response with \`store\` (the default) is kept for 30 days for its key, and so 
 The next request may refer to it by \`previous_response_id\`, and to each of its items, of the answer or of the request, by
 \`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404.
 \`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: no response runs in the background, and none is compacted.
+`;
+
+const HEADERS = `## Response headers
+
+| header | sent with |
+|---|---|
+| \`x-request-id\` | every answer: the request's own \`x-request-id\`, or a new id |
+| \`openai-processing-ms\` | every answer to a valid key: milliseconds until the headers |
+| \`x-ratelimit-limit-requests\`, \`x-ratelimit-remaining-requests\`, \`x-ratelimit-reset-requests\`, and the same with \`-tokens\` | answers to requests that count against the key's limits |
+| \`retry-after\`, \`retry-after-ms\` | 429, and errors that pass once some time has passed |
+| \`x-should-retry: false\` | a 500 that a retry would meet again |
+| \`localtext-served-by\` | replies: the variant that answers |
+| \`localtext-warning\` | answers to requests of which parts were not followed |
+| \`server-timing\` | replies: \`queue\`, \`prefill\`, \`decode\` or \`compute\`, and \`total\`, in milliseconds |
 `;
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
