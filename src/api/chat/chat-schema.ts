@@ -35,11 +35,13 @@ const MAX_MESSAGES = 8192;
 const MAX_CALLS = 128;
 
 const part = (types: string) => `must be one of ${types}`;
-const textParts = textOrParts(
-  z.discriminatedUnion('type', [textPart, imagePart, otherPart], part('"text", "image_url"')),
-);
+const anyPart = z.discriminatedUnion('type', [textPart, imagePart, otherPart], part('"text", "image_url"'));
+const textParts = textOrParts(anyPart);
+/** Clients send no parts where a function returns nothing, or an assistant says nothing beside its calls. */
+const resultParts = textOrParts(anyPart, 0);
 const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
+  0,
 );
 
 const called = z.object({ name: callText, arguments: z.string() });
@@ -57,7 +59,7 @@ const message = z.discriminatedUnion(
       tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
       function_call: z.nullish(called),
     }),
-    z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
+    z.object({ role: z.literal('tool'), content: resultParts, tool_call_id: z.string() }),
     z.object({ role: z.literal('function'), content: z.nullish(z.string()), name: z.string() }),
   ],
   'must be one of "system", "developer", "user", "assistant", "tool", "function"',

@@ -17,8 +17,9 @@ const several = <Prompt extends z.ZodMiniType>(prompt: Prompt) =>
 
 export const completionEnforced = {
   model: z.string(),
+  /** OpenAI's default is the end of a text, as an empty prompt is. */
   prompt: z.union(
-    [z.string(), several(z.string()), tokens, several(tokens)],
+    [z.null(), z.string(), several(z.string()), tokens, several(tokens)],
     `must be a string, or an array of 1 to ${MAX_PROMPTS} of them, or token ids as an array, or an array of such arrays`,
   ),
   n: choicesField,

@@ -74,6 +74,7 @@ type Prompt = string | number[];
 
 /** Texts, or token ids. The schema has checked that they are of one form. */
 function toPrompts(given: CompletionBody['prompt']): Prompt[] {
+  if (given === null) return [''];
   if (typeof given === 'string') return [wellFormed(given)];
   if (isTokens(given)) return [given];
   return given.map((prompt) => (typeof prompt === 'string' ? wellFormed(prompt) : prompt));

@@ -210,7 +210,7 @@ class Reply {
     const thoughts = this.#thoughts === '' ? {} : { thoughts: { text: this.#thoughts, ended: true } };
     this.job = { ...job, ...left, ...thoughts, constraint: callConstraint(tools) };
     this.#textTokens = this.#tokens;
-    this.#reader = new CallReader();
+    this.#reader = new CallReader(tools);
     this.ended = null;
     return null;
   }
@@ -244,6 +244,6 @@ function warn(warnings: string[], places: readonly string[]): void {
 
 function readerFor({ tools, constraint, stop }: Generation): ReplyReader {
   if (!tools) return new TextReader(stop);
-  if (tools.mustCall) return new CallReader(tools.isNamed);
-  return constraint ? new CallOrTextReader(stop) : new TextReader(stop, toolCallPrefixes(tools));
+  if (tools.mustCall) return new CallReader(tools);
+  return constraint ? new CallOrTextReader(stop, tools) : new TextReader(stop, toolCallPrefixes(tools));
 }

@@ -37,7 +37,7 @@ export async function resolveReferences(
   const resolved: ResolvedInput = { items: [], given: [] };
   const items: InputItem[] = [];
   let characters = 0;
-  for (const [index, item] of input.entries()) {
+  for (const [index, item] of (input ?? []).entries()) {
     if (item.type !== 'item_reference') {
       items.push(item);
       resolved.given.push((given as unknown[])[index]);

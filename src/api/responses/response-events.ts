@@ -13,6 +13,8 @@ import {
 } from './response-object.ts';
 
 export interface ResponseEventsOptions {
+  /** Whether reasoning has a summary, too: the request asks for one. */
+  summarizes: boolean;
   /** The response so far. */
   render(state: ResponseState): ResponseObject;
   /** Stores it if `store` is true; resolves to the response as stored. */
@@ -29,7 +31,7 @@ export class ResponseEvents implements StreamEncoder {
   #incomplete: ResponseState['incomplete'] = null;
 
   constructor(id: string, options: ResponseEventsOptions) {
-    this.#output = new ResponseOutput(itemIds(id));
+    this.#output = new ResponseOutput(itemIds(id), options.summarizes);
     this.#options = options;
   }
 
@@ -59,17 +61,20 @@ export class ResponseEvents implements StreamEncoder {
 
   async end(usage: ChatUsage): Promise<string> {
     const response = (await this.#options.keep(this.#state(this.#status, usage))) as never;
-    return this.#write([{ type: `response.${this.#status}`, response }]);
+    return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
 
   /** The SDKs throw on an `error` in an event's data. Without it they treat a partial reply as complete. */
   failure(failure: ServiceError, usage: ChatUsage): string {
+    const begin = this.#begun ? '' : this.#begin();
+    const closed = this.#write(this.#output.close('incomplete'));
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
     const response = this.#options.render(state) as never;
-    const begin = this.#begun ? '' : this.#begin();
     const failed = this.#write([{ type: 'response.failed', response }]);
-    return begin + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }]);
+    return (
+      begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
+    );
   }
 
   #begin(): string {
@@ -94,15 +99,17 @@ export class ResponseEvents implements StreamEncoder {
   }
 }
 
+/** End of a stream, as Open Responses requires it. */
+const DONE = 'data: [DONE]\n\n';
+
 const encodeEvent = (event: Unnumbered, sequence: number): string =>
   `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
 
 /** The events of a response that has ended, each text in one piece. `after`: the last number that the client has. */
 export function replayResponse(response: ResponseObject, after: number): string {
   // Each is written before the next one changes what it holds.
-  return Array.from(eventsOf(response), encodeEvent)
-    .slice(after + 1)
-    .join('');
+  const events = Array.from(eventsOf(response), encodeEvent).slice(after + 1);
+  return events.join('') + DONE;
 }
 
 function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
@@ -117,7 +124,7 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
   yield { type: 'response.created', response: started as never };
   yield { type: 'response.in_progress', response: started as never };
   const ids = ended.output.map(({ id }) => id ?? '');
-  const output = new ResponseOutput(() => ids.shift() ?? '');
+  const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
   for (const item of ended.output) {
     if (item.type === 'function_call') {
       yield* output.call(item.call_id, item.name);
@@ -147,6 +154,7 @@ interface OpenReasoning {
   type: 'reasoning';
   item: OpenAI.Responses.ResponseReasoningItem;
   part: OpenAI.Responses.ResponseReasoningItem.Content;
+  summary: OpenAI.Responses.ResponseReasoningItem.Summary | null;
 }
 interface OpenMessage {
   type: 'message';
@@ -163,11 +171,13 @@ type Open = OpenReasoning | OpenMessage | OpenCall;
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   readonly #nextId: NextItemId;
+  readonly #summarizes: boolean;
   /** Item that is being written; null: none has begun, or the last has ended. */
   #open: Open | null = null;
 
-  constructor(nextId: NextItemId) {
+  constructor(nextId: NextItemId, summarizes: boolean) {
     this.#nextId = nextId;
+    this.#summarizes = summarizes;
   }
 
   /** Anything beside thoughts. */
@@ -175,12 +185,17 @@ export class ResponseOutput {
     return this.items.some(({ type }) => type !== 'reasoning');
   }
 
-  /** Sends reasoning as servers of open models do: the whole text, no summary. */
+  /** Sends the whole reasoning, as servers of open models do. A summary, for clients that read no other text, is the same. */
   *reasoning(delta: string): Generator<Unnumbered> {
-    const { part } =
-      this.#open?.type === 'reasoning' ? this.#open : yield* this.#begin(newReasoning(this.#nextId('rs')));
+    const { part, summary } =
+      this.#open?.type === 'reasoning'
+        ? this.#open
+        : yield* this.#begin(newReasoning(this.#nextId('rs'), this.#summarizes));
     part.text += delta;
     yield { type: 'response.reasoning_text.delta', ...this.#place, content_index: 0, delta };
+    if (!summary) return;
+    summary.text += delta;
+    yield { type: 'response.reasoning_summary_text.delta', ...this.#place, summary_index: 0, delta };
   }
 
   *text(delta: string, logprobs: ResponseLogprobs): Generator<Unnumbered> {
@@ -216,10 +231,17 @@ export class ResponseOutput {
         yield { type: 'response.output_text.done', ...place, text, logprobs };
       }
       yield { type: 'response.content_part.done', ...place, part: open.part };
+      if (open.type === 'reasoning' && open.summary) yield* this.#closeSummary(open.summary);
     }
     open.item.status = status;
     yield { type: 'response.output_item.done', output_index: this.#index, item: open.item };
     this.#open = null;
+  }
+
+  *#closeSummary(part: OpenAI.Responses.ResponseReasoningItem.Summary): Generator<Unnumbered> {
+    const place = { ...this.#place, summary_index: 0 };
+    yield { type: 'response.reasoning_summary_text.done', ...place, text: part.text };
+    yield { type: 'response.reasoning_summary_part.done', ...place, part };
   }
 
   get #index(): number {
@@ -235,11 +257,19 @@ export class ResponseOutput {
     this.#open = next;
     const { item } = next;
     this.items.push(item);
-    const added = 'content' in item ? { ...item, content: [] } : { ...item };
+    const added = {
+      ...item,
+      ...('content' in item && { content: [] }),
+      ...('summary' in item && { summary: [] }),
+    };
     yield { type: 'response.output_item.added', output_index: this.#index, item: added };
     if ('part' in next) {
       const part = { ...next.part };
       yield { type: 'response.content_part.added', ...this.#place, content_index: 0, part };
+    }
+    if ('summary' in next && next.summary) {
+      const part = { ...next.summary };
+      yield { type: 'response.reasoning_summary_part.added', ...this.#place, summary_index: 0, part };
     }
     return next;
   }
@@ -247,10 +277,16 @@ export class ResponseOutput {
 
 const status = 'in_progress';
 
-function newReasoning(id: string): OpenReasoning {
+function newReasoning(id: string, summarizes: boolean): OpenReasoning {
   const part: OpenReasoning['part'] = { type: 'reasoning_text', text: '' };
+  const summary: OpenReasoning['summary'] = summarizes ? { type: 'summary_text', text: '' } : null;
   const type = 'reasoning';
-  return { type, item: { id, type, summary: [], content: [part], status }, part };
+  return {
+    type,
+    item: { id, type, summary: summary ? [summary] : [], content: [part], status },
+    part,
+    summary,
+  };
 }
 
 function newMessage(id: string): OpenMessage {

@@ -10,8 +10,10 @@ import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;
 /** The client computes `output_text`. */
-export type ResponseObject = Omit<Responses, 'output' | 'output_text' | 'usage'> & {
+export type ResponseObject = Omit<Responses, 'output' | 'output_text' | 'tool_choice' | 'usage'> & {
   output: OutputItem[];
+  /** Open Responses has a mode of allowed tools more than OpenAI. */
+  tool_choice: NonNullable<ResponseBody['tool_choice']>;
   /** Whether `previous_response_id` may name it. */
   store: boolean;
   usage: OpenAI.Responses.ResponseUsage | null;
@@ -71,7 +73,7 @@ export function toResponse(
     prompt_cache_key: request.prompt_cache_key ?? null,
     safety_identifier: request.safety_identifier ?? null,
     ...(request.user == null ? {} : { user: request.user }),
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: null },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
     service_tier: 'default',
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },

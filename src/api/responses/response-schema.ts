@@ -49,7 +49,7 @@ const part = z.discriminatedUnion(
   [textPart, refusalPart, imagePart, otherPart],
   'must be one of "input_text", "input_image", "output_text", "refusal"',
 );
-const content = textOrParts(part);
+const content = textOrParts(part, 0);
 
 const message = z.object({
   type: z.optional(z.literal('message')),
@@ -81,10 +81,11 @@ export type InputItem = z.infer<typeof inputItem>;
 /** An item of an earlier response, which is kept here. */
 const referenceItem = z.object({ type: z.literal('item_reference'), id: z.string().check(z.minLength(1)) });
 
-/** OpenAI lets a reference omit its type. */
+/** OpenAI lets a message and a reference omit their type. */
 const withType = (given: unknown): unknown => {
-  if (typeof given !== 'object' || given === null || 'role' in given || !('id' in given)) return given;
-  return 'type' in given && given.type != null ? given : { ...given, type: 'item_reference' };
+  if (typeof given !== 'object' || given === null || ('type' in given && given.type != null)) return given;
+  if ('role' in given) return { ...given, type: 'message' };
+  return 'id' in given ? { ...given, type: 'item_reference' } : given;
 };
 
 const item = z.pipe(
@@ -98,9 +99,11 @@ const item = z.pipe(
 
 export const responseEnforced = {
   model: z.string(),
-  input: z.union(
-    [z.string(), z.array(item).check(z.maxLength(MAX_ITEMS))],
-    'must be a string or an array of items',
+  input: z.nullish(
+    z.union(
+      [z.string(), z.array(item).check(z.maxLength(MAX_ITEMS))],
+      'must be a string or an array of items',
+    ),
   ),
   instructions: text,
   previous_response_id: text,
@@ -114,14 +117,17 @@ export const responseEnforced = {
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,
   metadata,
-  truncation: z.nullish(z.enum(['auto', 'disabled'])),
   include: z.nullish(z.array(z.enum(INCLUDES)).check(z.maxLength(MAX_INCLUDE))),
 };
 
 export const responsePassedOn = {
   ...samplingFields,
+  /** Servers have their own. */
+  truncation: z.nullish(z.enum(['auto', 'disabled'])),
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
-  reasoning: z.nullish(z.object({ effort: reasoningEffort })),
+  reasoning: z.nullish(
+    z.object({ effort: reasoningEffort, summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])) }),
+  ),
 };
 
 export const responseAccepted = {

@@ -69,10 +69,11 @@ export async function createResponse(
     idPrefix: 'resp_',
     stream: (head) =>
       new ResponseEvents(head.id, {
+        summarizes: summarizes(request),
         render: (state) => toResponse(head, request, wanted && state.status !== 'failed', state, now()),
         keep: (state) => keep(head, state),
       }),
-    whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice), usage }),
+    whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice, summarizes(request)), usage }),
   };
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
@@ -104,8 +105,14 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   throw invalidField(param, rule, 'previous_response_not_found');
 }
 
-function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
-  const output = new ResponseOutput(itemIds(id));
+const summarizes = ({ reasoning }: ResponseBody): boolean => reasoning?.summary != null;
+
+function toState(
+  id: string,
+  choice: ChoiceResult | undefined,
+  hasSummary: boolean,
+): Omit<ResponseState, 'usage'> {
+  const output = new ResponseOutput(itemIds(id), hasSummary);
   const incomplete = toIncomplete(choice?.reason);
   const status = incomplete ? 'incomplete' : 'completed';
   const grow = (events: Iterable<unknown>): void => {
@@ -122,13 +129,15 @@ function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseSta
   return { status, incomplete, output: output.items, error: null };
 }
 
-/** The reply as a message of the next request's conversation. */
+/** The reply as a message of the next request's conversation. A call that was cut is no call. */
 function toMessage(output: readonly OutputItem[]): ChatMessage {
   const texts = output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
   );
   const toolCalls = output.flatMap((item) =>
-    item.type === 'function_call' ? [{ id: item.call_id, name: item.name, arguments: item.arguments }] : [],
+    item.type === 'function_call' && item.status !== 'incomplete'
+      ? [{ id: item.call_id, name: item.name, arguments: item.arguments }]
+      : [],
   );
   const calls = toolCalls.length > 0 ? { toolCalls } : {};
   return { role: 'assistant', content: texts.join(''), ...calls };

@@ -1,4 +1,5 @@
 import type { EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
+import type { CallableTools } from './callable-tools.ts';
 import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;
@@ -10,6 +11,7 @@ const MAX_SEARCHED = 4096;
 export class CallReader implements ReplyReader {
   readonly ended = null;
   readonly #isNamed: boolean;
+  readonly #maxCalls: number;
   #calls = 0;
   /** Text between the arguments of two calls; null: within arguments. */
   #between: string | null = '';
@@ -17,15 +19,21 @@ export class CallReader implements ReplyReader {
   #inString = false;
   #escaped = false;
 
-  /** `isNamed`: the request names the function, and OpenAI then reports `stop`. */
-  constructor(isNamed = false) {
+  /**
+   * @param tools `isNamed`: the request names the function, and OpenAI then reports `stop`; `maxCalls`: later calls, from a server
+   *   that does not enforce the form, are left out
+   */
+  constructor({ isNamed, maxCalls }: Pick<CallableTools, 'isNamed' | 'maxCalls'>) {
     this.#isNamed = isNamed;
+    this.#maxCalls = maxCalls;
   }
 
   push(text: string): ReplyPart[] {
     const parts: ReplyPart[] = [];
-    for (let rest = text; rest !== '';)
-      rest = this.#between === null ? this.#readArguments(rest, parts) : this.#readHead(rest, parts);
+    for (let rest = text; rest !== '';) {
+      if (this.#between === null) rest = this.#readArguments(rest, parts);
+      else rest = this.#calls < this.#maxCalls ? this.#readHead(rest, parts) : '';
+    }
     return parts;
   }
 
@@ -90,12 +98,14 @@ export class CallReader implements ReplyReader {
 /** A reply under a schema with both forms. The first character decides: a list of calls, or an answer. */
 export class CallOrTextReader implements ReplyReader {
   readonly #stop: readonly string[];
+  readonly #tools: CallableTools;
   #beginning = '';
   readonly #logprobs: TokenLogprob[] = [];
   #reader: ReplyReader | null = null;
 
-  constructor(stop: readonly string[]) {
+  constructor(stop: readonly string[], tools: CallableTools) {
     this.#stop = stop;
+    this.#tools = tools;
   }
 
   get ended(): ReplyReader['ended'] {
@@ -108,7 +118,7 @@ export class CallOrTextReader implements ReplyReader {
     this.#logprobs.push(...logprobs);
     const first = this.#beginning.trimStart().charAt(0);
     if (first === '') return [];
-    this.#reader = first === '[' ? new CallReader() : new TextReader(this.#stop);
+    this.#reader = first === '[' ? new CallReader(this.#tools) : new TextReader(this.#stop);
     return this.#reader.push(this.#beginning, this.#logprobs);
   }
 

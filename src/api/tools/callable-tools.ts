@@ -112,7 +112,7 @@ function readChoice(choice: ToolFields['tool_choice']): ToolChoice {
   const isNested = 'allowed_tools' in choice;
   const { mode, tools } = isNested ? choice.allowed_tools : choice;
   const at = isNested ? 'tool_choice.allowed_tools.tools' : 'tool_choice.tools';
-  const names = tools.filter((tool) => isFunctionTool(tool)).map((tool) => flat(tool).name);
+  const names = [...tools].filter((tool) => isFunctionTool(tool)).map((tool) => flat(tool).name);
   if (mode === 'required' && names.length === 0)
     throw unsupported(at, 'must name a function: tools of other types cannot run here');
   return { mode, allowed: { names, at, one: false } };
@@ -180,10 +180,10 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
 /** Keywords of a schema that names no arguments and says nothing of others, as clients write it. */
 const OF_NO_ARGUMENTS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
 
-/** Arguments of any name are not allowed where `properties` is empty: small models would make some up. */
+/** Arguments of any name are not allowed where the schema names none: small models would make some up. */
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
-  const { properties, required = [] } = schema;
+  const { properties = {}, required = [] } = schema;
   const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
   const isClosed = isEmpty && Object.keys(schema).every((key) => OF_NO_ARGUMENTS.has(key));
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };

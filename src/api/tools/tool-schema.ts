@@ -6,7 +6,6 @@ import { functionFields } from '../body/fields.ts';
 const MAX_TOOLS = 128;
 
 const toolMode = z.enum(['none', 'auto', 'required']);
-const allowedMode = z.enum(['auto', 'required']);
 const isFunction = z.literal('function');
 
 /** `custom`, `web_search` and the like: nothing here runs them. */
@@ -31,7 +30,6 @@ const toolChoice = <
 };
 
 const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
-  mode: allowedMode,
   tools: z.array(z.union([named, otherTool])).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
 });
 
@@ -39,7 +37,10 @@ const named = z.object({ type: isFunction, function: z.object({ name: z.string()
 export const chatTools = toolList(z.object({ type: isFunction, function: z.object(functionFields) }));
 export const chatToolChoice = toolChoice(
   named,
-  z.object({ type: z.literal('allowed_tools'), allowed_tools: z.object(allowedFields(named)) }),
+  z.object({
+    type: z.literal('allowed_tools'),
+    allowed_tools: z.object({ ...allowedFields(named), mode: z.enum(['auto', 'required']) }),
+  }),
 );
 
 /** Tools as chat completions wrote them first. */
@@ -56,5 +57,10 @@ const flatNamed = z.object({ type: isFunction, name: z.string() });
 export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
 export const responseToolChoice = toolChoice(
   flatNamed,
-  z.object({ type: z.literal('allowed_tools'), ...allowedFields(flatNamed) }),
+  // Open Responses leaves the mode out for \`auto\`, and has \`none\`.
+  z.object({
+    type: z.literal('allowed_tools'),
+    ...allowedFields(flatNamed),
+    mode: z.prefault(toolMode, 'auto'),
+  }),
 );

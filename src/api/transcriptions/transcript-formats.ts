@@ -75,7 +75,8 @@ function objectOf(
   if (format === 'json') return { text, usage };
   return {
     task,
-    language: nameOf(language),
+    // OpenAI translates into English alone.
+    language: task === 'translate' ? 'english' : nameOf(language),
     duration: round(seconds),
     text,
     ...(times.includes('segment') && { segments: segments.map(verbose) }),
@@ -111,6 +112,15 @@ function clock(seconds: number, point: ',' | '.'): string {
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
+/** Whisper's names of languages that browsers name otherwise. */
+const NAMES: Record<string, string> = {
+  bn: 'bengali',
+  mi: 'maori',
+  my: 'myanmar',
+  nn: 'nynorsk',
+  tl: 'tagalog',
+};
+
 /** The language's English name in lower case, as OpenAI writes it: `english`. */
 const nameOf = (code: string): string =>
-  (new Intl.DisplayNames(['en'], { type: 'language' }).of(code) ?? code).toLowerCase();
+  NAMES[code] ?? (new Intl.DisplayNames(['en'], { type: 'language' }).of(code) ?? code).toLowerCase();

@@ -29,8 +29,8 @@ export class SharedJobs {
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
-    if (known && origin.attempt === 0 && isSampled(job)) {
-      known.askedBeside(origin.attempt);
+    if (known && isSampled(job) && (origin.attempt ?? (known.isNew ? 0 : 1)) === 0) {
+      if (origin.attempt === 0) known.askedBeside(0);
       return work(reader, signal);
     }
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
@@ -44,7 +44,10 @@ export class SharedJobs {
   }
 }
 
-/** Equal requests for a sampled reply want one each, where the client says that they are no repetitions. */
+/**
+ * Equal requests for a sampled reply want one each, where the client says that they are no repetitions, or does not say
+ * and asks for them at once.
+ */
 const isSampled = (job: JobOf<Kind>): boolean =>
   'sampling' in job && job.sampling.temperature > 0 && job.sampling.seed === undefined;
 
@@ -61,6 +64,9 @@ async function hashOf(value: unknown): Promise<string> {
   );
 }
 
+/** No client gives a request up so soon to repeat it. */
+const TOGETHER_MS = 1000;
+
 /** SDKs wait between attempts, and begin with half a second. */
 const ATTEMPT_GRACE_MS = 2000;
 
@@ -75,6 +81,7 @@ class SharedJob<K extends Kind> {
   readonly #readers = new Set<Reader<K>>();
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
+  readonly #began = performance.now();
   #followers = 0;
   /** An SDK's attempts, and when they came, but for those that a later one has ended. */
   readonly #attempts: { number: number; limit: AbortController; at: number }[] = [];
@@ -88,6 +95,10 @@ class SharedJob<K extends Kind> {
     this.#end = work(reader, this.#abandoned.signal).finally(end);
     this.#end.catch(() => undefined);
     this.#abandoned.signal.addEventListener('abort', end);
+  }
+
+  get isNew(): boolean {
+    return performance.now() - this.#began < TOGETHER_MS;
   }
 
   async follow(reader: Reader<K>, signal: AbortSignal, attempt?: number): Promise<void> {

@@ -26,6 +26,10 @@ const choiceSchema = z.object({
       content: z.nullish(
         listOf(z.extend(tokenLogprob, { top_logprobs: z.optional(listOf(tokenLogprob, 64)) }), 1024),
       ),
+      /** Log probabilities of a completion, in the form of the older endpoint. */
+      tokens: z.nullish(listOf(z.string(), 1024)),
+      token_logprobs: z.nullish(listOf(z.nullable(z.number()), 1024)),
+      top_logprobs: z.nullish(listOf(z.nullable(z.record(z.string(), z.number())), 1024)),
     }),
   ),
 });

@@ -144,11 +144,11 @@ function deltasOf(choice: Choice): Delta[] {
   const text = textOf(choice);
   const reasoning = reasoningOf(choice.delta);
   const thought: Delta[] = reasoning === '' ? [] : [{ text: reasoning, tokens: 1, isReasoning: true }];
-  const logprobs = choice.logprobs?.content;
+  const logprobs = logprobsOf(choice.logprobs);
   if (text === '' && (reasoning !== '' || !logprobs?.length)) return thought;
   // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
   const tokens = Math.min(logprobs?.length ?? 1, 4 * text.length);
-  return [...thought, { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) }];
+  return [...thought, { text, tokens, ...(logprobs && { logprobs }) }];
 }
 
 const textOf = ({ delta, text }: Choice): string => delta?.content ?? text ?? '';
@@ -167,6 +167,21 @@ function reasoningOf(delta: Choice['delta']): string {
 /** Characters of the prompt; of token ids, an estimate. */
 const lengthOf = (input: ChatJob['input']): number =>
   'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
+
+/** Those of a chat, or of a completion: llama.cpp's server has a chat's in both. */
+function logprobsOf(told: Choice['logprobs']): TokenLogprob[] | undefined {
+  if (told?.content) return told.content.map(toLogprob);
+  return told?.tokens?.map((token, index) => ({
+    token,
+    logprob: told.token_logprobs?.[index] ?? 0,
+    bytes: null,
+    top: Object.entries(told.top_logprobs?.[index] ?? {}).map(([other, logprob]) => ({
+      token: other,
+      logprob,
+      bytes: null,
+    })),
+  }));
+}
 
 function toLogprob({ token, logprob, bytes, top_logprobs: top = [] }: Logprobs[number]): TokenLogprob {
   return {

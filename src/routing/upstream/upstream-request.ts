@@ -27,7 +27,12 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
     if (job.constraint) throw unsupportedFormat();
     return {
       path: '/completions',
-      body: { ...common, prompt: 'tokens' in input ? input.tokens : input.prompt },
+      body: {
+        ...common,
+        prompt: 'tokens' in input ? input.tokens : input.prompt,
+        // llama.cpp's server takes 0 for none at all.
+        ...(topLogprobs !== undefined && { logprobs: Math.max(1, topLogprobs) }),
+      },
     };
   }
   const { effort, enableThinking } = job.reasoning ?? {};
@@ -67,7 +72,12 @@ function responseFormat({
       return {
         response_format: {
           type: 'json_schema',
-          json_schema: { name: 'reply', strict: true, schema: constraint.schema },
+          json_schema: {
+            name: 'reply',
+            // OpenAI's own rules of strict schemas refuse many that the request may have.
+            strict: constraint.parts?.every(({ strict }) => strict) ?? false,
+            schema: constraint.schema,
+          },
         },
       };
     case 'grammar':

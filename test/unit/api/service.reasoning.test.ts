@@ -11,7 +11,7 @@ const model = 'amber-phoenix-4';
 const reply = { thoughts: ['I ', 'add: STOP.'], deltas: ['Fo', 'ur', '.'] };
 type Message = OpenAI.ChatCompletionMessage & { reasoning_content?: string };
 
-const typedEvents = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data);
+const typedEvents = (text: string) => [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => data);
 
 const jobOf = (engine: FakeEngine, index = 0) => engine.jobs[index] as ChatJob;
 
@@ -140,7 +140,7 @@ describe('chat completions', () => {
 });
 
 describe('responses', () => {
-  const ask = { model, input: 'Two and two?', reasoning: { effort: 'low', summary: 'auto' } };
+  const ask = { model, input: 'Two and two?', reasoning: { effort: 'low' } };
 
   test('an item of reasoning comes before the message, and the next response does not see it', async () => {
     const engine = new FakeEngine(reply);
@@ -204,6 +204,32 @@ describe('responses', () => {
     ]);
     expect(events[6]).toMatchObject({ text: 'I add: STOP.', output_index: 0, content_index: 0 });
     expect(events[11]).toMatchObject({ output_index: 1 });
+  });
+
+  test('a summary that is asked for is the same text, for clients that read no other', async () => {
+    const asked = { ...ask, reasoning: { effort: 'low', summary: 'auto' } };
+    const { fetch } = await fakeService({ engine: new FakeEngine(reply) });
+    const { output, reasoning } = (await (
+      await fetch('/v1/responses', { json: asked })
+    ).json()) as OpenAI.Responses.Response;
+    const summary = [{ type: 'summary_text', text: 'I add: STOP.' }];
+    expect(output[0]).toMatchObject({ summary, content: [{ text: 'I add: STOP.' }] });
+    expect(reasoning?.summary).toBe('auto');
+    const text = await (await fetch('/v1/responses', { json: { ...asked, stream: true } })).text();
+    expect(text).toMatch(/\n\ndata: \[DONE\]\n\n$/);
+    const events = typedEvents(text).map(
+      (event) => JSON.parse(event) as OpenAI.Responses.ResponseStreamEvent,
+    );
+    const ofSummary = events.filter(({ type }) => type.includes('summary'));
+    expect(ofSummary).toMatchObject([
+      { type: 'response.reasoning_summary_part.added', part: { text: '' } },
+      { type: 'response.reasoning_summary_text.delta', summary_index: 0, output_index: 0 },
+      { type: 'response.reasoning_summary_text.delta' },
+      { type: 'response.reasoning_summary_text.done', text: 'I add: STOP.' },
+      { type: 'response.reasoning_summary_part.done', part: summary[0] },
+    ]);
+    expect(events.at(2)).toMatchObject({ item: { summary: [] } });
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ summary }, {}] } });
   });
 
   test('cut off in thought: the message is there, empty and incomplete', async () => {

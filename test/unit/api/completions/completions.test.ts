@@ -28,6 +28,12 @@ describe('a completion', () => {
     expect(engine.jobs).toMatchObject([{ input: { prompt: 'Once' }, maxTokens: 16 }]);
   });
 
+  test('begins with the first token where the prompt is null, as OpenAI’s default', async () => {
+    const { client, engine } = await connect();
+    await client.completions.create({ model, prompt: null });
+    expect(engine.jobs).toMatchObject([{ input: { prompt: '' } }]);
+  });
+
   test('several prompts and choices are numbered through, and each prompt is counted once', async () => {
     const engine = new FakeEngine((job) => ({
       deltas: ['prompt' in job.input ? job.input.prompt.toUpperCase() : ''],

@@ -37,6 +37,40 @@ const listed = async (client: OpenAI, id: string) => {
   return items;
 };
 
+test('what Open Responses lets be null, absent or empty is taken', async () => {
+  const { engine, fetch } = await connect();
+  const create = async (body: object) => {
+    const response = await fetch('/v1/responses', { json: { model, ...body } });
+    return { status: response.status, body: (await response.json()) as OpenAI.Responses.Response };
+  };
+  const first = await create({ input: [{ type: null, role: 'user', content: 'Hi.' }] });
+  expect(first).toMatchObject({ status: 200 });
+  for (const rest of [{}, { input: null }, { input: [{ role: 'assistant', content: [] }] }])
+    expect(await create({ previous_response_id: first.body.id, ...rest })).toMatchObject({ status: 200 });
+  expect((await create({})).status).toBe(400);
+  const choice = { type: 'allowed_tools', tools: [{ type: 'function', name: 'light' }] };
+  const { status, body } = await create({ input: 'Hi.', tools: [light], tool_choice: choice });
+  expect(status).toBe(200);
+  expect(body.tool_choice).toEqual({ ...choice, mode: 'auto' });
+  expect(JSON.stringify(promptOf(engine))).toContain('light');
+});
+
+test('a call that was cut off is no part of the conversation', async () => {
+  const { client, engine } = await connect(
+    new FakeEngine({ deltas: ['[{"name":"light","arguments":{'], finishReason: 'length' }),
+  );
+  const { id, output } = await client.responses.create({
+    model,
+    input: 'Light?',
+    tools: [light],
+    tool_choice: 'required',
+    max_output_tokens: 3,
+  });
+  expect(output).toMatchObject([{ type: 'function_call', status: 'incomplete' }]);
+  await client.responses.create({ model, input: 'And?', previous_response_id: id });
+  expect(promptOf(engine).map((message) => 'toolCalls' in message)).toEqual([false, false, false]);
+});
+
 test.each([false, true])('every item of a response is accepted by its id, streamed: %s', async (stream) => {
   const { client, engine, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
   const request = {

@@ -150,7 +150,10 @@ describe('a response', () => {
         events.push(event);
     };
     await expect(read()).rejects.toBeInstanceOf(APIError);
-    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { store: false } });
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { store: false, output: [{ type: 'message', status: 'incomplete' }] },
+    });
   });
 });
 

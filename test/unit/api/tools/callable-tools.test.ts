@@ -227,7 +227,8 @@ test.each([
   [undefined, false],
   [{ type: 'object', properties: {} }, false],
   [{ title: 'now', properties: {}, required: [] }, false],
-  [{ type: 'object' }, undefined],
+  [{ type: 'object' }, false],
+  [{}, false],
   [{ type: 'object', properties: {}, required: ['city'] }, undefined],
   [{ type: 'object', properties: {}, minProperties: 1 }, undefined],
   [{ type: 'object', properties: {}, additionalProperties: true }, true],
@@ -342,11 +343,25 @@ test('results of tools reach the engine after the calls that they answer', async
   expect(sent[0]?.content).toMatch(/^Be brief\.\n\n.*get_weather/s);
 });
 
+const MANY = { isNamed: false, maxCalls: 8 };
+
+test('a call without words, and a result without parts, as LangChain sends them', async () => {
+  const engine = new FakeEngine();
+  const call = { id: 'call_1', type: 'function', function: { name: 'stop_all', arguments: '{}' } };
+  const messages = [
+    { role: 'user', content: 'Stop.' },
+    { role: 'assistant', content: [], tool_calls: [call] },
+    { role: 'tool', content: [], tool_call_id: 'call_1' },
+  ];
+  await ask(engine, { messages });
+  expect(messagesOf(engine).slice(-2)).toMatchObject([{ content: '' }, { role: 'tool', content: '' }]);
+});
+
 test('the reader parses a list however it is split', () => {
   const list =
     ' [ {"name" : "a\\"b", "arguments": {"x":[1,{"y":"}]"}]}},\n{"name":"c","arguments":[]}, {"name":"d","arguments":7}]';
   for (const size of [1, 2, 3, 7, 500]) {
-    const reader = new CallReader();
+    const reader = new CallReader(MANY);
     const parts = (list.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []).flatMap((piece) => reader.push(piece));
     const names = parts.flatMap((part) => (part.type === 'call' ? [part.name] : []));
     const written = [0, 1, 2].map((call) =>
@@ -359,15 +374,27 @@ test('the reader parses a list however it is split', () => {
 
 // Searched from its beginning at each delta, it would take minutes.
 test('a long text where a call is due is passed on in linear time', () => {
-  const reader = new CallReader();
+  const reader = new CallReader(MANY);
   const pieces = Array.from({ length: 500_000 }, (_, index) => (index % 2 === 0 ? 'word ' : '{ '));
   expect(pieces.flatMap((piece) => reader.push(piece))).toEqual([]);
   expect(reader.flush('stop')).toEqual([{ type: 'text', text: pieces.join(''), logprobs: [] }]);
 });
 
+test('calls beyond the most allowed are left out, however they are split', () => {
+  const list = '[{"name":"a","arguments":{}}, {"name":"b","arguments":{"x":1}}]';
+  for (const size of [1, 7, 500]) {
+    const reader = new CallReader({ isNamed: false, maxCalls: 1 });
+    const parts = (list.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []).flatMap((piece) => reader.push(piece));
+    expect(parts.flatMap((part) => (part.type === 'call' ? [part.name] : []))).toEqual(['a']);
+    expect(parts.map((part) => (part.type === 'arguments' ? part.text : '')).join('')).toBe('{}');
+    expect(reader.flush('stop')).toEqual([]);
+    expect(reader.finishReason('stop')).toBe('tool_calls');
+  }
+});
+
 test('calls of any length are read from one piece', () => {
   const call = (text: string) => ({ name: 'f', arguments: { text } });
-  const parts = new CallReader().push(JSON.stringify([call('a'.repeat(9000)), call('b')]));
+  const parts = new CallReader(MANY).push(JSON.stringify([call('a'.repeat(9000)), call('b')]));
   const written = parts.flatMap((part) =>
     part.type === 'arguments' ? [JSON.parse(part.text) as unknown] : [],
   );

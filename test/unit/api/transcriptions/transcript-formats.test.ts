@@ -45,6 +45,25 @@ test('the formats', () => {
   });
 });
 
+test('languages have Whisper’s names; a translation is in English', () => {
+  const languageOf = (language: string, task: 'transcribe' | 'translate') =>
+    (
+      JSON.parse(formatTranscript('verbose_json', { ...transcript, language }, { task, times: [] })) as {
+        language: string;
+      }
+    ).language;
+  const codes = ['de', 'bn', 'tl', 'my', 'mi', 'nn'];
+  expect(codes.map((code) => languageOf(code, 'transcribe'))).toEqual([
+    'german',
+    'bengali',
+    'tagalog',
+    'myanmar',
+    'maori',
+    'nynorsk',
+  ]);
+  expect(languageOf('de', 'translate')).toBe('english');
+});
+
 test('times of words, of segments, or of both', () => {
   const words = [{ word: 'One', start: 0.02, end: 0.339_999 }];
   const timed = { ...transcript, segments: [{ ...segment(0, 0, 2.5, ' One.'), words }] };

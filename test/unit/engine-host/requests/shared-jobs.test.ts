@@ -162,12 +162,17 @@ function attempting(asked: ChatJob) {
   const jobs = new SharedJobs();
   const { go, signals, work } = runner();
   const ends: Promise<unknown>[] = [];
-  const ask = async (attempt: number, signal = never): Promise<void> => {
+  const ask = async (attempt?: number, signal = never): Promise<void> => {
     const id = `${ends.length}`;
     const { reader, text } = reading();
     ends.push(
       jobs
-        .run({ id, job: asked, origin: from(id, { attempt }) }, reader, signal, work)
+        .run(
+          { id, job: asked, origin: from(id, attempt === undefined ? {} : { attempt }) },
+          reader,
+          signal,
+          work,
+        )
         .catch((error: unknown) => error),
     );
     await vi.waitFor(() => expect(text()).toBe('a'));
@@ -224,6 +229,18 @@ test.each([
     await Promise.all(ends);
   },
 );
+
+test('without numbers of attempts: sampled requests at once want a reply each, a later one follows', async () => {
+  const { go, signals, ends, ask } = attempting(sampled);
+  await ask();
+  await ask();
+  expect(signals.length).toBe(2);
+  await vi.advanceTimersByTimeAsync(2000);
+  await ask();
+  expect(signals.length).toBe(2);
+  go.resolve();
+  await Promise.all(ends);
+});
 
 test('a repetition ends none of several first attempts', async () => {
   const { go, ends, ask } = attempting(sampled);

@@ -195,7 +195,7 @@ test('a streamed chat: the request in the server’s names, the reply as events,
       top_logprobs: 1,
       response_format: {
         type: 'json_schema',
-        json_schema: { name: 'reply', strict: true, schema: { type: 'object' } },
+        json_schema: { name: 'reply', strict: false, schema: { type: 'object' } },
       },
     },
   });
@@ -224,6 +224,37 @@ test('a raw prompt goes to the legacy endpoint', async () => {
   const events = await run(baseUrl, job({ input: { prompt: 'Once' } }));
   expect(asked[0]).toMatchObject({ url: '/v1/completions', body: { prompt: 'Once' } });
   expect(events[1]).toMatchObject({ delta: { text: 'x' } });
+});
+
+const [chosen, other] = [
+  { token: 'x', logprob: -0.1, bytes: null },
+  { token: 'y', logprob: -2, bytes: null },
+];
+test.each([
+  {
+    form: 'OpenAI’s older one',
+    logprobs: { tokens: ['x'], token_logprobs: [-0.1], top_logprobs: [{ y: -2 }], text_offset: [0] },
+  },
+  {
+    form: 'llama.cpp’s',
+    logprobs: { content: [{ ...chosen, top_logprobs: [other] }] },
+  },
+])('log probabilities of a raw prompt, in the form of $form', async ({ logprobs }) => {
+  const { asked, baseUrl } = await serve((response) =>
+    stream(response, [{ choices: [{ text: 'x', logprobs, finish_reason: 'stop' }] }, usage]),
+  );
+  const events = await run(baseUrl, job({ input: { prompt: 'Once' }, topLogprobs: 1 }));
+  expect(asked[0]).toMatchObject({ body: { logprobs: 1 } });
+  expect(events[1]).toMatchObject({ delta: { text: 'x', logprobs: [{ ...chosen, top: [other] }] } });
+});
+
+test('a schema is strict for the server where the request says so', async () => {
+  for (const strict of [true, false]) {
+    const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
+    const parts = [{ at: [], param: 'response_format', strict }];
+    await run(baseUrl, job({ constraint: { kind: 'json_schema', schema: { type: 'object' }, parts } }));
+    expect(asked[0]).toMatchObject({ body: { response_format: { json_schema: { strict } } } });
+  }
 });
 
 /** A reply that never ends; `gone` resolves when its reader has left. */
