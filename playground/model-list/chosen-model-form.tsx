@@ -45,6 +45,12 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
         <dd>about {bytes(details.memoryBytes)}</dd>
         <dt>This device</dt>
         <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
+        {details.warning !== undefined && (
+          <>
+            <dt>Note</dt>
+            <dd>{details.warning}</dd>
+          </>
+        )}
         {details.embedding ? (
           <VectorFacts {...details.embedding} />
         ) : (

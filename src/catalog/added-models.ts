@@ -1,4 +1,4 @@
-import type { Catalog, TransformersVariant, WllamaVariant } from './catalog.ts';
+import type { Catalog, SamplingDefaults, TransformersVariant, WllamaVariant } from './catalog.ts';
 
 /** A model that the user of this browser added, beside those of the site's catalog. */
 export interface AddedModel {
@@ -31,6 +31,8 @@ export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>
 export interface AddedModelRecord {
   model: AddedModel;
   variant: WllamaVariant | TransformersVariant;
+  /** Absent: OpenAI's. */
+  defaults?: SamplingDefaults;
 }
 
 /**
@@ -40,10 +42,11 @@ export interface AddedModelRecord {
 export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]): Catalog {
   const models = added
     .filter(({ model }) => !hasId(catalog, model.id))
-    .map(({ model, variant }) => ({
+    .map(({ model, variant, defaults }) => ({
       id: model.id,
       kind: model.embedding ? ('embedding' as const) : ('chat' as const),
       created: model.created,
+      ...(defaults && { defaults }),
       variants: [variant],
     }));
   return models.length === 0 ? catalog : { ...catalog, models: [...catalog.models, ...models] };

@@ -26,7 +26,9 @@ export interface DescribedModel<F> {
   projector?: F | null;
   model: Omit<AddedModel, 'id' | 'created'>;
   variant: Unstored<AddedModelRecord['variant']>;
-  details: Pick<ModelDetails, 'trainedContextLength' | 'hasChatTemplate' | 'canChat' | 'tensors'>;
+  /** Sampling of requests that name none. */
+  defaults?: AddedModelRecord['defaults'];
+  details: Pick<ModelDetails, 'trainedContextLength' | 'hasChatTemplate' | 'canChat' | 'tensors' | 'warning'>;
   /** Why it does not fit this device, as a phrase that follows its name; undefined: it may. */
   shortage: string | undefined;
   /** Why it cannot run although it fits, as such a phrase; checked only where it is added. */
@@ -41,7 +43,8 @@ export interface AddedFormat {
   noun: string;
   /** Set if the engine finds files by their names, as they are in a repository. Others take any file. */
   isNamed?: true;
-  find(files: readonly RemoteFile[]): FoundModel[];
+  /** @param isEmbedding whether the repository is said to have embedding models */
+  find(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[];
   /** Why a repository that seems to have a model has none, as a phrase that follows its name. */
   lack?(files: readonly RemoteFile[]): string | undefined;
   /** Quantization of a model by the name of its file; null: the name does not tell. */

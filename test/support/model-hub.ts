@@ -12,6 +12,8 @@ interface Repository {
   files: Record<string, Content>;
   /** Its authors ask for consent. */
   gated?: boolean;
+  /** What the hub says of its models. */
+  info?: object;
 }
 
 /** Files in one answer of the list. */
@@ -59,7 +61,11 @@ export class ModelHub {
   }
 
   /** Publishes files at a commit made of the repository's name. */
-  publish(name: string, files: Record<string, Content>, options: { gated?: boolean } = {}): string {
+  publish(
+    name: string,
+    files: Record<string, Content>,
+    options: Pick<Repository, 'gated' | 'info'> = {},
+  ): string {
     const commit = createHash('sha1').update(name).digest('hex');
     this.repositories.set(name, { commit, files, ...options });
     return commit;
@@ -103,8 +109,9 @@ export class ModelHub {
   #list(response: ServerResponse, [, name = '', what, revision = '']: RegExpExecArray, cursor: number): void {
     const repository = this.#find(response, name, revision);
     if (!repository) return;
-    const { commit, files, gated = false } = repository;
-    if (what === 'revision') return json(response, { id: name, sha: commit, gated: gated && 'manual' });
+    const { commit, files, gated = false, info } = repository;
+    if (what === 'revision')
+      return json(response, { id: name, sha: commit, gated: gated && 'manual', ...info });
     const entries = Object.entries(files).map(([path, content]) => {
       const size = typeof content === 'string' ? statSync(content).size : content.length;
       const entry = { type: 'file', oid: commit, size, path };

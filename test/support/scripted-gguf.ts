@@ -3,6 +3,8 @@ import { writeGguf } from './write-gguf.ts';
 /** Tokens of the context, and so of prompt and reply together. */
 const CONTEXT = 256;
 const FEED_FORWARD = 32;
+/** Heads of 16 values, which are no whole block of Q8_0: the KV cache is in floats. */
+const HEADS = 16;
 const F32 = 0;
 const CONTROL = 3;
 const USER_DEFINED = 4;
@@ -72,7 +74,7 @@ export function scriptedGguf({ template, prompt, control, reply }: Script): Buff
       'gpt2.block_count': 1,
       'gpt2.embedding_length': CONTEXT,
       'gpt2.feed_forward_length': FEED_FORWARD,
-      'gpt2.attention.head_count': 4,
+      'gpt2.attention.head_count': HEADS,
       'gpt2.attention.layer_norm_epsilon': { f32: 1e-5 },
       'tokenizer.ggml.model': 'gpt2',
       'tokenizer.ggml.pre': 'gpt-2',

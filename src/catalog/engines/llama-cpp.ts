@@ -35,7 +35,7 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   completionsOnly?: boolean;
   /**
    * Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size),
-   * twice that where one of these sizes is no multiple of 32.
+   * four times that where one of these sizes is no multiple of 32.
    */
   kvValues?: number;
   /** Layers with a sliding window: how many of `kvValues` are theirs, and the tokens that they see. */

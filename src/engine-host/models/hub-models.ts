@@ -29,9 +29,11 @@ export async function listModels(
   formats: readonly AddedFormat[],
   signal: AbortSignal,
 ): Promise<HubModel[]> {
-  const { revision, files } = await sources.repository(source, signal);
+  const { revision, files, isEmbedding } = await sources.repository(source, signal);
   const models = formats.flatMap((format) =>
-    format.find(files).map((model) => ({ ...model, format, revision, bytes: weightBytes(model) })),
+    format
+      .find(files, isEmbedding)
+      .map((model) => ({ ...model, format, revision, bytes: weightBytes(model) })),
   );
   if (models.length > 0) return models.toSorted((a, b) => a.bytes - b.bytes);
   const lack = formats.flatMap((format) => format.lack?.(files) ?? [])[0];

@@ -123,7 +123,7 @@ export class ModelAdder {
   ): Promise<AddedModel> {
     signal.throwIfAborted();
     const described = await this.#describe(source, signal, keepTemplateText);
-    const { files, projector } = described;
+    const { files, projector, defaults } = described;
     const { name, bytes } = described.model;
     const fault = await described.fault?.();
     if (fault !== undefined) throw unsupportedModel(`${name} ${fault}. Use another file of this model.`);
@@ -146,7 +146,7 @@ export class ModelAdder {
       const model: AddedModel = { id, ...described.model, created };
       const variantName = addedVariantName(slug, await contentHash(weights));
       const variant = { ...described.variant, name: variantName, files: weights };
-      await this.#publish([...this.#added, { model, variant }]);
+      await this.#publish([...this.#added, { model, variant, ...(defaults && { defaults }) }]);
       return model;
     });
   }

@@ -8,6 +8,8 @@ import { runsMainWasm } from './wasm-build.ts';
 
 /** llama.cpp's own defaults: small models write nonsense without them. */
 const SAMPLING = { topK: 40, minP: 0.05 };
+const POOLING_GUESS =
+  'The file does not say how the vectors of a text’s tokens become one. Their mean is taken: if the model was trained otherwise, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
 /** The type of a model's file, as most names of files have it. */
 const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
 /** An embedding model computes a text in one step, whose buffers grow with it. */
@@ -47,11 +49,13 @@ export const ggufFormat: AddedFormat = {
         ...completionsOnly,
         ...(keepTemplateText && { keepTemplateText }),
       },
+      ...(!embedding && { defaults: facts.defaults }),
       details: {
         trainedContextLength: facts.contextLength,
         hasChatTemplate: chatTemplate !== null,
         canChat,
         tensors: facts.tensors,
+        ...(facts.guessesPooling && { warning: POOLING_GUESS }),
       },
       shortage: fit.shortage,
       async fault() {
@@ -67,7 +71,7 @@ export const ggufFormat: AddedFormat = {
 const isImportanceMatrix = (name: string): boolean => /imatrix/i.test(name) && !QUANTIZATION.test(name);
 
 /** Lists the GGUF models, with the smallest projector of the repository where it has one. */
-function findModels(files: readonly RemoteFile[]): FoundModel[] {
+function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[] {
   const models = new Map<string, RemoteFile[]>();
   const projectors: RemoteFile[] = [];
   for (const file of files) {
@@ -82,7 +86,7 @@ function findModels(files: readonly RemoteFile[]): FoundModel[] {
   }
   const [optional] = projectors.toSorted((a, b) => a.bytes - b.bytes);
   return [...models].map(([file, parts]) => ({
-    kind: 'chat',
+    kind: isEmbedding ? 'embedding' : 'chat',
     file,
     files: optional ? [...parts, optional] : parts,
     optional,

@@ -210,12 +210,15 @@ function chatParameters(
     cache_idle_slots: false,
     n_batch: batchOf(gpu),
     n_ubatch: batchOf(gpu),
-    ...(!gpu && { flash_attn: true }),
-    // Half the bytes of half floats, which WASM has no instructions for.
-    ...(!gpu && kvInBlocks && { cache_type_k: 'q8_0', cache_type_v: 'q8_0' }),
+    ...(!gpu && (kvInBlocks ? CACHE_IN_BLOCKS : CACHE_IN_FLOATS)),
     warmup: false,
   };
 }
+
+/** Half the bytes of half floats, which WASM has no instructions for. */
+const CACHE_IN_BLOCKS = { flash_attn: true, cache_type_k: 'q8_0', cache_type_v: 'q8_0' } as const;
+/** Cache of heads that are no whole blocks. */
+const CACHE_IN_FLOATS = { flash_attn: false, cache_type_k: 'f32', cache_type_v: 'f32' } as const;
 
 /** Whether a real GPU has half floats, which llama.cpp's kernels require; without them it would only fall back to the CPU. */
 const hasGpu = (): Promise<boolean> =>

@@ -10,6 +10,7 @@ import {
   TENSOR_TYPES,
   tensorBytes,
 } from './read-gguf.ts';
+import type { SamplingDefaults } from '../../catalog/catalog.ts';
 import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
 import type { VariantSampling } from '../../catalog/engines/llama-cpp.ts';
 import { printable } from '../../util/printable.ts';
@@ -31,11 +32,15 @@ export interface GgufFacts {
   canChat: boolean;
   /** Shape of its vectors; null: not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
+  /** Whether the pooling is a guess: the file of an embedding model names none. */
+  guessesPooling: boolean;
   tensors: number;
   /** Sampling settings that its makers advise, where the file has them. */
   sampling: Pick<VariantSampling, 'topK' | 'minP' | 'repeatPenalty'>;
+  /** Likewise, for requests that name none. */
+  defaults: SamplingDefaults;
   /**
-   * Values that the KV cache holds for each token, those that are not in blocks twice; 0: it has no KV cache, or the file
+   * Values that the KV cache holds for each token, those that are not in blocks four times; 0: it has no KV cache, or the file
    * does not say.
    */
   kvValues: number;
@@ -116,9 +121,10 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    sampling: sampling(gguf, cursor),
+    ...samplingFacts(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     embedding: vectors,
+    guessesPooling: vectors !== null && !POOLINGS.has(of('pooling_type', 2 ** 31)),
     split,
   };
 }
@@ -149,20 +155,27 @@ type SizeList = (name: string, max: number) => number[] | null;
 const SAMPLING = 'general.sampling.';
 const MAX_TOP_K = 2 ** 20;
 const MAX_PENALTY = 2;
+const MAX_TEMPERATURE = 2;
 
 /** Settings out of bounds are left out. */
-function sampling({ metadata }: Gguf, cursor: ByteCursor): GgufFacts['sampling'] {
+function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 'sampling' | 'defaults'> {
   const topK = metadata.get(`${SAMPLING}top_k`)?.value;
-  const fraction = (name: string): number => {
+  const fraction = (name: string, max: number): number | null => {
     const { at } = metadata.get(SAMPLING + name) ?? {};
-    return (at === undefined ? null : readFloat(cursor, at)) ?? NaN;
+    const value = (at === undefined ? null : readFloat(cursor, at)) ?? NaN;
+    return value >= 0 && value <= max ? value : null;
   };
-  const minP = fraction('min_p');
-  const repeatPenalty = fraction('penalty_repeat');
+  const minP = fraction('min_p', 1);
+  const repeatPenalty = fraction('penalty_repeat', MAX_PENALTY);
+  const temperature = fraction('temp', MAX_TEMPERATURE);
+  const topP = fraction('top_p', 1);
   return {
-    ...(typeof topK === 'number' && topK > 0 && topK <= MAX_TOP_K && { topK }),
-    ...(minP >= 0 && minP <= 1 && { minP }),
-    ...(repeatPenalty > 0 && repeatPenalty <= MAX_PENALTY && { repeatPenalty }),
+    sampling: {
+      ...(typeof topK === 'number' && topK > 0 && topK <= MAX_TOP_K && { topK }),
+      ...(minP !== null && { minP }),
+      ...(repeatPenalty !== null && repeatPenalty > 0 && { repeatPenalty }),
+    },
+    defaults: { ...(temperature !== null && { temperature }), ...(topP !== null && { topP }) },
   };
 }
 
@@ -196,9 +209,9 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   const kvInBlocks = [keySize, valueSize, windowKeySize, windowValueSize].every((size) => size % BLOCK === 0);
   // Latent attention reads the values from the keys.
   const isLatent = of('attention.key_length_mla', MAX_WIDTH) > 0;
-  // Half floats take twice the bytes of Q8_0.
+  // Floats take four times the bytes of Q8_0.
   const perHead = (key: number, value: number): number =>
-    (isLatent ? key : key + value) * (kvInBlocks ? 1 : 2);
+    (isLatent ? key : key + value) * (kvInBlocks ? 1 : 4);
   const tokens = of('attention.sliding_window', MAX_CONTEXT);
   const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);

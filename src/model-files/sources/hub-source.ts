@@ -5,6 +5,7 @@ import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { rulesOf } from '../../catalog/engines/index.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { requestError, serverError, type ServiceError } from '../../errors/service-error.ts';
+import { ENCODERS } from '../gguf/architectures.ts';
 import { IdleTimeout } from '../download/retry.ts';
 
 /** What to do about a model whose authors ask for consent: a page has no account of the hub. */
@@ -37,8 +38,19 @@ const treeSchema = z
     ),
   );
 
-/** `gated`: false, or how the authors give their consent. */
-const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
+/** What the hub says of a repository. `gated`: false, or how the authors give their consent. */
+const infoSchema = z.object({
+  sha: commitHash,
+  gated: z.unknown().optional(),
+  pipeline_tag: z.unknown().optional(),
+  gguf: z.object({ architecture: z.unknown() }).optional().catch(undefined),
+});
+
+/** The hub's names for models that make vectors of texts. */
+const EMBEDDING_TASKS: ReadonlySet<unknown> = new Set(['feature-extraction', 'sentence-similarity']);
+
+const isEmbedding = ({ pipeline_tag: task, gguf }: z.output<typeof infoSchema>): boolean =>
+  EMBEDDING_TASKS.has(task) || ENCODERS.has(String(gguf?.architecture));
 
 /** Whether a revision names its content, which a branch or a tag does not. */
 export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
@@ -57,12 +69,16 @@ export interface HubQuery {
  * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
  * commit, and a download that is resumed later finds the same bytes.
  */
-export async function commitOf({ name, repository, revision, endpoint, signal }: HubQuery): Promise<string> {
-  if (isCommit(revision)) return revision;
+export const commitOf = async (query: HubQuery): Promise<string> => (await readRevision(query)).revision;
+
+type Revision = Pick<Repository, 'revision' | 'isEmbedding'>;
+
+async function readRevision({ name, repository, revision, endpoint, signal }: HubQuery): Promise<Revision> {
+  if (isCommit(revision)) return { revision, isEmbedding: false };
   const url = `${endpoint}/api/models/${repository}/revision/${revision}`;
   const { data: info } = infoSchema.safeParse((await getJson(url, signal)).json);
   if (info?.gated) throw unavailable(name, GATED);
-  if (info) return info.sha;
+  if (info) return { revision: info.sha, isEmbedding: isEmbedding(info) };
   throw unavailable(name, `the model hub names no commit for ${revision} of ${repository}`);
 }
 
@@ -106,6 +122,8 @@ export interface RemoteFile {
 export interface Repository {
   /** The commit that its revision has now. */
   revision: string;
+  /** Whether the hub says that its models embed texts; it is not asked about a commit. */
+  isEmbedding: boolean;
   files: RemoteFile[];
 }
 
@@ -125,7 +143,8 @@ export async function readRepository(
   if (wanted !== null && !REVISION.test(wanted))
     throw requestError(400, `${JSON.stringify(wanted)} is no revision.`, 'invalid_value', 'source');
   const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
-  const revision = await commitOf(query);
+  const found = await readRevision(query);
+  const { revision } = found;
   const tree = await readTree({ ...query, revision });
   const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
   const files = present.map(({ path, size, lfs }): RemoteFile => ({
@@ -134,7 +153,7 @@ export async function readRepository(
     bytes: lfs?.size ?? size,
     sha256: lfs?.oid ?? null,
   }));
-  return { revision, files };
+  return { ...found, files };
 }
 
 /** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */

@@ -10,7 +10,7 @@ import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder } from '../../../../src/engine-host/models/model-adder.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
-import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 
 const catalog: Catalog = {
@@ -73,12 +73,36 @@ function open(): ModelAdder {
     now: () => 5000,
   });
 }
+const embeds = (architecture: string, task: string) => ({ gguf: { architecture }, pipeline_tag: task });
 const inspect = () => open().inspect(source(), never);
 
 function add(file: string | null = null, id: string | null = null) {
   const adder = open();
   return { adder, added: adder.add({ type: 'add', id, source: source(file) }, never, () => undefined) };
 }
+
+test.each([
+  ['an encoder', { gguf: { architecture: 'bert' } }, 'embedding'],
+  ['an embedding model of a chat architecture', embeds('qwen3', 'feature-extraction'), 'embedding'],
+  ['a model for similarity', embeds('gemma3', 'sentence-similarity'), 'embedding'],
+  ['a chat model', embeds('qwen3', 'text-generation'), 'chat'],
+  ['something unknown', { gguf: 'bert', pipeline_tag: 3 }, 'chat'],
+])('offers the GGUF files of what the hub calls %s as such', async (_, info, kind) => {
+  const file = writeGguf({ metadata: chatMetadata, tensors: [oneTensor] });
+  hub.publish('owner/small-embedder', { 'a.gguf': file }, { info });
+  expect(await list()).toMatchObject([{ kind, file: 'a.gguf' }]);
+});
+
+test('says that it guesses the pooling of a file that names none', async () => {
+  const { 'general.architecture': _, ...others } = chatMetadata;
+  const bert = { ...others, 'general.architecture': 'bert', 'bert.embedding_length': 64 };
+  const inspected = (metadata: GgufMetadata) => {
+    publish({ 'a.gguf': writeGguf({ metadata, tensors: [oneTensor] }) });
+    return inspect();
+  };
+  expect(await inspected(bert)).toMatchObject({ warning: expect.stringContaining('mean') as string });
+  expect(await inspected({ ...bert, 'bert.pooling_type': 1 })).not.toHaveProperty('warning');
+});
 
 test('a repository offers its graphs for the CPU and its GGUF files, at its commit', async () => {
   const commit = publish({

@@ -10,13 +10,13 @@ import { ModelAdder } from '../../../../src/engine-host/models/model-adder.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
-import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
 
 vi.mock('../../../../src/engines/prompt/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const catalog: Catalog = { ownedBy: 'us', models: [] };
-const gguf = (name: string, more: Record<string, number> = {}) =>
+const gguf = (name: string, more: GgufMetadata = {}) =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
 /** The second part of a model. */
 const part = (metadata: Record<string, number>, name: string) =>
@@ -115,6 +115,13 @@ test('the sampling settings of a file are those of its model, and come before th
   publish('owner/name', { 'm-Q8_0.gguf': gguf('Of the hub', { 'general.sampling.top_k': 20 }) });
   await fromHub();
   expect(saved[0]?.variant).toMatchObject({ sampling: { topK: 20, minP: 0.05 } });
+});
+
+test('the temperature and top_p of a file are for requests that name none', async () => {
+  const sampling = { 'general.sampling.temp': { f32: 0.5 }, 'general.sampling.top_p': { f32: 0.75 } };
+  publish('owner/name', { 'm-Q8_0.gguf': gguf('Of the hub', sampling) });
+  await fromHub();
+  expect(withAdded(catalog, saved).models[0]?.defaults).toEqual({ temperature: 0.5, topP: 0.75 });
 });
 
 test('an importance matrix is no model of its repository', async () => {

@@ -22,13 +22,24 @@ test('the header tells what a model is', async () => {
     canChat: true,
     tensors: 1,
     sampling: {},
-    // Two layers, two heads for keys and values, each of 16 numbers, in half floats.
-    kvValues: 2 * 2 * 2 * 32,
+    defaults: {},
+    // Two layers, two heads for keys and values, each of 16 numbers, in floats.
+    kvValues: 4 * 2 * 2 * 32,
     kvWindow: null,
     kvInBlocks: false,
     embedding: null,
+    guessesPooling: false,
     split: null,
   });
+});
+
+test.each([
+  ['names its pooling', { 'bert.pooling_type': 2 }, { pooling: 'cls' }, false],
+  ['names none', {}, { pooling: 'mean' }, true],
+  ['names none at all', { 'bert.pooling_type': 0 }, { pooling: 'mean' }, true],
+])('an encoder whose file %s', async (_, metadata, embedding, guessesPooling) => {
+  const named = { 'general.architecture': 'bert', 'bert.embedding_length': 64, ...metadata };
+  expect(await factsOf(withMetadata(named))).toMatchObject({ embedding, guessesPooling });
 });
 
 test.each<[string, Record<string, number | string>, object]>([
@@ -121,7 +132,7 @@ test.each([
   ['80 wide where they see a window', { 'llama.attention.key_length_swa': 80 }, false],
   ['96 wide', { 'llama.attention.key_length': 96, 'llama.attention.value_length': 96 }, true],
 ])(
-  'heads that are %s: the KV cache is in blocks of Q8_0, or in twice the bytes',
+  'heads that are %s: the KV cache is in blocks of Q8_0, or in four times the bytes',
   async (_, sizes, kvInBlocks) => {
     const metadata: GgufMetadata = { ...chatMetadata, 'llama.embedding_length': 128, ...sizes };
     const [key, value] = ['key', 'value'].map(
@@ -130,7 +141,7 @@ test.each([
     );
     expect(await factsOf(writeGguf({ metadata, tensors: [oneTensor] }))).toMatchObject({
       kvInBlocks,
-      kvValues: 2 * 2 * (Number(key) + Number(value)) * (kvInBlocks ? 1 : 2),
+      kvValues: 2 * 2 * (Number(key) + Number(value)) * (kvInBlocks ? 1 : 4),
     });
   },
 );
@@ -329,6 +340,16 @@ test.each<[string, GgufMetadata, object]>([
 ])('sampling settings %s', async (_, given, sampling) => {
   const named = Object.entries(given).map(([name, value]) => [`general.sampling.${name}`, value]);
   expect((await factsOf(withMetadata(Object.fromEntries(named) as GgufMetadata))).sampling).toEqual(sampling);
+});
+
+test.each<[string, Record<string, number | string | { f32: number }>, object]>([
+  ['of its makers', { temp: { f32: 0.5 }, top_p: { f32: 0.75 } }, { temperature: 0.5, topP: 0.75 }],
+  ['that are greedy', { temp: { f32: 0 } }, { temperature: 0 }],
+  ['out of bounds', { temp: { f32: 3 }, top_p: { f32: -1 } }, {}],
+  ['of another type', { temp: '0.5', top_p: 1 }, {}],
+])('temperature and top_p %s', async (_, given, defaults) => {
+  const named = Object.entries(given).map(([name, value]) => [`general.sampling.${name}`, value]);
+  expect((await factsOf(withMetadata(Object.fromEntries(named) as GgufMetadata))).defaults).toEqual(defaults);
 });
 
 test('a model with the weights of a classifier is a reranker', async () => {
