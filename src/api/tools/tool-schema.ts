@@ -61,6 +61,9 @@ export const responseToolChoice = toolChoice(
   z.object({
     type: z.literal('allowed_tools'),
     ...allowedFields(flatNamed),
-    mode: z.prefault(toolMode, 'auto'),
+    mode: z.pipe(
+      z.nullish(toolMode),
+      z.transform((mode) => mode ?? 'auto'),
+    ),
   }),
 );

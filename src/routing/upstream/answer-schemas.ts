@@ -29,7 +29,7 @@ const choiceSchema = z.object({
       /** Log probabilities of a completion, in the form of the older endpoint. */
       tokens: z.nullish(listOf(z.string(), 1024)),
       token_logprobs: z.nullish(listOf(z.nullable(z.number()), 1024)),
-      top_logprobs: z.nullish(listOf(z.nullable(z.record(z.string(), z.number())), 1024)),
+      top_logprobs: z.nullish(listOf(z.nullable(z.catchall(z.object({}), z.number())), 1024)),
     }),
   ),
 });
