@@ -9,6 +9,8 @@ import { engineSettings, type StartOptions } from './start-options.ts';
  * the page's own `fetch`. The service's code is fetched with the first request. Its keys and models are those of the app at
  * the site's base.
  * @example
+ * import { createFetch, keys } from 'localtext';
+ * import OpenAI from 'openai';
  * const { key } = await keys.ensure({ label: 'my app' });
  * const baseURL = `${location.origin}/v1`;
  * const client = new OpenAI({ baseURL, apiKey: key, fetch: createFetch(), dangerouslyAllowBrowser: true });

@@ -23,20 +23,18 @@ beforeAll(async () => {
   samples = await readSamples();
 });
 
-/** What a sample has from those before it, where it neither imports nor declares it. */
+/** What samples have that they neither import nor declare. Those of the guides are whole programs. */
 const GLOBALS = {
-  page: `
+  page: '',
+  reference: `
     type Page = typeof import('localtext');
     type Catalog = typeof import('localtext/catalog');
     declare const start: Page['start'];
-    declare const createFetch: Page['createFetch'];
     declare const extendCatalog: Catalog['extendCatalog'];
     declare const defaultCatalog: Catalog['defaultCatalog'];
     declare const withBuiltIn: Catalog['withBuiltIn'];
     declare const OpenAI: typeof import('openai').default;
-    declare const localtext: Awaited<ReturnType<Page['start']>>;
-    declare const weights: typeof localtext.weights;
-    declare const key: string;`,
+    declare const localtext: Awaited<ReturnType<Page['start']>>;`,
   sw: `
     declare const matchV1: typeof import('localtext/sw').matchV1;
     declare const handleV1: typeof import('localtext/sw').handleV1;
@@ -47,15 +45,18 @@ const GLOBALS = {
   node: `declare const localtext: typeof import('localtext/vite').default;`,
 };
 type Environment = keyof typeof GLOBALS;
+const PAGE = ['DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
 const LIBS: Record<Environment, string[]> = {
-  page: ['DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  page: PAGE,
+  reference: PAGE,
   sw: ['WebWorker'],
   node: [],
 };
 
-function environmentOf({ code }: Sample): Environment {
+function environmentOf({ place, code }: Sample): Environment {
   if (/localtext\/sw|matchV1/.test(code)) return 'sw';
-  return /plugins: \[/.test(code) ? 'node' : 'page';
+  if (/plugins: \[/.test(code)) return 'node';
+  return place.startsWith('docs/api/') ? 'reference' : 'page';
 }
 
 /** A folder beside the installed examples, in which imports find the package. */
