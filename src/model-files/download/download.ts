@@ -1,5 +1,6 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { Mutex } from '../../util/async.ts';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import {
@@ -73,6 +74,9 @@ class Download {
   /** Bytes of chunks that are not stored yet. */
   readonly #inFlight = new Map<number, number>();
   readonly #spareBuffers: Uint8Array<ArrayBuffer>[] = [];
+  readonly #turns = new Mutex();
+  /** Whether one connection is used at a time: until the first range has come, and since the server last ignored a range. */
+  #takesTurns = true;
   #reported = 0;
 
   constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, acceptVersions: boolean) {
@@ -103,7 +107,7 @@ class Download {
     return oneVersion ? 'wrong' : 'mixed';
   }
 
-  /** The first chunk alone: it shows whether the server supports ranges. */
+  /** Fetches the first chunk alone: it shows whether the server supports ranges. */
   async #fetchMissing(): Promise<void> {
     const missing = this.#partial.missing();
     const first = missing.next();
@@ -131,10 +135,23 @@ class Download {
     });
   }
 
-  /** Stores that chunk, or all missing ones when the server ignores the range. */
   async #fetchChunk(index: number): Promise<void> {
+    if (!this.#takesTurns && (await this.#request(index)) === 'stored') return;
+    await this.#turns.run(async () => {
+      this.#signal.throwIfAborted();
+      // The rest of a whole file that broke off is for the same connection.
+      const next = this.#partial.has(index) ? this.#partial.missing().next().value : index;
+      if (next !== undefined) await this.#request(next, true);
+    });
+  }
+
+  /**
+   * Stores that chunk, or all missing ones when the server ignores the range.
+   * @returns `whole`: the server ignores ranges, and nothing was stored, as other connections may be open
+   */
+  async #request(index: number, isAlone = false): Promise<'stored' | 'whole'> {
     const partial = this.#partial;
-    if (partial.has(index)) return;
+    if (partial.has(index)) return 'stored';
     const range = { from: index * CHUNK_BYTES, to: index * CHUNK_BYTES + partial.lengthOf(index) };
     const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
     const request = fetch(this.#options.url, {
@@ -146,19 +163,32 @@ class Download {
     const response = await timeout.during(request);
     await checkResponse(this.#file, response, range);
     this.#checkVersion(response);
+    const isWhole = response.status === 200;
+    if (isWhole || isAlone) this.#takesTurns = isWhole;
+    if (isWhole && !isAlone) {
+      await response.body?.cancel().catch(() => undefined);
+      return 'whole';
+    }
     const reader = new ChunkReader(timeout.body(response));
     try {
-      if (response.status === 206) {
+      if (isWhole) await this.#storeWhole(reader);
+      else {
         await this.#storeNext(reader, index);
         // A body that is left before its end is a cancelled request to the browser, and its connection is not used again.
         await reader.ended();
-        return;
       }
-      for (let at = 0; at < partial.chunkCount; at++) await this.#storeNext(reader, at);
-      if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
+      return 'stored';
     } finally {
       await reader.close();
     }
+  }
+
+  /** Stores the missing chunks of a whole file. The bytes after the last of them are not read. */
+  async #storeWhole(reader: ChunkReader): Promise<void> {
+    const { chunkCount } = this.#partial;
+    const last = [...this.#partial.missing()].at(-1) ?? 0;
+    for (let at = 0; at <= last; at++) await this.#storeNext(reader, at);
+    if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
   }
 
   /** Compares `etag` or `last-modified` with the stored version; without either, the hash alone decides. */

@@ -137,6 +137,40 @@ test('a server without ranges: the whole file comes in one answer', async () => 
   expect(site.asked).toHaveLength(1);
 });
 
+test('a server of which some machines have no ranges: the rest comes over one connection', async () => {
+  let answers = 0;
+  const whole200 = { open: 0, most: 0, sent: 0 };
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    const [, from = 0, to = 0] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).map(Number);
+    if (answers++ === 0)
+      return new Response(new Uint8Array(body.subarray(from, to + 1)), {
+        status: 206,
+        headers: { 'content-range': `bytes ${from}-${to}/${body.length}` },
+      });
+    let at = 0;
+    const stream = new ReadableStream(
+      {
+        pull(controller) {
+          if (at === 0) whole200.most = Math.max(whole200.most, ++whole200.open);
+          const part = body.subarray(at, at + 2 ** 20);
+          at += part.length;
+          whole200.sent += part.length;
+          if (part.length > 0) return controller.enqueue(part);
+          whole200.open--;
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(stream);
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+  expect(whole200).toEqual({ open: 0, most: 1, sent: body.length });
+});
+
 test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
   const { server: site, backend, store } = await setUp();
   await downloadPart(store, 2 * CHUNK_BYTES);
