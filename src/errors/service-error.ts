@@ -3,14 +3,19 @@ import type { WireError } from './wire-error.ts';
 
 /** Failures that a retry would meet again. OpenAI's clients retry a 500 unless a header forbids it. */
 const LASTING = new Set<ErrorCode | null>([
+  'build_replaced',
   'device_unsupported',
+  'download_cancelled',
   'model_load_failed',
   'model_unavailable',
   'out_of_memory',
   'protocol_mismatch',
   'storage_full',
+  'storage_unavailable',
+  'upstream_redirected',
   'weights_corrupt',
   'weights_unavailable',
+  'worker_blocked',
 ]);
 
 interface Options {

@@ -11,6 +11,8 @@ import {
   type Engines,
   runs,
 } from '../../engines/engine.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { BackendBenchmark } from '../backend-benchmark.ts';
@@ -21,6 +23,16 @@ import type { WeightSources } from '../../model-files/sources/weight-sources.ts'
 import type { StoredFile } from '../../model-files/stored-file.ts';
 import { FileReplaced } from '../../engines/engine-file.ts';
 import { engineFileName } from '../../engines/engine-file-name.ts';
+
+/** Failures of a load that another backend would meet again. */
+const OF_FILES = new Set<ErrorCode | null>([
+  'build_replaced',
+  'download_cancelled',
+  'storage_failed',
+  'storage_full',
+  'weights_corrupt',
+  'weights_unavailable',
+]);
 
 /** Loads that start again: an engine has a script and a WASM file. */
 const MAX_AGAIN = 2;
@@ -55,7 +67,8 @@ export class VariantLoader {
     const backend = isMeasured ? await benchmark.backend(variant) : null;
     await modelStorage.makeRoom(variant.files);
     const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
-      if (backend !== 'webgpu' || options.signal.aborted) throw error;
+      if (backend !== 'webgpu' || options.signal.aborted || OF_FILES.has(toWireError(error).code))
+        throw error;
       // A GPU that was the faster once, and will not do now.
       benchmark.disable(variant);
       return this.#load(variant, 'wasm', options);

@@ -165,6 +165,11 @@ export class LoadedModel {
     } catch (thrown) {
       if (signal.aborted || this.#state !== loading) throw thrown;
       const error = thrown instanceof ServiceError ? thrown : loadFailed(this.variant, thrown);
+      // No failure of the variant: the next request loads it at once.
+      if (error.code === 'download_cancelled') {
+        this.#become({ name: 'idle' });
+        throw error;
+      }
       const retryAt = performance.now() + backoff(this.#failures++, PAUSES);
       this.#become({ name: 'failed', error, retryAt });
       throw error;

@@ -18,6 +18,9 @@ const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
 /** Failures of a load that would be the same a second time. */
 const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 
+/** Failures of a load after which no other variant is tried: the engine's files are gone, or the user gave the download up. */
+const ENDS_LOAD = new Set(['build_replaced', 'download_cancelled']);
+
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MAX_LOSSES = 2;
 
@@ -102,8 +105,7 @@ export class ModelManager {
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
-        // No engine's files are there.
-        if (toWireError(error).code === 'build_replaced') break;
+        if (ENDS_LOAD.has(toWireError(error).code ?? '')) break;
         if (later.length > 0) this.#giveUp(loadedModel.variant, error);
       }
     }

@@ -164,6 +164,11 @@ test('a stream of two prompts waits until both are checked', async () => {
 
 test.each([
   ['weights_unavailable', 'false'],
+  ['download_cancelled', 'false'],
+  ['build_replaced', 'false'],
+  ['worker_blocked', 'false'],
+  ['upstream_redirected', 'false'],
+  ['storage_unavailable', 'false'],
   ['engine_lost', null],
 ] as const)('clients are told whether %s may pass', async (code, retry) => {
   const { seen } = await ask({ refuse: error(500, code) }, ...chatRequest());

@@ -212,6 +212,22 @@ test('a variant that cannot be loaded gives way to the next, and the status tell
   });
 });
 
+test('a download that was given up loads no other variant, and the next request loads it again at once', async () => {
+  const loads: string[] = [];
+  let cancelled = true;
+  const models = modelManager([big('l.wasm'), small], async (variant) => {
+    loads.push(variant.name);
+    if (cancelled) throw new ServiceError({ code: 'download_cancelled', message: 'cancelled' });
+    return engine(variant);
+  });
+  await expect(models.ready('m', never)).rejects.toMatchObject({ wire: { code: 'download_cancelled' } });
+  expect(loads).toEqual(['big']);
+  expect(models.status()[0]).toMatchObject({ state: 'idle', error: null });
+  expect(models.chosen('m')).toBe('big');
+  cancelled = false;
+  expect((await models.ready('m', never)).variant.name).toBe('big');
+});
+
 test('a request that names variants gets one of them, or an error', async () => {
   const models = modelManager([big('l.wasm'), small], async (variant) => engine(variant));
   expect((await models.ready('m', never, { variants: ['small'] })).variant.name).toBe('small');
