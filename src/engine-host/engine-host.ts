@@ -94,6 +94,7 @@ export class EngineHost implements Serving {
       budgetBytes: device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
       variantFacts: { notes, estimates: this.#estimates.known },
       onDeviceLost: (variant) => benchmark.disable(variant),
+      onAgain: () => sources.dropFailures(),
     });
     const modelStorage = new ModelStorage({
       catalog: this.modelManager.catalog,

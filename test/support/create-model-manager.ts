@@ -12,6 +12,7 @@ export const createModelManager = (options: Given): ModelManager =>
     variantFacts: {},
     onChange: () => undefined,
     onDeviceLost: () => undefined,
+    onAgain: () => undefined,
     onJob: () => undefined,
     ...options,
   });

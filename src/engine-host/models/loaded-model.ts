@@ -38,8 +38,8 @@ type State =
   | { name: 'idle' }
   | Loading
   | { name: 'ready'; engine: Engine; progress: Progress }
-  /** Failed: not loaded again before `retryAt`, a value of `performance.now()`. */
-  | { name: 'failed'; error: unknown; retryAt: number };
+  /** Failed: not loaded again before `retryAt`. Both times are values of `performance.now()`. */
+  | { name: 'failed'; error: unknown; failedAt: number; retryAt: number };
 
 /** One variant's place in memory: empty, being filled, or holding an engine. */
 export class LoadedModel {
@@ -107,9 +107,10 @@ export class LoadedModel {
     await engine.unload().catch(() => undefined);
   }
 
-  /** Lets a failed load be retried immediately, after a change of circumstances. */
-  resetBackoff(): void {
-    if (this.#state.name === 'failed') this.#state.retryAt = 0;
+  /** Lets a failed load be retried so many milliseconds after its failure, as circumstances have changed. */
+  resetBackoff(pauseMs = 0): void {
+    const state = this.#state;
+    if (state.name === 'failed') state.retryAt = Math.min(state.retryAt, state.failedAt + pauseMs);
   }
 
   #become(state: State): void {
@@ -170,8 +171,9 @@ export class LoadedModel {
         this.#become({ name: 'idle' });
         throw error;
       }
-      const retryAt = performance.now() + backoff(this.#failures++, PAUSES);
-      this.#become({ name: 'failed', error, retryAt });
+      const failedAt = performance.now();
+      const retryAt = failedAt + backoff(this.#failures++, PAUSES);
+      this.#become({ name: 'failed', error, failedAt, retryAt });
       throw error;
     } finally {
       showSpan('load', performance.now() - began, { model: this.variant.name });

@@ -21,6 +21,9 @@ const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 /** Failures of a load after which no other variant is tried: the engine's files are gone, or the user gave the download up. */
 const ENDS_LOAD = new Set(['build_replaced', 'download_cancelled']);
 
+/** Least time between two loads of a variant that fails, in milliseconds. */
+const AGAIN_MS = 1000;
+
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MAX_LOSSES = 2;
 
@@ -42,6 +45,8 @@ export interface ModelManagerOptions {
   budgetBytes: Promise<number>;
   variantFacts: VariantFacts;
   onDeviceLost: (variant: Variant) => void;
+  /** A load is asked for that may have failed before. */
+  onAgain: () => void;
   onJob: OnJob;
 }
 
@@ -79,17 +84,17 @@ export class ModelManager {
   }
 
   /**
-   * Loads the model unless it is in memory, going through its variants in order. `replan`: the browser may have a model of its
-   * own by now.
+   * Loads the model unless it is in memory, going through its variants in order. `again`: the page or its user asks for the
+   * load itself, so what failed is tried again.
    * @throws the last variant's error, when none could be loaded
    */
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & Limit = {},
+    { onProgress, again, ...limit }: { onProgress?: OnProgress; again?: boolean } & Limit = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
-    if (replan && (this.#lacksExternal(model) || this.#endedTab(model))) this.#plans.delete(id);
+    if (again) this.#dropFailures(model);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -126,6 +131,13 @@ export class ModelManager {
       loadedModel.resetBackoff();
       await load();
     });
+  }
+
+  #dropFailures(model: CatalogModel): void {
+    this.#options.onAgain();
+    // The browser may offer its own model by now.
+    if (this.#lacksExternal(model) || this.#endedTab(model)) this.#plans.delete(model.id);
+    for (const { name } of model.variants) this.#loadedModels.get(name)?.resetBackoff(AGAIN_MS);
   }
 
   #endedTab({ id }: CatalogModel): boolean {

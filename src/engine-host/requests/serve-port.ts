@@ -108,7 +108,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
       const { model, variants } = question;
       await modelManager.ready(model, signal, {
         onProgress: throttled(sendProgress),
-        replan: true,
+        again: true,
         ...(variants && { variants }),
       });
       send({ type: 'loaded' });

@@ -13,12 +13,13 @@ import {
   type Repository,
   type RepositorySource,
 } from './hub-source.ts';
+import { HeldAnswer } from './held-answer.ts';
 
-/** A hub that has not answered by then counts as unreachable. */
+/** A hub that has not answered by then counts as unreachable until it does. */
 const PROBE_TIMEOUT_MS = 1500;
+const PROBE_ENDS_MS = 10_000;
+const PROBE_HOLDS_MS = 60_000;
 const MANIFEST_TIMEOUT_MS = 3000;
-/** An answer about the hub, or that the site has no manifest, holds for this long. */
-const ANSWER_HOLDS_MS = 60_000;
 
 const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
@@ -27,8 +28,9 @@ export class WeightSources {
   readonly #store: Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
-  #manifest: { at: number; read: Promise<Manifest | null> } | null = null;
-  #probe: { at: number; reachable: Promise<boolean> } | null = null;
+  /** The site's manifest is read once; one that was missing or late is asked for again after a while. */
+  readonly #manifest = new HeldAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
+  readonly #probe = new HeldAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
 
   constructor(store: Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
     this.#store = store;
@@ -40,8 +42,14 @@ export class WeightSources {
   async fault(variant: Variant): Promise<string | undefined> {
     if (await this.files(variant)) return undefined;
     if (this.#hub === null) return 'its weights are not on this site, which does not use the model hub';
-    if (await this.#isHubReachable(this.#hub)) return undefined;
+    if (await this.#probe.get(PROBE_TIMEOUT_MS)) return undefined;
     return 'its weights are not on this site, and the model hub is out of reach';
+  }
+
+  /** Asks site and hub again where they did not answer: somebody tries again. */
+  dropFailures(): void {
+    this.#manifest.dropFailure();
+    this.#probe.dropFailure();
   }
 
   /** The variant's files as the catalog, the manifest or a note lists them; null: only the hub knows them. */
@@ -121,7 +129,7 @@ export class WeightSources {
   }
 
   async #fromManifest(variant: Variant): Promise<WeightFile[] | null> {
-    const manifest = await this.#siteManifest();
+    const manifest = await this.#manifest.get(MANIFEST_TIMEOUT_MS);
     const { hub } = variant;
     if (!manifest || !hub) return null;
     const inFolder = Object.keys(manifest.files).filter((path) => path.startsWith(`${hub.folder}/`));
@@ -136,15 +144,6 @@ export class WeightSources {
       files.push({ path, ...file });
     }
     return notPinned(hub, files) ? null : files;
-  }
-
-  /** Reads it once; one that was missing or late is asked for again after a while. */
-  async #siteManifest(): Promise<Manifest | null> {
-    const known = await this.#manifest?.read;
-    if (known) return known;
-    if (!this.#manifest || performance.now() - this.#manifest.at > ANSWER_HOLDS_MS)
-      this.#manifest = { at: performance.now(), read: this.#readManifest() };
-    return this.#manifest.read;
   }
 
   async #readManifest(): Promise<Manifest | null> {
@@ -175,13 +174,10 @@ export class WeightSources {
     }
   }
 
-  #isHubReachable(hub: string): Promise<boolean> {
-    const now = performance.now();
-    if (!this.#probe || now - this.#probe.at > ANSWER_HOLDS_MS) {
-      const answer = fetch(`${hub}/api/models?limit=1`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
-      this.#probe = { at: now, reachable: answer.then(({ ok }) => ok).catch(() => false) };
-    }
-    return this.#probe.reachable;
+  async #askHub(): Promise<true | null> {
+    const signal = AbortSignal.timeout(PROBE_ENDS_MS);
+    const response = await fetch(`${this.#hub}/api/models?limit=1`, { signal }).catch(() => null);
+    return response?.ok || null;
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
@@ -226,6 +226,26 @@ test('a download that was given up loads no other variant, and the next request 
   expect(models.chosen('m')).toBe('big');
   cancelled = false;
   expect((await models.ready('m', never)).variant.name).toBe('big');
+});
+
+test('a load that is asked for again does not wait for the back-off of requests, once a second at most', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let loads = 0;
+  const models = modelManager([small], async () => {
+    loads++;
+    throw new ServiceError({ code: 'weights_unavailable', message: 'offline' });
+  });
+  const loadsAfter = async (milliseconds: number, again: boolean) => {
+    vi.advanceTimersByTime(milliseconds);
+    await expect(models.ready('m', never, { again })).rejects.toThrow('offline');
+    return loads;
+  };
+  expect(await loadsAfter(0, true)).toBe(1);
+  expect(await loadsAfter(500, true)).toBe(1);
+  expect(await loadsAfter(600, false)).toBe(2);
+  expect(await loadsAfter(1100, false)).toBe(2);
+  expect(await loadsAfter(0, true)).toBe(3);
 });
 
 test('a request that names variants gets one of them, or an error', async () => {

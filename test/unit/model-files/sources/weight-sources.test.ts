@@ -48,6 +48,52 @@ test.for(Object.entries(FAULTS))('after %s, the manifest is asked for again', as
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
+/** Sources of a site without a manifest, whose model hub answers as `fetch` does. */
+function sourcesWithHub(fetch: (url: string) => Promise<Response>) {
+  vi.stubGlobal('fetch', (url: string | URL) =>
+    String(url).startsWith('https://hub.example/')
+      ? fetch(String(url))
+      : Promise.resolve(new Response('', { status: 404 })),
+  );
+  const store = { notes: { note: () => Promise.resolve(null) } } as unknown as WeightStore;
+  return new WeightSources(Promise.resolve(store), 'https://site.example/models/', {
+    hub: 'https://hub.example',
+  });
+}
+
+test('a hub that was out of reach is asked again when somebody tries again, once a second at most', async () => {
+  if (!variant) throw new Error('no variant of the default catalog is from the hub');
+  const hub = vi.fn(async () => Promise.reject<Response>(new TypeError('Failed to fetch')));
+  const sources = sourcesWithHub(hub);
+  const ask = async () => {
+    sources.dropFailures();
+    return sources.fault(variant);
+  };
+  expect([await ask(), await ask()]).toEqual(Array(2).fill(expect.stringMatching(/out of reach$/)));
+  expect(hub).toHaveBeenCalledTimes(1);
+  hub.mockImplementation(async () => Response.json([]));
+  await delay(1100);
+  expect(await sources.fault(variant)).toMatch(/out of reach$/);
+  expect(await ask()).toBeUndefined();
+  expect(hub).toHaveBeenCalledTimes(2);
+});
+
+test('a hub that answers late is in reach from its answer on', async () => {
+  if (!variant) throw new Error('no variant of the default catalog is from the hub');
+  const hub = vi.fn(async () => {
+    await delay(2500);
+    return Response.json([]);
+  });
+  const sources = sourcesWithHub(hub);
+  const began = performance.now();
+  expect(await sources.fault(variant)).toMatch(/out of reach$/);
+  expect(await sources.fault(variant)).toMatch(/out of reach$/);
+  expect(performance.now() - began).toBeLessThan(2000);
+  await delay(1500);
+  expect(await sources.fault(variant)).toBeUndefined();
+  expect(hub).toHaveBeenCalledTimes(1);
+});
+
 const PIN = 'b'.repeat(64);
 const hub = { repository: 'o/n', revision: 'main', folder: 'n', approximateBytes: 1, files: ['n.gguf'] };
 const common = { name: 'n', engine: 'wllama' as const, license: 'MIT', contextLength: 1024, files: [] };
