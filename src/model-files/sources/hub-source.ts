@@ -4,13 +4,17 @@ import { z } from '../../util/full-zod.ts';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { rulesOf } from '../../catalog/engines/index.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
-import { requestError, serverError, type ServiceError } from '../../errors/service-error.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import { ENCODERS } from '../gguf/architectures.ts';
-import { IdleTimeout } from '../download/retry.ts';
+import { IdleTimeout, IdleTimeoutError } from '../download/retry.ts';
 
 /** What to do about a model whose authors ask for consent: a page has no account of the hub. */
 export const GATED =
   "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
+
+/** Causes of a request without an answer, which browsers do not distinguish. */
+export const UNREACHABLE =
+  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
@@ -202,28 +206,45 @@ export function notPinned(hub: HubSource | undefined, files: readonly WeightFile
 
 /** Computes the size and hash of a small file, which is fetched. */
 export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
-  const timeout = new IdleTimeout(signal);
   const hasher = (await createSHA256()).init();
-  let bytes = 0;
-  for await (const part of timeout.body(await fetchOk(url, timeout))) {
-    hasher.update(part);
-    bytes += part.length;
-    if (bytes > MAX_UNHASHED_BYTES) {
-      throw serverError(
-        'weights_unavailable',
-        `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
-      );
+  return reading(url, signal, async (timeout) => {
+    let bytes = 0;
+    for await (const part of timeout.body(await fetchOk(url, timeout))) {
+      hasher.update(part);
+      bytes += part.length;
+      if (bytes > MAX_UNHASHED_BYTES) {
+        throw serverError(
+          'weights_unavailable',
+          `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
+        );
+      }
     }
-  }
-  return { bytes, sha256: hasher.digest('hex') };
+    return { bytes, sha256: hasher.digest('hex') };
+  });
 }
 
 /** `next`: where the list goes on; null: it ends here. */
-async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> {
-  const timeout = new IdleTimeout(signal);
-  const response = await fetchOk(url, timeout);
-  const [, next = null] = /<([^<>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
-  return { json: await readJson(response, timeout), next };
+const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> =>
+  reading(url, signal, async (timeout) => {
+    const response = await fetchOk(url, timeout);
+    const [, next = null] = /<([^<>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+    return { json: await readJson(response, timeout), next };
+  });
+
+/** Reads from the hub, or from another server that a catalog names. @throws ServiceError; the signal's reason */
+async function reading<T>(
+  url: string,
+  signal: AbortSignal,
+  read: (timeout: IdleTimeout) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(new IdleTimeout(signal));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ServiceError) throw error;
+    const why = error instanceof IdleTimeoutError ? error.message : UNREACHABLE;
+    throw serverError('weights_unavailable', `${url} could not be read: ${why}.`, error);
+  }
 }
 
 async function readJson(response: Response, timeout: IdleTimeout): Promise<unknown> {

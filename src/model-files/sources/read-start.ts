@@ -1,6 +1,6 @@
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeout, IdleTimeoutError } from '../download/retry.ts';
-import { GATED } from './hub-source.ts';
+import { GATED, UNREACHABLE } from './hub-source.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws ServiceError */
 export async function readStart(
@@ -14,10 +14,12 @@ export async function readStart(
     cache: 'no-store',
     signal: timeout.signal,
   } as const;
-  const response = await timeout.during(fetch(url, init)).catch((error: unknown) => {
+  const fail = (error: unknown): never => {
     signal.throwIfAborted();
-    throw unavailable(url, error instanceof IdleTimeoutError ? error.message : UNREACHABLE, error);
-  });
+    const why = error instanceof IdleTimeoutError ? error.message : `${UNREACHABLE}. ${WAY}`;
+    throw unavailable(url, why, error);
+  };
+  const response = await timeout.during(fetch(url, init)).catch(fail);
   const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
   const size = Number(response.status === 206 ? total : response.headers.get('content-length'));
   const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not tell its size';
@@ -34,13 +36,12 @@ export async function readStart(
       if (filled >= bytes.length) break;
     }
   } catch (error) {
-    throw error instanceof IdleTimeoutError ? unavailable(url, error.message, error) : error;
+    fail(error);
   }
   return { bytes: bytes.subarray(0, filled), size };
 }
 
-const UNREACHABLE =
-  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it. Download the file, and add it from this device";
+const WAY = 'Download the file, and add it from this device';
 
 /** Why a server sent no file, as a phrase. The model hub explains its status in a header. */
 function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): string {

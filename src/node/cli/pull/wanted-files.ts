@@ -114,7 +114,8 @@ async function hubFilesOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PullError) throw error;
-    if (error instanceof ServiceError) throw new PullError(error.message);
+    // Where the hub did not answer, the error has a cause, and its message is for pages.
+    if (error instanceof ServiceError && error.cause === undefined) throw new PullError(error.message);
     throw new PullError(
       `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`,
     );

@@ -36,6 +36,7 @@ afterEach(() => {
   server.close();
 });
 
+const readFileStart = () => readStart('https://a.example/x.gguf', 100, never);
 const list = () => readRepository({ repository: 'owner/name', revision: null }, endpoint, never);
 const file = (path: unknown, more: object = {}) => ({
   type: 'file',
@@ -179,4 +180,39 @@ test('no name leads out of the repository', async () => {
     expect(pathname).toMatch(new RegExp(`^/owner/name/resolve/${COMMIT}/`));
     expect([search, hash]).toEqual(['', '']);
   }
+});
+
+const unreachable = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
+const broken = (): Promise<Response> => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new TypeError('network error')),
+  });
+  return Promise.resolve(new Response(body, silent));
+};
+test.each([
+  ['a list of files, without a connection', unreachable, list],
+  ['a list of files that breaks off', broken, list],
+  ['the start of a file, without a connection', unreachable, readFileStart],
+  ['the start of a file that breaks off', broken, readFileStart],
+])('%s: the message has the causes, which browsers do not distinguish', async (_, fetched, read) => {
+  vi.stubGlobal('fetch', fetched);
+  await expect(read()).rejects.toMatchObject({
+    message: expect.stringMatching(/could not be read: the connection failed, .*CORS.*connect-src/) as string,
+    wire: { code: 'weights_unavailable' },
+  });
+});
+
+test('a hub that falls silent is left, and an abort is no failure of the hub', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const abort = new AbortController();
+  vi.stubGlobal('fetch', () => new Promise(() => undefined));
+  const source = { repository: 'owner/name', revision: null };
+  const silentHub = list().catch((error: unknown) => error);
+  const aborted = readRepository(source, endpoint, abort.signal).catch((error: unknown) => error);
+  abort.abort(new Error('left'));
+  expect(await aborted).toMatchObject({ message: 'left' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await silentHub).toMatchObject({
+    wire: { code: 'weights_unavailable', message: expect.stringContaining('nothing for 30 s') as string },
+  });
 });
