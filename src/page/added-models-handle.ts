@@ -16,7 +16,7 @@ export class AddedModels {
     this.#stopped = stopped;
   }
 
-  /** The added models, the oldest first. */
+  /** The added models alone, the oldest first. `GET /v1/models` lists all: those of the catalog, too. */
   async list(): Promise<AddedModel[]> {
     return (await this.#module()).listModels(this.#leader.scope);
   }

@@ -30,7 +30,10 @@ export class Weights {
     await this.#ask({ type: 'delete', target });
   }
 
-  /** Holds a download that is under way; callers keep waiting. */
+  /**
+   * Holds a download that is under way; callers keep waiting. The engine forgets it when it ends: where another tab takes over,
+   * the download goes on for those who wait.
+   */
   async pause(target: string): Promise<void> {
     await this.#ask({ type: 'pause', target });
   }
@@ -39,7 +42,10 @@ export class Weights {
     await this.#ask({ type: 'resume', target });
   }
 
-  /** Cancels a download for everyone who waits for it, and deletes the partial file. */
+  /**
+   * Cancels a download for everyone who waits for it, and deletes the partial file. To keep it, abort the signal of `ready()`,
+   * or call the store's `cancel()`.
+   */
   async cancel(target: string): Promise<void> {
     await this.#ask({ type: 'cancel', target });
   }

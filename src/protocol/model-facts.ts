@@ -20,8 +20,7 @@ export type Capability =
   | 'json_schema'
   | 'logprobs'
   | 'reasoning'
-  | 'vision'
-  | 'audio';
+  | 'vision';
 
 /** Facts that an engine writes down, so that a service worker knows them without asking. */
 export interface EngineFacts {

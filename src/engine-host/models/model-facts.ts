@@ -1,4 +1,5 @@
-import { type CatalogModel, maySee, type Variant } from '../../catalog/catalog.ts';
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { hasProjector } from '../../catalog/variant.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import type { Engines } from '../../engines/engine.ts';
 import type { LoadedModel } from './loaded-model.ts';
@@ -14,7 +15,8 @@ export function modelFacts(
   const engine = loadedModel?.engine ?? null;
   // A device that is short of memory has loaded it with a shorter context.
   const { thinks = false, vision, contextLength = variant.contextLength } = engine?.facts ?? {};
-  const sees = engine ? vision === true : maySee(variant);
+  // Whether the browser's own model takes images is known once it is loaded.
+  const sees = engine ? vision === true : hasProjector(variant);
   return {
     context_length: contextLength,
     ...(kind === 'chat' && { max_output_tokens: contextLength }),

@@ -4,7 +4,7 @@ import { builtInFault } from './built-in-fault.ts';
 
 export const builtIn: EnginePlugin<BuiltInVariant> = {
   ...rules,
-  capabilities: () => ['chat', 'json_schema'],
+  capabilities: () => ['chat', 'tools', 'json_schema'],
   unmet: (variant, page) => builtInFault(page.pageModel, variant),
   helpers: { image: async () => (await import('../images/image-worker.ts')).imageWorker },
   load: async (variant, context) => (await import('./built-in-engine.ts')).loadBuiltIn(variant, context),

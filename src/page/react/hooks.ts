@@ -40,7 +40,7 @@ export function useLocaltext(): LocaltextState {
 export interface Model extends ModelState {
   /** Loads it, in whichever tab the engine is. Without this call, the first request does. Stays the same function. */
   load: () => void;
-  /** Ends this page's load; what is downloaded stays. Stays the same function. */
+  /** Ends this page's load; what is downloaded is kept, unlike by `weights.cancel()`. Stays the same function. */
   cancel: () => void;
 }
 

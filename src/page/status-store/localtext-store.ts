@@ -52,7 +52,10 @@ class LocaltextStore {
     return model;
   };
 
-  /** Loads a model, and starts localtext where that is still to do. Never rejects: `getModel(id).error` says why it failed. */
+  /**
+   * Loads a model, and starts localtext where that is still to do. Never rejects: when it resolves, `getModel(id)` has the
+   * outcome, and its `error` says why it failed.
+   */
   readonly load = (id: string): Promise<void> => {
     const running = this.#loads.get(id);
     if (running) return running.done;
@@ -63,6 +66,8 @@ class LocaltextStore {
       .catch((error: unknown) => {
         if (!cancel.signal.aborted) this.#loadErrors.set(id, toError(error));
       })
+      // The status event comes later than the answer.
+      .then(() => this.#refresh())
       .finally(() => {
         if (this.#loads.get(id)?.cancel === cancel) this.#loads.delete(id);
         this.#notify();
@@ -72,7 +77,10 @@ class LocaltextStore {
     return done;
   };
 
-  /** Ends this page's `load()`. What is downloaded stays, and the next load continues it. Another page's load goes on. */
+  /**
+   * Ends this page's `load()`. What is downloaded stays, and the next load continues it; `weights.cancel()` deletes it and ends
+   * the loads of all pages. Another page's load goes on.
+   */
   readonly cancel = (id: string): void => {
     this.#loads.get(id)?.cancel.abort(new DOMException('The load was cancelled.', 'AbortError'));
     this.#loads.delete(id);

@@ -1,5 +1,5 @@
 import type { Localtext, LocaltextStatus } from '../localtext.ts';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { LoadProgress, VariantEstimate } from '../../protocol/worker-control.ts';
 
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */
@@ -13,7 +13,7 @@ export interface LocaltextState {
 export interface ModelState {
   /** `starting`: the engine has not reported yet. */
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
-  /** Progress of a running load. */
+  /** Progress of a running load; null: none runs, or it has not reported yet. */
   readonly progress: LoadProgress | null;
   /** Bytes that a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
   readonly downloadBytes: number | null;
@@ -48,14 +48,19 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
   }
   const chosen = model.reasons?.find((reason) => reason.chosen)?.variant;
   const estimate = chosen === undefined ? undefined : model.estimates?.[chosen];
+  // The engine keeps the last progress of a model that is ready.
+  const progress = model.state === 'loading' ? model.progress : null;
   return {
     state: model.state,
-    progress: model.progress,
+    progress,
     downloadBytes: estimate?.downloadBytes ?? null,
-    secondsLeft: model.progress ? secondsLeft(model.progress) : (estimate?.downloadSeconds ?? null),
+    secondsLeft: progress ? secondsLeft(progress) : secondsOf(model.state, estimate),
     error: model.error === null ? null : new Error(model.error),
   };
 }
+
+const secondsOf = (state: ModelState['state'], estimate: VariantEstimate | undefined): number | null =>
+  state === 'ready' ? null : (estimate?.downloadSeconds ?? null);
 
 function secondsLeft({ loadedBytes, totalBytes, bytesPerSecond = 0 }: LoadProgress): number | null {
   return bytesPerSecond > 0 ? Math.ceil((totalBytes - loadedBytes) / bytesPerSecond) : null;

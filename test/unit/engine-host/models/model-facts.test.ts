@@ -1,24 +1,28 @@
 import { expect, test, vi } from 'vitest';
+import type { Variant } from '../../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
 import { factsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
+import { modelFacts } from '../../../../src/engine-host/models/model-facts.ts';
 import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const never = new AbortController().signal;
 const id = 'amber-phoenix-4';
 
+const loaded: Engine<'chat'> = {
+  fingerprint: 'f',
+  kind: 'chat',
+  slots: 1,
+  facts: { thinks: true },
+  async *run() {},
+  unload: async () => undefined,
+};
+
 /** Plans the variants of that engine alone, and loads an engine that thinks. */
 function manager(engine: string, onChange = () => undefined): ModelManager {
-  const loaded: Engine<'chat'> = {
-    fingerprint: 'f',
-    kind: 'chat',
-    slots: 1,
-    facts: { thinks: true },
-    async *run() {},
-    unload: async () => undefined,
-  };
   return createModelManager({
     catalog: defaultCatalog,
     load: async () => loaded,
@@ -65,6 +69,23 @@ test('a size that only the hub knows is left out; what an engine in memory knows
     loaded: true,
     capabilities: ['chat', 'tools', 'json_schema', 'logprobs', 'reasoning'],
   });
+});
+
+test.each([
+  [false, []],
+  [true, ['vision']],
+])("images of the browser's own model, which takes them: %s", async (vision, images) => {
+  const builtIn: Variant = {
+    engine: 'built-in',
+    name: 'built-in',
+    license: 'none',
+    contextLength: 4096,
+    files: [],
+  };
+  const facts = (engine: Engine<'chat'> | null) =>
+    modelFacts({ kind: 'chat' }, builtIn, 0, { engine }, ENGINES).capabilities;
+  expect(facts(null)).toEqual(['chat', 'tools', 'json_schema']);
+  expect(facts({ ...loaded, facts: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
 });
 
 test('facts are written when they change, and only then', async () => {

@@ -156,6 +156,18 @@ test('no engine yet is starting; an id that is not listed is named with those th
   );
 });
 
+test('a load that has ended is seen when its promise resolves, and has no progress any more', async () => {
+  const { fake, store } = setUp();
+  store.subscribe(() => undefined);
+  await vi.waitFor(() => expect(store.getModel('owl').state).toBe('idle'));
+  const progress = { model: 'owl', phase: 'download', loadedBytes: 9, totalBytes: 9 } as const;
+  fake.report({ state: 'loading', progress });
+  await vi.waitFor(() => expect(store.getModel('owl').progress).toEqual(progress));
+  fake.models = [{ ...idle, state: 'ready', progress: { ...progress, phase: 'ready' } }];
+  await store.load('owl');
+  expect(store.getModel('owl')).toMatchObject({ state: 'ready', progress: null, secondsLeft: null });
+});
+
 const chosen = { variant: 'owl-q8', engine: 'wllama', chosen: true, reason: 'the first' };
 const estimate = { memoryBytes: 1, promptStateBytes: 0, downloadBytes: 98_000_000, downloadSeconds: 40 };
 
