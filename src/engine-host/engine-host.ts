@@ -86,7 +86,9 @@ export class EngineHost implements Serving {
         engines,
         prefer,
         fatal: () => record.fatal(),
+        evict: limits.evict ?? false,
         sources: {
+          room: (variant) => sources.room(variant),
           missingBytes: (variant) => sources.missingBytes(variant),
           fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
         },

@@ -1,7 +1,6 @@
 import { reportedMemoryGiB } from '../catalog/device-memory.ts';
 import { deviceLost } from '../errors/engine-errors.ts';
 import { delay, withTimeout } from '../util/async.ts';
-import { estimateStorage } from '../util/storage-estimate.ts';
 
 /** Time in which a GPU process that has ended starts again. Measured: 30 ms. */
 const RESTART_MS = 100;
@@ -79,7 +78,6 @@ export interface Device {
   memoryGiB: number | null;
   /** Logical processors. */
   cores: number;
-  storage: { quotaBytes: number; usedBytes: number } | null;
   /** The user requested reduced data usage. */
   saveData: boolean;
 }
@@ -100,7 +98,6 @@ export interface DeviceNavigator {
   hardwareConcurrency?: number;
   userAgent?: string;
   connection?: { saveData?: boolean };
-  storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
 }
 
 /** Limit for a request for an adapter, which some drivers never settle. */
@@ -110,13 +107,10 @@ const ANSWER_TIMEOUT_MS = 3000;
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
 ): Promise<Device> {
-  const finding = withTimeout(findGpu(navigator), ANSWER_TIMEOUT_MS).catch(() => null);
-  const [gpu, storage] = await Promise.all([finding, estimateStorage(navigator)]);
   return {
-    gpu,
+    gpu: await withTimeout(findGpu(navigator), ANSWER_TIMEOUT_MS).catch(() => null),
     memoryGiB: reportedMemoryGiB(navigator),
     cores: navigator.hardwareConcurrency ?? 1,
-    storage,
     saveData: navigator.connection?.saveData === true,
   };
 }

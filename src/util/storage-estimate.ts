@@ -3,11 +3,10 @@ interface AnyNavigator {
 }
 
 /** Bytes that this site may store, and those that it does. Null: the browser does not say. */
-export async function estimateStorage(
-  from: AnyNavigator = globalThis.navigator as AnyNavigator,
-): Promise<{ quotaBytes: number; usedBytes: number } | null> {
+export async function estimateStorage(): Promise<{ quotaBytes: number; usedBytes: number } | null> {
   try {
-    const { quota, usage = 0 } = (await from.storage?.estimate?.()) ?? {};
+    const { storage } = globalThis.navigator as AnyNavigator;
+    const { quota, usage = 0 } = (await storage?.estimate?.()) ?? {};
     return quota === undefined ? null : { quotaBytes: quota, usedBytes: usage };
   } catch {
     return null;

@@ -7,6 +7,9 @@ import type { Engines } from '../../engines/engine.ts';
 import { loadId } from './load-id.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 
+/** Largest download on a device that is asked to save data. */
+const SAVE_DATA_BYTES = 256 * 1e6;
+
 export interface Plan {
   /** Variants that this device can run and whose weights can be fetched, best first. */
   candidates: Variant[];
@@ -19,7 +22,9 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 
 export interface PlannerOptions {
   device: Promise<Device>;
-  sources: Pick<WeightSources, 'fault' | 'missingBytes'>;
+  sources: Pick<WeightSources, 'fault' | 'missingBytes' | 'room'>;
+  /** Whether stored models are deleted for others: the load then finds out whether there is room. */
+  evict?: boolean;
   engines: Engines;
   /** Names of variants that the page prefers, the most wanted first. */
   prefer?: readonly string[] | undefined;
@@ -29,11 +34,23 @@ export interface PlannerOptions {
 
 /** Orders a model's variants by what the device can do and where its weights are available. */
 export function variantPlanner(options: PlannerOptions): PlanVariants {
-  const { device, sources, engines, prefer = [], fatal = async () => [] } = options;
+  const { device, sources, engines, evict = false, prefer = [], fatal = async () => [] } = options;
   /** Asks a hub, or for a manifest, only for what the device can run. */
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
-    unmetNeed(variant, await device, await sources.missingBytes(variant), engines) ??
+    unmetNeed(variant, await device, engines) ??
+    (await downloadFault(variant)) ??
     (await sources.fault(variant));
+  /** The storage is asked each time: a model may have been deleted. */
+  const downloadFault = async (variant: Variant): Promise<string | undefined> => {
+    const bytes = await sources.missingBytes(variant);
+    if (bytes === 0) return undefined;
+    const { needed, free } = evict ? { needed: 0, free: null } : await sources.room(variant);
+    if (free !== null && needed > free)
+      return `needs ${formatBytes(needed)} of storage, and ${formatBytes(free)} are free`;
+    if ((await device).saveData && bytes > SAVE_DATA_BYTES)
+      return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
+    return undefined;
+  };
   const reservation = async (variant: Variant): Promise<string | undefined> => {
     if (!variant.optIn || prefer.includes(variant.name)) return undefined;
     if (variant.optIn === true) return 'is used only when a page prefers it';
@@ -87,20 +104,14 @@ function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
 }
 
 /** Describes the first need that is not met, as a phrase that follows the variant's name. */
-function unmetNeed(
-  variant: Variant,
-  device: Device,
-  missingBytes: number,
-  engines: Engines,
-): string | undefined {
+function unmetNeed(variant: Variant, device: Device, engines: Engines): string | undefined {
   const { webgpu, features, cores } = needsOf(variant, engines);
   return (
     (webgpu ? gpuFault(device.gpu, features) : undefined) ??
     (cores > device.cores
       ? `needs ${cores} processor cores, and this device has ${device.cores}`
       : undefined) ??
-    memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB) ??
-    downloadFault(missingBytes, device)
+    memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB)
   );
 }
 
@@ -109,18 +120,6 @@ function gpuFault(gpu: Gpu | null, features: readonly string[]): string | undefi
   if (gpu.fallback) return 'needs a GPU, and WebGPU runs in software here';
   const missing = features.find((feature) => !gpu.features.includes(feature));
   return missing === undefined ? undefined : `needs ${missing}, which this GPU lacks`;
-}
-
-const SAVE_DATA_BYTES = 256 * 1e6;
-
-function downloadFault(bytes: number, { storage, saveData }: Device): string | undefined {
-  if (bytes === 0) return undefined;
-  const free = storage === null ? null : storage.quotaBytes - storage.usedBytes;
-  if (free !== null && bytes > free)
-    return `needs ${formatBytes(bytes)} of storage, and ${formatBytes(free)} are free`;
-  if (saveData && bytes > SAVE_DATA_BYTES)
-    return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
-  return undefined;
 }
 
 function describe({ webgpu }: Needs, { gpu }: Device): string {

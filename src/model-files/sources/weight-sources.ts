@@ -96,6 +96,13 @@ export class WeightSources {
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
+  /** Bytes that its weights still need in the storage, and how many are free; null: unknown. */
+  async room(variant: Variant): Promise<{ needed: number; free: number | null }> {
+    const files = await this.#knownFiles(variant);
+    const store = await this.#store;
+    return files ? store.room(files) : { needed: weightBytes(variant), free: await store.backend.free() };
+  }
+
   /** Returns the size of all its weights; null: only the hub knows it. */
   async exactBytes(variant: Variant): Promise<number | null> {
     const files = await this.#knownFiles(variant);

@@ -21,7 +21,6 @@ test('a device in full', async () => {
     deviceMemory: 8,
     hardwareConcurrency: 4,
     connection: { saveData: true },
-    storage: { estimate: async () => ({ quota: 100, usage: 40 }) },
   });
   expect(device).toEqual({
     gpu: {
@@ -31,7 +30,6 @@ test('a device in full', async () => {
     },
     memoryGiB: 8,
     cores: 4,
-    storage: { quotaBytes: 100, usedBytes: 40 },
     saveData: true,
   });
 });
@@ -43,13 +41,10 @@ test('a browser that tells nothing, or fails at it', async () => {
     gpu: null,
     memoryGiB: null,
     cores: 1,
-    storage: null,
     saveData: false,
   };
   expect(await detectDevice({})).toEqual(nothing);
-  expect(await detectDevice({ gpu: { requestAdapter: refuses }, storage: { estimate: refuses } })).toEqual(
-    nothing,
-  );
+  expect(await detectDevice({ gpu: { requestAdapter: refuses } })).toEqual(nothing);
   expect((await detectDevice(withGpu(null))).gpu).toBeNull();
 });
 
@@ -82,7 +77,11 @@ test('an iPhone, which does not report memory, is counted as a small device', as
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1';
   const device = await detectDevice({ userAgent: iPhone, hardwareConcurrency: 8 });
   expect(device.memoryGiB).toBe(1.5);
-  const sources = { fault: async () => undefined, missingBytes: async () => 1 };
+  const sources = {
+    fault: async () => undefined,
+    missingBytes: async () => 1,
+    room: async () => ({ needed: 1, free: null }),
+  };
   const plan = variantPlanner({ device: Promise.resolve(device), sources, engines: ENGINES });
   for (const model of defaultCatalog.models) {
     const { candidates } = await plan(model, new Map());

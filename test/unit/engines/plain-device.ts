@@ -5,6 +5,5 @@ export const plainDevice = {
   gpu: { name: 'acme', fallback: false, features: [] },
   memoryGiB: null,
   cores: 4,
-  storage: null,
   saveData: false,
 } satisfies Device;

@@ -22,7 +22,6 @@ const device: Device = {
   gpu: null,
   memoryGiB: 2,
   cores: 2,
-  storage: null,
   saveData: false,
 };
 const never = new AbortController().signal;

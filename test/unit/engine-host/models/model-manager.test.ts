@@ -15,6 +15,7 @@ import { openStore } from '../../model-files/open-store.ts';
 import { plainDevice } from '../../engines/plain-device.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
+const room = async () => ({ needed: 0, free: null });
 const never = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const of = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
@@ -178,7 +179,7 @@ function modelManager(
   onDeviceLost?: (variant: Variant) => void,
 ) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
-  const sources = { fault: async () => undefined, missingBytes: async () => 1 };
+  const sources = { fault: async () => undefined, missingBytes: async () => 1, room };
   const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
   return createModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }

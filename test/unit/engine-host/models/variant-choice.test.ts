@@ -39,7 +39,6 @@ const device = (more: Partial<Device> = {}): Device => ({
   },
   memoryGiB: 8,
   cores: 8,
-  storage: { quotaBytes: 100 * GB, usedBytes: 0 },
   saveData: false,
   ...more,
 });
@@ -54,17 +53,22 @@ interface Known {
   missing?: Record<string, number>;
   /** Variants with which a tab has ended. */
   fatal?: string[];
+  /** Bytes that may be stored. Default: unknown. */
+  free?: number | null;
+  evict?: boolean;
 }
 
 async function chooseFor(
   own: CatalogModel,
   on: Device,
   prefer: string[] = [],
-  { faults = {}, missing = {}, fatal = [] }: Known = {},
+  { faults = {}, missing = {}, fatal = [], free = null, evict = false }: Known = {},
 ) {
+  const missingBytes = async (variant: Variant) => missing[variant.name] ?? weightBytes(variant);
   const sources = {
     fault: async () => undefined,
-    missingBytes: async (variant: Variant) => missing[variant.name] ?? weightBytes(variant),
+    missingBytes,
+    room: async (variant: Variant) => ({ needed: await missingBytes(variant), free }),
   };
   const engines = ENGINES;
   const plan = variantPlanner({
@@ -72,6 +76,7 @@ async function chooseFor(
     sources,
     engines,
     prefer,
+    evict,
     fatal: async () =>
       own.variants.filter(({ name }) => fatal.includes(name)).map((each) => loadId(each, ENGINES)),
   });
@@ -132,12 +137,6 @@ test.each<[string, Partial<Device>, string, RegExp]>([
     /^needs 4\.0 GB of memory, and this device has about 4 GB in all$/,
   ],
   [
-    'little storage',
-    { storage: { quotaBytes: GB, usedBytes: 0.5 * GB } },
-    'small',
-    /^needs 2\.5 GB of storage, and 500 MB are free$/,
-  ],
-  [
     'saving data',
     { saveData: true },
     'small',
@@ -158,8 +157,14 @@ test('a variant without a figure of the catalog’s is held to the estimate of i
 });
 
 test('what is stored is not downloaded: neither storage nor saving data speak against it', async () => {
-  const full = { saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } };
-  expect((await choose(full, [], { missing: { 'big-f16': 0 } })).name).toBe('big-f16');
+  expect((await choose({ saveData: true }, [], { missing: { 'big-f16': 0 }, free: 0 })).name).toBe('big-f16');
+});
+
+test('little storage: passed over, unless stored models are deleted for others', async () => {
+  const { name, why } = await choose({}, [], { free: 0.5 * GB });
+  expect(name).toBe('small');
+  expect(why('big-f16')).toMatch(/^needs 2\.5 GB of storage, and 500 MB are free$/);
+  expect((await choose({}, [], { free: 0.5 * GB, evict: true })).name).toBe('big-f16');
 });
 
 test('faults known of before are told as they were', async () => {

@@ -5,6 +5,8 @@ import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import type { WeightStore } from '../../../../src/model-files/weight-store.ts';
 import { delay } from '../../../../src/util/async.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
+import { openStore } from '../open-store.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
@@ -92,6 +94,23 @@ test('a hub that answers late is in reach from its answer on', async () => {
   await delay(1500);
   expect(await sources.fault(variant)).toBeUndefined();
   expect(hub).toHaveBeenCalledTimes(1);
+});
+
+test('the room for weights is as the storage is now, with the place that an unfinished file has taken', async () => {
+  const file = { path: 'a.gguf', bytes: 10, sha256: 'a'.repeat(64) };
+  const backend = new MemoryBackend();
+  let free = 3;
+  backend.free = async () => free;
+  const store = Promise.resolve(openStore(backend, 'https://site.example/models/'));
+  const sources = new WeightSources(store, 'https://site.example/models/');
+  const own: Variant = { ...common, files: [file] };
+  expect(await sources.room(own)).toEqual({ needed: 10, free: 3 });
+  free = 20;
+  expect(await sources.room(own)).toEqual({ needed: 10, free: 20 });
+  expect(await sources.room(pinned)).toEqual({ needed: 1, free: 20 });
+  const writer = await backend.write(file.sha256);
+  await writer.write(new Uint8Array(10), 0);
+  expect((await sources.room(own)).needed).toBe(0);
 });
 
 const PIN = 'b'.repeat(64);
