@@ -12,7 +12,14 @@ import {
   wrongHash,
 } from './download-errors.ts';
 import { discardPartial, PartialFile } from './partial-file.ts';
-import { IdleTimeout, isTransient, TransientStatusError, withRetries, WrongRangeError } from './retry.ts';
+import {
+  IdleTimeout,
+  isTransient,
+  TransientStatusError,
+  UnreachableError,
+  withRetries,
+  WrongRangeError,
+} from './retry.ts';
 
 /** Connections for a file of many chunks: one often carries less than the line can. */
 const CONNECTIONS = 4;
@@ -160,7 +167,9 @@ class Download {
       cache: 'no-store',
       headers: partial.chunkCount > 1 ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
     });
-    const response = await timeout.during(request);
+    const response = await timeout.during(request).catch((error: unknown) => {
+      throw error instanceof TypeError ? new UnreachableError(error) : error;
+    });
     await checkResponse(this.#file, response, range);
     this.#checkVersion(response);
     const isWhole = response.status === 200;

@@ -16,6 +16,16 @@ export class TransientStatusError extends Error {
   }
 }
 
+/** Causes of a request without an answer, which browsers do not distinguish. */
+export const UNREACHABLE =
+  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
+
+export class UnreachableError extends Error {
+  constructor(cause: unknown) {
+    super(UNREACHABLE, { cause });
+  }
+}
+
 /** The server sent a different range. A retry may succeed. */
 export class WrongRangeError extends Error {}
 

@@ -6,15 +6,11 @@ import { rulesOf } from '../../catalog/engines/index.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import { ENCODERS } from '../gguf/architectures.ts';
-import { IdleTimeout, IdleTimeoutError } from '../download/retry.ts';
+import { IdleTimeout, IdleTimeoutError, UNREACHABLE } from '../download/retry.ts';
 
 /** What to do about a model whose authors ask for consent: a page has no account of the hub. */
 export const GATED =
   "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
-
-/** Causes of a request without an answer, which browsers do not distinguish. */
-export const UNREACHABLE =
-  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 

@@ -1,6 +1,6 @@
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { IdleTimeout, IdleTimeoutError } from '../download/retry.ts';
-import { GATED, UNREACHABLE } from './hub-source.ts';
+import { IdleTimeout, IdleTimeoutError, UNREACHABLE } from '../download/retry.ts';
+import { GATED } from './hub-source.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws ServiceError */
 export async function readStart(
@@ -21,7 +21,11 @@ export async function readStart(
   };
   const response = await timeout.during(fetch(url, init)).catch(fail);
   const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
-  const size = Number(response.status === 206 ? total : response.headers.get('content-length'));
+  // The length of a compressed answer is another.
+  const wholeLength = response.headers.has('content-encoding')
+    ? null
+    : response.headers.get('content-length');
+  const size = Number(response.status === 206 ? total : wholeLength);
   const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not tell its size';
   if (why !== null) {
     await response.body?.cancel().catch(() => undefined);

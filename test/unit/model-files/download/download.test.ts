@@ -231,6 +231,17 @@ test('an answer that is no file: said with its status', async () => {
   );
 });
 
+test('no answer at all: said with the causes, of which CORS is one', async () => {
+  const { server: site, store } = await setUp();
+  site.close();
+  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /m\/a\.bin .*the connection failed, .*\(CORS\) .*connect-src.*0 of/,
+    ) as string,
+    wire: { code: 'weights_unavailable' },
+  });
+});
+
 test('no room: refused before anything is fetched, with the figures', async () => {
   const { server: site, backend, store } = await setUp();
   backend.free = async () => 1000;

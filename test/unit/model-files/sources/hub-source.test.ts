@@ -182,6 +182,12 @@ test('no name leads out of the repository', async () => {
   }
 });
 
+test('the length of a compressed answer is not taken for the size of the file', async () => {
+  const headers = { 'content-length': '5', 'content-encoding': 'gzip' };
+  vi.stubGlobal('fetch', async () => new Response('abcdefghij', { headers }));
+  await expect(readFileStart()).rejects.toThrow(/the server does not tell its size/);
+});
+
 const unreachable = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
 const broken = (): Promise<Response> => {
   const body = new ReadableStream({
