@@ -108,7 +108,7 @@ function remoteFile(
     phase: 'download',
     read: async (length) => (await readStart(url, length, signal)).bytes,
     async describe() {
-      const known = sha256 === null ? await hashed(url, signal) : { bytes, sha256 };
+      const known = sha256 === null ? await hashed(url, signal, bytes) : { bytes, sha256 };
       const path = folder === undefined ? addedFilePath(known.sha256) : `${folder}/${name}`;
       return { path, ...known, url };
     },
@@ -204,7 +204,8 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
     [...counts.values()].reduce((total, each) => total + each, 0);
   const phase = files[0]?.phase ?? 'copy';
   const counting = (counts: Map<SourceFile, number>) => (file: SourceFile) => (count: number) => {
-    counts.set(file, count);
+    // A file that changed on the server is downloaded once more.
+    counts.set(file, Math.max(count, counts.get(file) ?? 0));
     const loadedBytes = phase === 'copy' ? (sum(hashedBytes) + sum(stored)) / 2 : sum(stored);
     onProgress({ model: slug, phase, loadedBytes, totalBytes: bytes });
   };

@@ -177,9 +177,9 @@ export async function listHubFiles(
       `${repository} has no ${missing ?? hubFiles?.noun ?? 'model'} at ${revision}`,
     );
   }
-  const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
+  const files = entries.map(async ({ path, size, lfs }): Promise<WeightFile> => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
-    const known = lfs ? { bytes: lfs.size, sha256: lfs.oid } : await hashed(url, signal);
+    const known = lfs ? { bytes: lfs.size, sha256: lfs.oid } : await hashed(url, signal, size);
     const file = { path: weightPath.parse(`${folder}/${path}`), url, ...known };
     if (notPinned(hub, [file]))
       throw unavailable(
@@ -200,8 +200,15 @@ export function notPinned(hub: HubSource | undefined, files: readonly WeightFile
   return files.find(({ path, sha256 }) => (hashes.get(path) ?? sha256) !== sha256);
 }
 
-/** Computes the size and hash of a small file, which is fetched. */
-export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+/**
+ * Computes the size and hash of a small file, which is fetched.
+ * @param size as the hub lists it: its hash is kept, so that an error page must not be taken for the file
+ */
+export async function hashed(
+  url: string,
+  signal: AbortSignal,
+  size?: number,
+): Promise<{ bytes: number; sha256: string }> {
   const hasher = (await createSHA256()).init();
   return reading(url, signal, async (timeout) => {
     let bytes = 0;
@@ -215,6 +222,11 @@ export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes:
         );
       }
     }
+    if (size !== undefined && bytes !== size)
+      throw serverError(
+        'weights_unavailable',
+        `${url} has ${bytes} bytes, and the model hub lists ${size}. A network that requires a sign-in may answer so. Try again.`,
+      );
     return { bytes, sha256: hasher.digest('hex') };
   });
 }

@@ -96,6 +96,22 @@ test.each([[{ sha: '../../other' }], [{ sha: 5 }], [null], ['text']])(
   },
 );
 
+const hub = {
+  repository: 'owner/name',
+  revision: COMMIT,
+  folder: 'model',
+  files: ['model.gguf'],
+  approximateBytes: 100,
+};
+const variant: WllamaVariant = {
+  engine: 'wllama',
+  name: 'model',
+  license: 'MIT',
+  contextLength: 8192,
+  files: [],
+  hub,
+};
+
 /** Hash of "abc", which the hub has no hash for. */
 const HASH_OF_SMALL = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 
@@ -108,25 +124,19 @@ test.each([
   const isSmall = hash === HASH_OF_SMALL;
   const listing = [file('model.gguf', isSmall ? { lfs: undefined, size: 3 } : {})];
   tree = (response, page) => response.end(page === 1 ? JSON.stringify(listing) : 'abc');
-  const hub = {
-    repository: 'owner/name',
-    revision: COMMIT,
-    folder: 'model',
-    files: ['model.gguf'],
-    sha256: { 'model.gguf': sha256 },
-    approximateBytes: 100,
-  };
-  const variant: WllamaVariant = {
-    engine: 'wllama',
-    name: 'model',
-    license: 'MIT',
-    contextLength: 8192,
-    files: [],
-    hub,
-  };
-  const listed = listHubFiles(variant, hub, endpoint, never);
+  const pinned = { ...hub, sha256: { 'model.gguf': sha256 } };
+  const listed = listHubFiles({ ...variant, hub: pinned }, pinned, endpoint, never);
   if (isListed) expect(await listed).toMatchObject([{ sha256: hash, bytes: isSmall ? 3 : 100 }]);
   else await expect(listed).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
+});
+
+test('an answer of another size than the hub lists is not taken for a small file', async () => {
+  const listing = [file('model.gguf', { lfs: undefined, size: 3 })];
+  tree = (response, page) => response.end(page === 1 ? JSON.stringify(listing) : '<html>');
+  await expect(listHubFiles(variant, hub, endpoint, never)).rejects.toMatchObject({
+    message: expect.stringMatching(/model\.gguf has 6 bytes, and the model hub lists 3/) as string,
+    wire: { code: 'weights_unavailable' },
+  });
 });
 
 test('pages that lead to each other end, and none is asked of another host', async () => {
