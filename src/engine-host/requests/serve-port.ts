@@ -17,7 +17,7 @@ type AskedQuestion = Extract<AskerMessage, { id: string }>;
 /** A port without a request is closed after this time: its client has died, or asked another engine. */
 const SILENCE_MS = 30_000;
 
-/** Least time between two progress messages, in milliseconds. */
+/** Least time between two progress messages of a phase, in milliseconds. */
 const PROGRESS_MS = 100;
 
 const shared = new SharedJobs();
@@ -155,11 +155,13 @@ class Credit {
 }
 
 function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {
-  let last = 0;
+  let last = { at: 0, phase: '' };
   return (progress) => {
-    const now = performance.now();
-    if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
-    last = now;
+    const at = performance.now();
+    const { phase, loadedBytes, totalBytes } = progress;
+    // A phase may report once, as the compilation of shaders.
+    if (phase === last.phase && at - last.at < PROGRESS_MS && loadedBytes < totalBytes) return;
+    last = { at, phase };
     report(progress);
   };
 }

@@ -95,7 +95,9 @@ function serve(engines: FakeEngine[]) {
   const loads = [...engines];
   const modelManager = createModelManager({
     catalog,
-    load: async () => {
+    load: async (_, { onProgress }) => {
+      for (const loadedBytes of [1, 2, 3]) onProgress('load', loadedBytes, 9);
+      onProgress('compile', 0, 9);
       const engine = loads.shift();
       if (!engine) throw new Error('no engine is left');
       return engine;
@@ -161,6 +163,18 @@ test('an asker that cancels, or dies, frees the engine, also while it waits for 
     await expect.poll(() => running()).toBe(0);
     expect(engine.aborted).toBe(true);
   }
+});
+
+test('each phase of a load is reported, although the one before it has just been', async () => {
+  const { ask } = serve([new FakeEngine(1)]);
+  const { messages } = ask({ type: 'load', model: 'm' });
+  await expect.poll(() => messages.at(-1)?.type).toBe('loaded');
+  const reported = messages.flatMap((message) => (message.type === 'progress' ? [message.progress] : []));
+  expect(reported.map(({ phase, loadedBytes }) => [phase, loadedBytes])).toEqual([
+    ['load', 1],
+    ['compile', 0],
+    ['ready', 0],
+  ]);
 });
 
 test('a question for the status is no change of it: tabs that hear of changes would ask forever', async () => {
