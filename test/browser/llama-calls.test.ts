@@ -31,3 +31,12 @@ test('saved prompt states take no more tokens than the context, and a schema is 
   expect(dropped).toBeGreaterThan(0);
   expect(JSON.parse(json)).toEqual({ name: expect.stringMatching(/^[ab]$/) as string });
 });
+
+test('saved prompt states take no more bytes than a load allows', async () => {
+  const page = await open();
+  const { dropped, outgrown } = await page.evaluate(() =>
+    window.saveStates(12, { checkpoints: 1, savedBytes: 2 ** 20 }),
+  );
+  expect(outgrown).toBeGreaterThan(0);
+  expect(dropped).toBe(0);
+});

@@ -10,29 +10,42 @@ typedef struct {
 } prompt_cache;
 
 /** llama.cpp's default, 8 GiB, with which a page has no limit. With 32-bit addresses it is 0 already. */
+#if __SIZEOF_POINTER__ == 8
 #define DEFAULT_LIMIT_BYTES (8ull << 30)
+#else
+#define DEFAULT_LIMIT_BYTES 0
+#endif
+
+/** Limit in MiB that the load names; 0: none. A global of the module: the object has no memory of its own. */
+extern __attribute__((address_space(1))) int32_t saved_mib;
 
 IMPORT(original_limit_states) void original_limit_states(prompt_cache *);
 
 /** Without a limit in bytes, that in tokens holds: as many as the context has. A limit that llama.cpp lowers stays. */
 EXPORT(limit_states) void limit_states(prompt_cache *cache) {
-#if __SIZEOF_POINTER__ == 8
-  if (cache->limit_bytes == DEFAULT_LIMIT_BYTES) cache->limit_bytes = 0;
-#endif
+  // Shifted before it is widened: Clang reads a global that it widens at once from memory.
+  if (cache->limit_bytes == DEFAULT_LIMIT_BYTES) cache->limit_bytes = (size_t)((uint32_t)saved_mib << 10) << 10;
   original_limit_states(cache);
 }
 
 // ---- results ------------------------------------------------------------------------------------------------------------
-/** Whether the action takes a result that waits. A global of the module: the object has no memory of its own. */
+/** Whether the action takes a result that waits. */
 extern __attribute__((address_space(1))) int32_t is_taking;
 
 /** Before the name of an action: it computes nothing. The name is a copy of the caller's. */
 #define TAKING '!'
+/** Before the name of a load: it sets the limit of saved states, whose MiB follow. */
+#define LIMITING '='
 
 IMPORT(original_action) void *original_action(const char *, const char *);
 
 EXPORT(action) void *action(const char *name, const char *request) {
   is_taking = name[0] == TAKING;
+  if (name[0] == LIMITING) {
+    int32_t mib = 0;
+    for (name++; name[0] >= '0' && name[0] <= '9'; name++) mib = mib * 10 + (name[0] - '0');
+    saved_mib = mib;
+  }
   return original_action(is_taking ? name + 1 : name, request);
 }
 

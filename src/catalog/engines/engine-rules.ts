@@ -14,6 +14,7 @@ export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLengt
   files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
   kvValues?: number;
   kvWindow?: KvWindow;
+  stateBytes?: number;
   /** Embedding models only. */
   dimensions?: number;
 }

@@ -40,6 +40,8 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   kvValues?: number;
   /** Layers with a sliding window: how many of `kvValues` are theirs, and the tokens that they see. */
   kvWindow?: KvWindow;
+  /** Layers without attention: bytes that they keep of a conversation, whatever its length. */
+  stateBytes?: number;
   /** Embedding models only, and what makes it one: the length of a vector. */
   dimensions?: number;
   /** Embedding models only. Default: as the file says. */
@@ -55,10 +57,47 @@ export const SLOTS = 4;
 const CELLS = 256;
 
 /** KV cache of a chat model, in values. */
-function cachedValues({ kvValues = 0, kvWindow, contextLength }: SizedVariant): number {
+function cachedValues({ kvValues = 0, kvWindow, contextLength }: CachedVariant): number {
   const { values, tokens } = kvWindow ?? { values: 0, tokens: 0 };
   const cells = Math.ceil((SLOTS * tokens + 1) / CELLS) * CELLS;
   return Math.max(0, kvValues - values) * contextLength + values * Math.min(contextLength, cells);
+}
+
+/** Conversations whose saved states fit, of models that keep more of one than keys and values of its tokens. */
+const SAVED = 4;
+const MAX_CHECKPOINTS = 2;
+/** A larger one is a mistake. */
+const MAX_STATE_BYTES = 2 ** 32;
+/** A state of more bytes has one checkpoint alone. */
+const LARGE_STATE = 32e6;
+
+type CachedVariant = Pick<SizedVariant, 'kvValues' | 'kvWindow' | 'stateBytes' | 'contextLength'>;
+
+/** What llama.cpp may keep of prompts: a window or a recurrent state cannot go back, so that it keeps earlier ones, too. */
+export interface PromptStates {
+  /** Earlier states of each running reply, and of each saved one. */
+  checkpoints: number;
+  /** Bytes of one. */
+  checkpointBytes: number;
+  /** Bytes of the states of prompts that are in no slot. */
+  savedBytes: number;
+}
+
+export function promptStates({
+  kvValues = 0,
+  kvWindow,
+  stateBytes = 0,
+  contextLength,
+}: CachedVariant): PromptStates {
+  const { values, tokens } = kvWindow ?? { values: 0, tokens: 0 };
+  const checkpointBytes = stateBytes + values * KV_BYTES * Math.min(contextLength, tokens);
+  const checkpoints = checkpointBytes > LARGE_STATE ? 1 : MAX_CHECKPOINTS;
+  const wholeBytes = Math.max(0, kvValues - values) * contextLength * KV_BYTES;
+  return {
+    checkpoints,
+    checkpointBytes,
+    savedBytes: wholeBytes + SAVED * (1 + checkpoints) * checkpointBytes,
+  };
 }
 
 /** Code, buffers to compute a step, and the engine's workers, whatever the model. Measured: docs/decisions/memory-budget.md. */
@@ -102,6 +141,7 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
       .max(2 ** 31)
       .optional(),
     kvWindow: z.strictObject({ values: z.int().positive(), tokens: z.int().positive() }).optional(),
+    stateBytes: z.int().positive().max(MAX_STATE_BYTES).optional(),
     dimensions: vectorLength.optional(),
     pooling: pooling.optional(),
     ...embeddingTraining,
@@ -110,11 +150,15 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
   memory(variant) {
     const { kvValues, dimensions } = variant;
     if (dimensions !== undefined) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
-    const kvCache =
-      kvValues === undefined ? weightBytes(variant) * UNKNOWN_KV_SHARE : cachedValues(variant) * KV_BYTES;
-    // llama.cpp keeps states of as many tokens as its context holds.
-    const promptStateBytes = Math.round(kvCache);
+    const { stateBytes = 0 } = variant;
+    const isKnown = kvValues !== undefined || stateBytes > 0;
+    const kvCache = isKnown ? cachedValues(variant) * KV_BYTES : weightBytes(variant) * UNKNOWN_KV_SHARE;
+    const { checkpoints, checkpointBytes, savedBytes } = promptStates(variant);
+    const promptStateBytes = Math.round(
+      isKnown ? savedBytes + SLOTS * checkpoints * checkpointBytes : kvCache,
+    );
     const images = hasProjector(variant) ? IMAGE_BYTES : 0;
-    return { memoryBytes: loadedBytes(variant) + kvCache + promptStateBytes + images, promptStateBytes };
+    const ownBytes = loadedBytes(variant) + kvCache + SLOTS * stateBytes + images;
+    return { memoryBytes: ownBytes + promptStateBytes, promptStateBytes };
   },
 };

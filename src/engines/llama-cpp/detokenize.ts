@@ -7,6 +7,7 @@ import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 const BYTES: Record<string, ((text: string) => number[]) | undefined> = {
   gpt2: byteLevel,
   llama: sentencePiece,
+  gemma4: sentencePiece,
 };
 
 /**

@@ -93,9 +93,10 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
   }));
 }
 
-const kvCacheOf = ({ kvValues, kvWindow }: InspectedModel<unknown>['facts']) => ({
+const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['facts']) => ({
   ...(kvValues > 0 && { kvValues }),
   ...(kvWindow && { kvWindow }),
+  ...(stateBytes > 0 && { stateBytes }),
 });
 
 /** The longest context that fits, and the memory with it. A GPU holds no weights of an embedding model. */

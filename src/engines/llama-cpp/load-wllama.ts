@@ -1,9 +1,9 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
-import { SLOTS } from '../../catalog/engines/llama-cpp.ts';
+import { promptStates, SLOTS } from '../../catalog/engines/llama-cpp.ts';
 import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { ggufFacts } from '../../model-files/gguf/gguf-facts.ts';
+import { ggufFacts, type GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
 import { readGguf } from '../../model-files/gguf/read-gguf.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
@@ -18,7 +18,7 @@ import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../engine-file.ts';
 import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import { kernelsOf, mediaMarkerOf, useWorkerFile } from './internals/worker-proxy.ts';
+import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 
 /**
@@ -39,13 +39,11 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
-  // The header is read only where the cache's type is chosen here.
-  const kvInBlocks =
-    gpu || variant.dimensions !== undefined || (await canKeepInBlocks(languageOf(variant, blobs)));
+  const facts = variant.dimensions === undefined ? await readFacts(languageOf(variant, blobs)) : null;
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, kvInBlocks),
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, facts),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 };
@@ -55,15 +53,16 @@ async function loadOnce(
   context: EngineContext,
   blobs: Blob[],
   gpu: boolean,
-  kvInBlocks: boolean,
+  facts: GgufFacts | null,
 ): Promise<Engine<'chat'> | Engine<'embedding'>> {
   const log = new NativeLog();
   const threads = hasThreads() ? chatThreads() : 1;
   const parameters =
     variant.dimensions === undefined
-      ? chatParameters(variant, gpu, kvInBlocks, threads)
+      ? chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)
       : embeddingParameters(variant, threads);
-  const wllama = await start(variant, context, blobs, parameters, log);
+  const limits = facts ? stateLimits(facts, variant.contextLength, gpu) : undefined;
+  const wllama = await start(variant, context, blobs, { parameters, limits }, log);
   const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
   const kernels = kernelsOf(wllama);
   const engine = kernels ? `wllama-k${kernels}` : 'wllama';
@@ -96,15 +95,33 @@ async function loadOnce(
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
   blobs[files.findIndex(({ role }) => role === undefined)];
 
-/** Whether the KV cache can be in Q8_0, by the file's header; of a header that is not understood, llama.cpp tells. */
-async function canKeepInBlocks(language = new Blob()): Promise<boolean> {
+/** Reads a file's header; null: it is not understood, and llama.cpp tells why. */
+async function readFacts(language = new Blob()): Promise<GgufFacts | null> {
   try {
-    const facts = await readHeader(startOfBlob(language), (cursor) => ggufFacts(readGguf(cursor), cursor));
-    return facts.kvInBlocks;
+    return await readHeader(startOfBlob(language), (cursor) => ggufFacts(readGguf(cursor), cursor));
   } catch (error) {
-    if (error instanceof FormatError) return true;
+    if (error instanceof FormatError) return null;
     throw error;
   }
+}
+
+/** Half floats have twice the bytes of Q8_0. */
+const GPU_SHARE = 2;
+
+/** Bounds of what is kept of prompts; undefined: keys and values alone, whose bound is in tokens. */
+function stateLimits(
+  { kvValues, kvWindow, stateBytes }: GgufFacts,
+  contextLength: number,
+  gpu: boolean,
+): StateLimits | undefined {
+  const share = gpu ? GPU_SHARE : 1;
+  const states = promptStates({
+    contextLength,
+    kvValues: kvValues * share,
+    ...(kvWindow && { kvWindow: { ...kvWindow, values: kvWindow.values * share } }),
+    stateBytes,
+  });
+  return states.checkpointBytes > 0 ? states : undefined;
 }
 
 /** llama.cpp refused the file, or had no memory for the context: it does not say which. */
@@ -130,7 +147,7 @@ async function start(
   variant: WllamaVariant,
   context: EngineContext,
   blobs: Blob[],
-  parameters: LoadModelParams,
+  { parameters, limits }: { parameters: LoadModelParams; limits: StateLimits | undefined },
   log: NativeLog,
 ): Promise<Wllama> {
   const { wasm, compat } = await chooseBuild(context);
@@ -140,7 +157,7 @@ async function start(
   );
   // Unset, it would take its compatibility build from a CDN.
   wllama.setCompat(compat);
-  useWorkerFile(wllama, context.wasm);
+  useWorkerFile(wllama, context.wasm, limits);
   const loadEnded = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));

@@ -10,6 +10,7 @@ import {
   TENSOR_TYPES,
   tensorBytes,
 } from './read-gguf.ts';
+import { layerStateBytes } from './recurrent-state.ts';
 import type { SamplingDefaults } from '../../catalog/catalog.ts';
 import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
 import type { VariantSampling } from '../../catalog/engines/llama-cpp.ts';
@@ -46,6 +47,8 @@ export interface GgufFacts {
   kvValues: number;
   /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
   kvWindow: KvWindow | null;
+  /** Bytes of what layers without attention keep of a conversation, whatever its length. */
+  stateBytes: number;
   /** Whether llama.cpp can keep keys and values in Q8_0: each head's are whole blocks. */
   kvInBlocks: boolean;
   /** Position of the file in a split model; null: the model has one file. */
@@ -73,6 +76,9 @@ const MAX_LAYERS = 10_000;
 const MAX_WIDTH = 2 ** 20;
 const MAX_SPLITS = 1000;
 const DEFAULT_CONTEXT = 2048;
+
+/** Architectures whose layers have a state beside their attention. */
+const WITH_BOTH: ReadonlySet<string> = new Set(['falcon-h1']);
 
 /** Architectures without attention, whose files give 0 heads. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
@@ -179,9 +185,9 @@ function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 
   };
 }
 
-type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'kvInBlocks'>;
+type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'stateBytes' | 'kvInBlocks'>;
 
-const NO_KV_CACHE: KvCache = { kvValues: 0, kvWindow: null, kvInBlocks: true };
+const NO_KV_CACHE: KvCache = { kvValues: 0, kvWindow: null, stateBytes: 0, kvInBlocks: true };
 
 /** Values of a block of Q8_0. */
 const BLOCK = 32;
@@ -196,9 +202,11 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   const counts = ownHeads.some((count) => count > 0) ? ownHeads : heads;
   const interval = of('full_attention_interval', MAX_LAYERS);
   const sharedFrom = layers - of('attention.shared_kv_layers', MAX_LAYERS);
-  // Layers without attention have none, nor have the last ones where they share that of earlier layers.
-  const isCached = (layer: number): boolean =>
-    layer < sharedFrom && (interval === 0 || (layer + 1) % interval === 0);
+  const recurrent = list('attention.recurrent_layers', 1);
+  const hasAttention = (layer: number): boolean =>
+    recurrent ? recurrent[layer] !== 1 : interval === 0 || (layer + 1) % interval === 0;
+  const hasState = (layer: number): boolean =>
+    WITH_BOTH.has(architecture) || counts[layer] === 0 || !hasAttention(layer);
   const some = heads.find((count) => count > 0);
   const headSize = some ? Math.floor(of('embedding_length', MAX_WIDTH) / some) : 0;
   const sizeOf = (name: string, otherwise: number): number => of(`attention.${name}`, MAX_WIDTH) || otherwise;
@@ -217,15 +225,18 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
   const seesWindow = (layer: number): boolean =>
     tokens > 0 && (pattern ? pattern[layer] : (layer + 1) % period) !== 0;
-  let [full, windowed] = [0, 0];
+  let [full, windowed, states] = [0, 0, 0];
   for (const [layer, count] of counts.entries()) {
-    if (!isCached(layer)) continue;
+    if (hasState(layer)) states++;
+    // The last layers have no cache where they share that of earlier ones.
+    if (layer >= sharedFrom || !hasAttention(layer)) continue;
     if (seesWindow(layer)) windowed += count * perHead(windowKeySize, windowValueSize);
     else full += count * perHead(keySize, valueSize);
   }
   return {
     kvValues: full + windowed,
     kvWindow: windowed > 0 ? { values: windowed, tokens } : null,
+    stateBytes: states * layerStateBytes(of),
     kvInBlocks,
   };
 }

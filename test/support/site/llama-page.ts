@@ -2,7 +2,7 @@ import { Wllama } from '@wllama/wllama';
 
 import type { LlamaTimings } from '../../../src/engines/llama-cpp/completion-format.ts';
 import { NativeLog, serverCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
-import { useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { type StateLimits, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
 import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
@@ -25,9 +25,12 @@ declare global {
     observeLlama(): ReturnType<typeof observeCalls>;
     /**
      * Completes prompts without anything in common, so that each one's state is saved; then one with a JSON schema.
-     * `dropped`: states that llama.cpp dropped for its limit in tokens.
+     * `dropped`: states that llama.cpp dropped for its limit in tokens; `outgrown`: for that in bytes.
      */
-    saveStates(prompts: number): Promise<{ dropped: number; json: string }>;
+    saveStates(
+      prompts: number,
+      limits?: StateLimits,
+    ): Promise<{ dropped: number; outgrown: number; json: string }>;
   }
 }
 
@@ -98,15 +101,19 @@ window.observeLlama = async () => {
   }
 };
 
-window.saveStates = async (prompts) => {
+window.saveStates = async (prompts, limits) => {
   let dropped = 0;
+  let outgrown = 0;
   const log = {
     debug: () => undefined,
     log: () => undefined,
     error: () => undefined,
-    warn: (...parts: unknown[]) => void (String(parts).includes('token limit') && dropped++),
+    warn(...parts: unknown[]) {
+      if (String(parts).includes('token limit')) dropped++;
+      if (String(parts).includes('making room')) outgrown++;
+    },
   };
-  const wllama = await loadRawChat('ours', 1, own, log);
+  const wllama = await loadRawChat('ours', 1, own, { logger: log, limits });
   const calls = serverCalls(wllama, new NativeLog());
   const complete = async (fields: Record<string, unknown>): Promise<string> => {
     const id = await calls.begin({ stream: true, temperature: 0, cache_prompt: true, ...fields });
@@ -128,7 +135,7 @@ window.saveStates = async (prompts) => {
       n_predict: 100,
       json_schema: { type: 'object', properties: { name: { enum: ['a', 'b'] } }, required: ['name'] },
     });
-    return { dropped, json };
+    return { dropped, outgrown, json };
   } finally {
     await wllama.exit();
   }

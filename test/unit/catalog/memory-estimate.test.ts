@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import type { SizedVariant } from '../../../src/catalog/engines/engine-rules.ts';
+import type { MemoryEstimate, SizedVariant } from '../../../src/catalog/engines/engine-rules.ts';
 import { chooseContext, estimateMemory } from '../../../src/catalog/memory-estimate.ts';
 
 const MB = 1e6;
@@ -51,12 +51,34 @@ test('a GGUF that does not say how large its cache is takes a share of its weigh
   expect(estimateMemory(unknown).promptStateBytes).toBe(100 * MB);
 });
 
+const Q8 = 34 / 32;
+
 test('layers with a sliding window keep a window for each of four replies, and never more than the context', () => {
-  const windowed = (contextLength: number): number =>
-    estimateMemory({ ...gguf, contextLength, kvWindow: { values: 24_000, tokens: 512 } }).promptStateBytes;
+  const own = (contextLength: number): number => {
+    const windowed = { ...gguf, contextLength, kvWindow: { values: 24_000, tokens: 512 } };
+    const { memoryBytes, promptStateBytes } = estimateMemory(windowed);
+    return memoryBytes - promptStateBytes;
+  };
+  const whole = ({ memoryBytes, promptStateBytes }: MemoryEstimate): number => memoryBytes - promptStateBytes;
+  const without = (contextLength: number): number => whole(estimateMemory({ ...gguf, contextLength }));
   // Rounded up to 256 cells.
-  expect(windowed(8192)).toBe((8000 * 8192 + 24_000 * 2304) * (34 / 32));
-  expect(windowed(2048)).toBe(estimateMemory({ ...gguf, contextLength: 2048 }).promptStateBytes);
+  expect(without(8192) - own(8192)).toBeCloseTo(24_000 * (8192 - 2304) * Q8, -1);
+  expect(own(2048)).toBe(without(2048));
+});
+
+test('what cannot go back has earlier states, and four conversations of it are saved', () => {
+  const states = (more: object): number => estimateMemory({ ...gguf, ...more }).promptStateBytes;
+  const plain = states({});
+  const [small, large] = [20 * MB, 50 * MB];
+  // Two earlier states of each of four replies, and of each saved conversation with itself; a large one has one.
+  expect(states({ stateBytes: small })).toBe(plain + (4 * 2 + 4 * 3) * small);
+  expect(states({ stateBytes: large })).toBe(plain + (4 * 1 + 4 * 2) * large);
+  const window = 24_000 * Q8 * 512;
+  expect(states({ kvWindow: { values: 24_000, tokens: 512 } })).toBeCloseTo(
+    8000 * 8192 * Q8 + 20 * window,
+    -1,
+  );
+  expect(bytesOf({ ...gguf, stateBytes: small }) - bytesOf(gguf)).toBe((4 + 20) * small);
 });
 
 test('of the hub’s weights the approximate size counts', () => {

@@ -1,6 +1,6 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { type StateLimits, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { once } from './once.ts';
 import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
@@ -33,18 +33,23 @@ export const rawWeights = once(async (): Promise<Blob> =>
   (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf')).blob(),
 );
 
+interface RawOptions {
+  logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'];
+  limits?: StateLimits | undefined;
+}
+
 /** @param fileUrl of the library's own worker, in place of the package's */
 export async function loadRawChat(
   settings: RawSettings,
   threads: number,
   fileUrl?: (name: string) => string,
-  logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'],
+  { logger, limits }: RawOptions = {},
 ): Promise<Wllama> {
   const options = logger ? { logger } : { suppressNativeLog: true };
   const wasm = 'wllama.wasm';
   const url = settings === 'package' ? `/package/${wasm}` : `/localtext/wasm/${engineFileName(wasm)}`;
   const wllama = new Wllama({ default: url }, options);
-  if (fileUrl) useWorkerFile(wllama, fileUrl);
+  if (fileUrl) useWorkerFile(wllama, fileUrl, limits);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;
 }

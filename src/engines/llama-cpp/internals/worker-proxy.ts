@@ -72,8 +72,32 @@ const kernels = new WeakMap<WorkerProxy, string>();
 /** Version of the kernels in the WASM of a loaded `Wllama`: its worker says so before it answers. */
 export const kernelsOf = (wllama: Wllama): string | undefined => kernels.get(proxyOf(wllama));
 
-/** Makes a `Wllama` start its worker, and that its threads, from a file of this origin. */
-export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): void {
+/** What llama.cpp's server may keep of prompts. */
+export interface StateLimits {
+  /** Earlier states of each that it keeps. */
+  checkpoints: number;
+  /** Bytes of the states that are in no slot. */
+  savedBytes: number;
+}
+
+const MIB = 2 ** 20;
+
+/** Adds to a load what the package has no parameter for. The limit in bytes is the linked kernels' (tools/kernels/server.h). */
+function limitStates(proxy: WorkerProxy, { checkpoints, savedBytes }: StateLimits): void {
+  const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
+  const limited = (action: string, body: object): Promise<unknown> => {
+    if (action !== 'load') return call(action, body);
+    const prefix = kernels.has(proxy) ? `=${Math.ceil(savedBytes / MIB) + 1}` : '';
+    return call(prefix + action, { ...body, n_ctx_checkpoints: checkpoints });
+  };
+  Object.assign(proxy, { wllamaAction: limited });
+}
+
+/**
+ * Makes a `Wllama` start its worker, and that its threads, from a file of this origin.
+ * @param limits absent: as many states as llama.cpp keeps by itself, of as many tokens as the context has
+ */
+export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
   let current: WorkerProxy | null = null;
   Object.defineProperty(wllama, 'proxy', {
     get: () => current,
@@ -81,6 +105,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): 
       current = proxy;
       if (!proxy) return;
       checkMembers(proxy);
+      if (limits) limitStates(proxy, limits);
       proxy.moduleInit = (files) => start(proxy, files, urlOf);
     },
   });

@@ -25,6 +25,11 @@ test('a vocabulary of pieces, with the space that llama.cpp puts in again', asyn
   expect(await detokenize(without, [0, 0])).toBe(' Hi Hi');
 });
 
+test('the vocabulary of Gemma 4: pieces, and no space is put in', async () => {
+  const gemma = gguf({ ...pieces, 'tokenizer.ggml.model': 'gemma4' });
+  expect(await detokenize(gemma, [0, 1, 2, 3, 4, 0])).toBe(' Hi€   Hi');
+});
+
 test.each([
   ['an id that the model lacks', byteLevel, [0, 9], /token id 9/],
   ['part of a character', byteLevel, [1, 2], /parts of a character/],

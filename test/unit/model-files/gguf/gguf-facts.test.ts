@@ -26,6 +26,7 @@ test('the header tells what a model is', async () => {
     // Two layers, two heads for keys and values, each of 16 numbers, in floats.
     kvValues: 4 * 2 * 2 * 32,
     kvWindow: null,
+    stateBytes: 0,
     kvInBlocks: false,
     embedding: null,
     guessesPooling: false,
@@ -120,6 +121,53 @@ test.each<[string, GgufMetadata, number, object | null]>([
   const bytes = writeGguf({ metadata: { ...headless, ...metadata }, tensors: [oneTensor] });
   expect(await factsOf(bytes)).toMatchObject({ kvValues, kvWindow });
 });
+
+const sized = (architecture: string, sizes: GgufMetadata): GgufMetadata => ({
+  ...Object.fromEntries(Object.entries(sizes).map(([key, value]) => [`${architecture}.${key}`, value])),
+  'general.architecture': architecture,
+});
+const ssm = { 'ssm.conv_kernel': 4, 'ssm.inner_size': 256, 'ssm.state_size': 64, 'ssm.group_count': 2 };
+/** Bytes of a layer of these sizes. */
+const SSM_BYTES = 4 * (3 * (256 + 2 * 2 * 64) + 64 * 256);
+const hybrid = { context_length: 512, block_count: 4, embedding_length: 128, 'attention.head_count': 4 };
+
+test.each<[string, string, GgufMetadata, number, number]>([
+  ['three layers of four', 'qwen35', { ...ssm, full_attention_interval: 4 }, 3 * SSM_BYTES, 256],
+  [
+    'those that it lists',
+    'qwen35',
+    { ...ssm, 'attention.recurrent_layers': { i32s: [1, 0, 1, 0] } },
+    2 * SSM_BYTES,
+    2 * 256,
+  ],
+  [
+    'layers without heads',
+    'granitehybrid',
+    { ...ssm, 'attention.head_count_kv': { i32s: [0, 0, 0, 4] } },
+    3 * SSM_BYTES,
+    256,
+  ],
+  [
+    'short convolutions',
+    'lfm2',
+    { 'shortconv.l_cache': 3, 'attention.head_count_kv': { i32s: [0, 4, 0, 4] } },
+    2 * 4 * 128 * 2,
+    2 * 256,
+  ],
+  ['layers beside attention', 'falcon-h1', ssm, 4 * SSM_BYTES, 4 * 256],
+  ['all layers', 'mamba2', { ...ssm, 'attention.head_count': 0 }, 4 * SSM_BYTES, 0],
+  ['shifted tokens', 'rwkv7', { 'wkv.head_size': 64, 'attention.head_count': 0 }, 4 * 4 * 128 * 66, 0],
+  ['no layers', 'qwen3', {}, 0, 4 * 256],
+])(
+  'a state that does not grow with the conversation: %s',
+  async (_, architecture, own, stateBytes, kvValues) => {
+    const metadata = sized(architecture, { ...hybrid, ...own });
+    expect(await factsOf(writeGguf({ metadata, tensors: [oneTensor] }))).toMatchObject({
+      stateBytes,
+      kvValues,
+    });
+  },
+);
 
 test.each([
   ['80 wide', { 'llama.attention.key_length': 80, 'llama.attention.value_length': 80 }, false],

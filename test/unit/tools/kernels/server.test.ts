@@ -118,6 +118,28 @@ test('states are limited in tokens, unless llama.cpp lowers its limit in bytes',
   expect(kernels.originals()).toBe(2);
 });
 
+test('a load names a limit in MiB, which llama.cpp may lower', () => {
+  const act = (name: string): void => {
+    kernels.free();
+    const at = kernels.allocate(name.length + 1);
+    kernels.bytes.set([...encode(name), 0], at);
+    actions = [];
+    kernels.call(ACTION, at, 0);
+  };
+  const limited = (before: number): number => {
+    const cache = kernels.allocate(20);
+    kernels.memory.setUint32(cache + 12, before, true);
+    kernels.call(LIMIT_STATES, cache);
+    return kernels.memory.getUint32(cache + 12, true);
+  };
+  act('=258load');
+  expect(actions).toEqual(['load']);
+  act('get_result');
+  expect([limited(0), limited(5)]).toEqual([258 * 2 ** 20, 5]);
+  act('=0load');
+  expect(limited(0)).toBe(0);
+});
+
 test('an action whose name begins with ! computes no step; the next one does', () => {
   kernels.free();
   actions = [];
