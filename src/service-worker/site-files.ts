@@ -13,6 +13,8 @@ declare const self: {
 };
 
 const CACHE_MS = 10_000;
+/** Time limit of a file in an installation: `start()` of a first visit waits for all of them. */
+const FILE_MS = 60_000;
 const REVISION = '?localtext-build=';
 /** Browsers run no script and use no style sheet that came with another one. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -38,6 +40,8 @@ export interface SiteFile {
 interface KeptFile extends Omit<SiteFile, 'url'> {
   /** The URL under which this content is cached: unchanged files of the next build have the same one. */
   key: string;
+  /** Whether the host was asked, since this worker started, for headers that it has changed, such as its policies. */
+  isRenewed?: boolean;
 }
 
 /** Spells a URL in one way: the list, a page and the URL parser escape different characters of a name (`@`, `+`, `[`). */
@@ -110,7 +114,17 @@ export class SiteFiles {
 
   async #answer(request: Request, file: KeptFile): Promise<Response> {
     const cached = request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
-    if (cached) return cached;
+    if (cached) {
+      if (request.mode === 'navigate' && !file.isRenewed) {
+        file.isRenewed = true;
+        const renewing = fetch(request.url, { cache: 'no-cache' }).then((answer) =>
+          this.#store(file, answer),
+        );
+        // Without a network, or with another build's page, the stored one stays.
+        renewing.catch(() => undefined);
+      }
+      return cached;
+    }
     // The HTTP cache may hold another build's file of this name.
     const unnamed = file.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
@@ -125,11 +139,14 @@ export class SiteFiles {
     if ([404, 410].includes(status) && revision) throw new LeftOut(`status ${status}`);
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
-    if (!ok || !((await sha256(body)) === hash || marks?.every((mark) => text?.includes(mark)))) {
+    const isMarked = marks?.every((mark) => text?.includes(mark));
+    // What a host has put into such a page may be one user's.
+    const isPrivate = /no-store|private/i.test(headers.get('cache-control') ?? '');
+    if (!ok || !((await sha256(body)) === hash || (isMarked && !isPrivate))) {
       // Hosts that shrink pictures send another one.
-      const isPicture = ok && headers.get('content-type')?.startsWith('image/');
+      const isLeftOut = ok && (isMarked || headers.get('content-type')?.startsWith('image/'));
       const reason = ok ? 'the server sent another file than this build has' : `status ${status}`;
-      throw isPicture ? new LeftOut(reason) : new Error(reason);
+      throw isLeftOut ? new LeftOut(reason) : new Error(reason);
     }
     // A new response: a navigation may not be answered with one that followed a redirect.
     const kept = new Response(body, { headers: typed(key, headers) });
@@ -150,7 +167,8 @@ export class SiteFiles {
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;
     const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
-      const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache }));
+      const signal = AbortSignal.timeout(FILE_MS);
+      const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache, signal }));
       try {
         // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
         await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { ownFiles, SiteFiles, type SiteFile } from '../../../src/service-worker/site-files.ts';
-import { virtualTime } from '../../support/virtual-time.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 
@@ -237,6 +237,73 @@ test('a page that the host alters is stored if it has the marks of the build', a
   expect(stored.size).toBe(1);
   await expect(new SiteFiles('files', [listed('about.html', '1', ['1a', '2b'])]).install()).rejects.toThrow();
   await expect(new SiteFiles('files', [listed('plain.html', '1')]).install()).rejects.toThrow();
+});
+
+test.each(['no-store', 'private, max-age=0'])(
+  'an altered page with Cache-Control: %s is not stored',
+  async (control) => {
+    update();
+    const headers = { 'content-type': 'text/html', 'cache-control': control };
+    const { stored } = site(
+      new Response('<meta name="localtext-build" content="1a">Welcome back, Ada', { headers }),
+    );
+    await new SiteFiles('files', [listed('index.html', '1', ['1a'])]).install();
+    expect(stored.size).toBe(0);
+    // The build's own body says nothing of a user.
+    site(new Response(BODY, { headers }));
+    const own = site(new Response(BODY, { headers }));
+    await new SiteFiles('files', [listed('index.html', '1', ['1a'])]).install();
+    expect(own.stored.size).toBe(1);
+  },
+);
+
+test('a file that hangs does not hold up a first installation, and stops an update', async () => {
+  const { stored } = site(new Response(BODY));
+  const answer = fetch;
+  vi.stubGlobal('fetch', (url: string, init?: RequestInit) =>
+    url.endsWith('.js')
+      ? new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+      : answer(url, init),
+  );
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const abort = new AbortController();
+    void sleep(ms).then(() => abort.abort(new DOMException('late', 'TimeoutError')));
+    return abort.signal;
+  });
+  const listing = ['app.js', 'style.css'].map((url) => listed(url, '1'));
+  await new SiteFiles('files', listing).install();
+  expect(stored.size).toBe(1);
+  update();
+  await expect(new SiteFiles('files', listing).install()).rejects.toThrow('late');
+});
+
+test('headers that the host has changed come with the next visit, once a start, while the page is the build’s', async () => {
+  const page = (policy: string, body = BODY): Response =>
+    new Response(body, { headers: { 'content-security-policy': policy } });
+  const policies: (string | null)[] = [];
+  const { asked, stored } = site(page('old'), page('new'), page('of another build', 'another body'));
+  const cache = await caches.open('files');
+  const put = cache.put.bind(cache);
+  const replaced = new Promise<void>((resolve) => {
+    vi.spyOn(cache, 'put').mockImplementation(async (key, response) => {
+      policies.push(response.headers.get('content-security-policy'));
+      await put(key, response);
+      if (policies.length === 2) resolve();
+    });
+  });
+  const listing = [listed('index.html', '1')];
+  const files = new SiteFiles('files', listing);
+  await files.install();
+  const visit = async (worker: SiteFiles): Promise<string | undefined> => {
+    const request = Object.defineProperty(new Request(`${SITE}index.html`), 'mode', { value: 'navigate' });
+    return (await worker.respond(request))?.text();
+  };
+  for (const worker of [files, files, new SiteFiles('files', listing)])
+    expect(await visit(worker)).toBe(BODY);
+  await replaced;
+  expect(policies).toEqual(['old', 'new']);
+  expect(asked).toEqual(['reload', 'no-cache', 'no-cache']);
+  expect([...stored.values()]).toEqual([BODY]);
 });
 
 test('a wrong answer in the HTTP cache is passed over, also of a name with a hash', async () => {
