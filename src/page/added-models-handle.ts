@@ -2,6 +2,7 @@ import type { AddedModel } from '../catalog/added-models.ts';
 import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { AddOptions, AddSource } from './added-models.ts';
 import type { ElectionMember } from './election/election-member.ts';
+import { loadChunk } from './load-chunk.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
@@ -59,6 +60,6 @@ export class AddedModels {
 
   /** Loads its own chunk, which most pages never need. */
   #module() {
-    return import('./added-models.ts');
+    return loadChunk(import('./added-models.ts'));
   }
 }

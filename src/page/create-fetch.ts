@@ -1,5 +1,6 @@
 import { isV1Path } from '../util/v1-path.ts';
 import { joinElection } from './election/join.ts';
+import { loadChunk } from './load-chunk.ts';
 import { missingApis, requireBrowser } from './requirements.ts';
 import { siteScope } from './site.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
@@ -24,7 +25,7 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
     if (url.origin !== location.origin || !isV1Path(url.pathname)) return fetch(input, init);
-    service ??= import('./page-service.ts').then((module) => module.pageService(leader, options));
+    service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(leader, options));
     // Storage that was refused may be allowed by the next request.
     service.catch(() => (service = null));
     return (await service)(new Request(input, init));

@@ -2,6 +2,7 @@ import type { WireError } from '../errors/wire-error.ts';
 import { LOAD_PATH, type LoadLine, PROTOCOL_HEADER, STATUS_PATH } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
+import { startErrors } from './load-chunk.ts';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 
 /** Asks the service worker for one of the paths that it answers for the page library alone. */
@@ -14,10 +15,7 @@ function fetchLocal(path: string, init?: RequestInit): Promise<Response> {
 async function toError(response: Response): Promise<LocaltextError> {
   const { error } = (await response.json().catch(() => ({}))) as { error?: WireError };
   if (error?.message) return fromWire(error);
-  return new LocaltextError(
-    'service_worker_no_control',
-    `${response.url} answered ${response.status}: the service worker does not control this page. Reload it.`,
-  );
+  return (await startErrors()).notControlled(response);
 }
 
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
@@ -33,10 +31,19 @@ export async function loadModel(
   onProgress?: (progress: LoadProgress) => void,
 ): Promise<void> {
   for (let broken = 1; ; broken++) {
+    const ended = new AbortController();
+    let thrown: unknown;
     try {
-      return await follow(model, signal, onProgress);
+      return await follow(model, AbortSignal.any([signal, ended.signal]), (progress) => {
+        try {
+          onProgress?.(progress);
+        } catch (error) {
+          throw (thrown = error);
+        }
+      });
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
+      ended.abort();
+      if (!(error instanceof TypeError) || error === thrown) throw error;
       if (broken === MAX_BROKEN) throw brokenOff(error);
     }
   }
@@ -46,7 +53,9 @@ export async function loadModel(
 export async function readStatus(): Promise<EngineStatus | null> {
   const response = await fetchLocal(STATUS_PATH);
   if (response.status === 204 || response.status === 500) return null;
-  if (response.ok) return (await response.json()) as EngineStatus;
+  // A host may answer in its place, with a page.
+  const status = response.ok && ((await response.json().catch(() => null)) as EngineStatus | null);
+  if (status) return status;
   throw await toError(response);
 }
 

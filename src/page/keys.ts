@@ -1,20 +1,19 @@
+import { loadChunk } from './load-chunk.ts';
 import { siteScope } from './site.ts';
 import { withStorage } from './requirements.ts';
 import type { KeyAdministrator } from '../keys/key-administrator.ts';
 
 /**
  * The administrator's side of the keys, whose code is fetched when first used. Every call throws LocaltextError
- * `storage_full` or `storage_unavailable` where the browser cannot save.
+ * `storage_full` or `storage_unavailable` where the browser cannot save, and a plain Error for a wrong argument.
  */
 export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate' | 'revoke'>;
 
 /** Those of the app of this scope. */
 export function keysOf(scope: () => string): Keys {
-  let loading: Promise<KeyAdministrator> | null = null;
   const ask = async <T>(question: (administrator: KeyAdministrator) => Promise<T>): Promise<T> => {
-    loading ??= import('../keys/key-administrator.ts').then((module) => new module.KeyAdministrator(scope()));
-    const administrator = await loading;
-    return withStorage(() => question(administrator));
+    const { KeyAdministrator: Administrator } = await loadChunk(import('../keys/key-administrator.ts'));
+    return withStorage(() => question(new Administrator(scope())));
   };
   return {
     issue: (...parameters) => ask((administrator) => administrator.issue(...parameters)),

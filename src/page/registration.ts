@@ -1,6 +1,7 @@
 import { Workbox } from 'workbox-window';
 
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
+import { loadChunk, startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
 import type { LifecycleEvents } from './watch-registration.ts';
@@ -13,17 +14,17 @@ export interface Registered {
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(options: StartOptions, onWaiting: () => void): Promise<Registered> {
   if (!('serviceWorker' in navigator)) {
-    throw (await import('./start-errors.ts')).noServiceWorkers();
+    throw (await startErrors()).noServiceWorkers();
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
-    const { watchRegistration } = await import('./watch-registration.ts');
+    const { watchRegistration } = await loadChunk(import('./watch-registration.ts'));
     return { registration: serviceWorker, events: watchRegistration(serviceWorker, onWaiting) };
   }
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
-  const known = await findRegistration(scope ?? new URL('./', url).href, url);
   try {
+    const known = await findRegistration(scope ?? new URL('./', url).href, url);
     const workbox = new Workbox(trustedScriptUrl(url), {
       updateViaCache: 'none',
       ...(scope !== undefined && { scope }),
@@ -42,8 +43,7 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
     registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
     return { registration, events: workbox };
   } catch (error) {
-    // The messages are fetched when one is needed.
-    throw (await import('./start-errors.ts')).registrationFailed(error, url);
+    throw (await startErrors()).registrationFailed(error, url);
   }
 }
 
@@ -62,15 +62,14 @@ async function findRegistration(scope: string, url: string): Promise<ServiceWork
   const registration = await navigator.serviceWorker.getRegistration(scope).catch(() => undefined);
   if (registration?.scope !== new URL(scope, document.baseURI).href) return undefined;
   const script = foreignScript(registration, url);
-  if (script !== null) throw (await import('./start-errors.ts')).foreignWorker(script, scope);
+  if (script !== null) throw (await startErrors()).foreignWorker(script, scope);
   return registration;
 }
 
 /** The site may register its own later, after the page has loaded. */
 async function warnOfForeign(registration: ServiceWorkerRegistration, url: string): Promise<void> {
   const script = foreignScript(registration, url);
-  if (script !== null)
-    console.error((await import('./start-errors.ts')).foreignWorker(script, registration.scope).message);
+  if (script !== null) console.error((await startErrors()).foreignWorker(script, registration.scope).message);
 }
 
 /** A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing of the site's. */

@@ -1,3 +1,5 @@
+import { startErrors } from './load-chunk.ts';
+
 /**
  * Features that localtext requires. Everything else is optional: without service workers or the Cache API there is
  * `createFetch()`, without the origin private file system weights go to the Cache API or stay in memory, without
@@ -11,15 +13,12 @@ const REQUIRED: Record<string, () => unknown> = {
   'AbortSignal.any': () => AbortSignal.any,
 };
 
-/** The messages are fetched when one is needed. */
-const errors = () => import('./start-errors.ts');
-
 export const missingApis = (): string[] => Object.keys(REQUIRED).filter((name) => !REQUIRED[name]?.());
 
 /** @throws LocaltextError `insecure_context` or `browser_unsupported`, which names what is missing. */
 export async function requireBrowser(): Promise<void> {
   const missing = missingApis();
-  if (missing.length > 0) throw (await errors()).unsupported(missing);
+  if (missing.length > 0) throw (await startErrors()).unsupported(missing);
 }
 
 /** Runs what uses IndexedDB. @throws LocaltextError `storage_full`, or `storage_unavailable` when the browser refuses it. */
@@ -27,7 +26,7 @@ export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof DOMException ? (await errors()).storageRefused(error) : error;
+    throw error instanceof DOMException ? (await startErrors()).storageRefused(error) : error;
   }
 }
 
@@ -36,6 +35,6 @@ export async function requireCache(): Promise<void> {
   try {
     await caches.has('localtext');
   } catch (error) {
-    throw (await errors()).cacheRefused(error);
+    throw (await startErrors()).cacheRefused(error);
   }
 }

@@ -1,3 +1,4 @@
+import { serverError, type ServiceError } from '../errors/service-error.ts';
 import { blockedMessage } from '../util/policy-violations.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { messageOf } from '../util/printable.ts';
@@ -33,6 +34,13 @@ export function storageRefused(cause: DOMException): LocaltextError {
       cause,
     );
   }
+  if (cause.name === 'VersionError') {
+    return new LocaltextError(
+      'protocol_mismatch',
+      "This site's keys and settings were stored by a newer version of localtext than this page has. Call update() and reload every tab of this site. If the site went back to an earlier version, clear its data.",
+      cause,
+    );
+  }
   return new LocaltextError(
     'storage_unavailable',
     `The browser refuses IndexedDB to this page (${cause.name}). localtext keeps keys and settings there. Allow cookies and site data for this site, free space on the device, and reload.`,
@@ -59,6 +67,7 @@ export const noServiceWorkers = (): LocaltextError =>
 
 /** Explains the browser's own error to the site. */
 export function registrationFailed(error: unknown, url: string): LocaltextError {
+  if (error instanceof LocaltextError) return error;
   const text = messageOf(error);
   if (/MIME type/i.test(text)) {
     return new LocaltextError(
@@ -81,7 +90,7 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
   if (error instanceof DOMException && ['SecurityError', 'NotSupportedError'].includes(error.name)) {
     return new LocaltextError(
       'service_worker_blocked',
-      `The browser does not let this page register a service worker (cookies blocked, a private window, or a scope above the script's folder): ${instead}`,
+      `The browser does not let this page register a service worker (cookies blocked, a private window, a sandboxed frame, or a scope above the script's folder): ${instead}`,
       error,
     );
   }
@@ -91,6 +100,39 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
     error,
   );
 }
+
+export const notInstalled = (): LocaltextError =>
+  new LocaltextError(
+    'service_worker_failed',
+    'The service worker could not be installed: a file that it keeps for offline use may be missing. Its console says which; put it in place and reload.',
+  );
+
+export const doesNotAnswer = (): LocaltextError =>
+  new LocaltextError('service_worker_failed', 'The service worker did not answer in 10 s. Reload the page.');
+
+export const otherVersion = (): LocaltextError =>
+  new LocaltextError(
+    'protocol_mismatch',
+    'The page and its service worker are of different versions. Reload every tab of this site.',
+  );
+
+export const noControl = (scope: string): LocaltextError =>
+  new LocaltextError(
+    'service_worker_no_control',
+    `The service worker does not control this page. Its scope is ${scope}: the page must lie below it.`,
+  );
+
+export const notControlled = ({ url, status }: Response): LocaltextError =>
+  new LocaltextError(
+    'service_worker_no_control',
+    `${url} answered ${status}: the service worker does not control this page. Reload it.`,
+  );
+
+export const lockStolen = (): ServiceError =>
+  serverError(
+    'engine_unavailable',
+    'A script of this site keeps taking the Web Lock of the tab that runs the engine (`navigator.locks.request` with `steal`). Remove the script, or close the page or frame that runs it, and try again.',
+  );
 
 export const foreignWorker = (script: string, scope: string): LocaltextError =>
   new LocaltextError(

@@ -1,5 +1,6 @@
 import { scopeOf } from '../protocol/locks.ts';
 import { joinElection } from './election/join.ts';
+import { loadChunk } from './load-chunk.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
@@ -63,8 +64,8 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
 /** Stores settings where the service worker finds them. Earlier ones that are not set now are deleted. */
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
-  if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
-  const { keepSettings } = await import('../database/database.ts');
+  if (catalog) (await loadChunk(import('../catalog/parse-catalog.ts'))).parseCatalog(catalog);
+  const { keepSettings } = await loadChunk(import('../database/database.ts'));
   await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 

@@ -1,4 +1,5 @@
 import { delay, withTimeout } from '../util/async.ts';
+import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
 import type { Registered } from './registration.ts';
 import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
@@ -16,12 +17,7 @@ async function activeWorker(registration: ServiceWorkerRegistration): Promise<Se
   for (;;) {
     if (registration.active) return registration.active;
     const next = registration.installing ?? registration.waiting;
-    if (!next) {
-      throw new LocaltextError(
-        'service_worker_failed',
-        'The service worker could not be installed: a file that it keeps for offline use may be missing. Its console says which; put it in place and reload.',
-      );
-    }
+    if (!next) throw (await startErrors()).notInstalled();
     await stateChange(next);
   }
 }
@@ -58,10 +54,7 @@ async function control(worker: ServiceWorker, { registration, events }: Register
   });
   await tellServiceWorker(worker, { type: 'localtext:claim' });
   if (serviceWorker.controller === worker || (await withTimeout(controlled, REPLY_MS))) return;
-  throw new LocaltextError(
-    'service_worker_no_control',
-    `The service worker does not control this page. Its scope is ${registration.scope}: the page must lie below it.`,
-  );
+  throw (await startErrors()).noControl(registration.scope);
 }
 
 /**

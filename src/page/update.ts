@@ -4,6 +4,7 @@ import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discov
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../util/async.ts';
+import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 export const REPLY_MS = 10_000;
@@ -12,18 +13,8 @@ export const REPLY_MS = 10_000;
 export async function tellServiceWorker(worker: ServiceWorker, message: PageToServiceWorker): Promise<void> {
   const answered = messageSW(worker, message) as Promise<ServiceWorkerReply>;
   const reply = await withTimeout(answered, REPLY_MS);
-  if (!reply) {
-    throw new LocaltextError(
-      'service_worker_failed',
-      'The service worker did not answer in 10 s. Reload the page.',
-    );
-  }
-  if (reply.version !== PROTOCOL_VERSION) {
-    throw new LocaltextError(
-      'protocol_mismatch',
-      'The page and its service worker are of different versions. Reload every tab of this site.',
-    );
-  }
+  if (!reply) throw (await startErrors()).doesNotAnswer();
+  if (reply.version !== PROTOCOL_VERSION) throw (await startErrors()).otherVersion();
   if (reply.type === 'error')
     throw new LocaltextError(reply.error.code ?? 'service_worker_failed', reply.error.message);
 }
@@ -38,23 +29,23 @@ export async function applyUpdate(
   registration: ServiceWorkerRegistration,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { waiting } = registration;
-  if (!waiting) return false;
-  const activated = new Promise<void>((resolve) => {
-    waiting.addEventListener('statechange', () => waiting.state === 'activated' && resolve());
-  });
-  for (;;) {
+  for (let found = false; ; found = true) {
     signal.throwIfAborted();
+    // A newer version may have taken the place of the one before, or another tab has let that take over.
+    const { waiting } = registration;
+    if (!waiting) return found;
     if (!(await requestsRun(navigator.locks, scopeOf(registration.scope)))) {
+      const left = new Promise<void>((resolve) => {
+        waiting.addEventListener('statechange', () => /activated|redundant/.test(waiting.state) && resolve());
+      });
       try {
-        await tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
-        break;
+        const told = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+        await abortable(Promise.race([left, told.then(() => left)]), signal);
+        if (waiting.state === 'activated') return true;
       } catch (error) {
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;
       }
     }
     await delay(POLL_INTERVAL_MS, signal);
   }
-  await abortable(activated, signal);
-  return true;
 }

@@ -12,10 +12,14 @@ import { siteScope } from './site.ts';
  *
  * const stop = watchRequests(({ path, state, totalMs }) => console.log(path, state, totalMs));
  * ```
+ * @param scope path of the service worker's scope, where that is not the site's base: `'/app/'` for `start({ base: '/app/' })`
  * @returns a function that stops it
  */
-export function watchRequests(onEntry: (entry: RequestLogEntry) => void): () => void {
-  const channel = new BroadcastChannel(requestLogChannel(siteScope()));
+export function watchRequests(
+  onEntry: (entry: RequestLogEntry) => void,
+  scope: string = siteScope(),
+): () => void {
+  const channel = new BroadcastChannel(requestLogChannel(scope));
   channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage | null>) => {
     if (data?.version === PROTOCOL_VERSION && data.entry) onEntry(data.entry);
   });

@@ -1,5 +1,6 @@
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
+import { loadChunk } from './load-chunk.ts';
 import { eitherSignal } from './either-signal.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import type { ExportedFile } from './model-files.ts';
@@ -53,7 +54,7 @@ export class Weights {
   /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
   async export(target: string): Promise<ExportedFile[]> {
     const { description } = await this.#ask({ type: 'describe', target });
-    return (await import('./model-files.ts')).exportedFiles(description, this.#url);
+    return (await loadChunk(import('./model-files.ts'))).exportedFiles(description, this.#url);
   }
 
   /**
@@ -64,7 +65,7 @@ export class Weights {
     files: Iterable<File>,
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
-    const { importFiles } = await import('./model-files.ts');
+    const { importFiles } = await loadChunk(import('./model-files.ts'));
     const signal = eitherSignal(this.#stopped, options.signal);
     const take = (file: File) => this.#ask({ type: 'import', name: file.name, blob: file }, signal);
     await importFiles(files, async (file) => (await take(file)).imported, options.onFile);
@@ -74,6 +75,6 @@ export class Weights {
     command: CommandOf<T>,
     signal = this.#stopped,
   ): Promise<WeightsReplies[T]> {
-    return (await import('./run-command.ts')).runCommand(this.#leader, command, signal);
+    return (await loadChunk(import('./run-command.ts'))).runCommand(this.#leader, command, signal);
   }
 }

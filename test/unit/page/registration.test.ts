@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
-import { tellServiceWorker } from '../../../src/page/update.ts';
+import { applyUpdate, tellServiceWorker } from '../../../src/page/update.ts';
+import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 
 const PAGE = 'https://site.example/app/';
 
@@ -172,6 +173,48 @@ test("another script is no fault on a wider scope, nor where the site's own repl
   await register({ base: '/app/' }, () => {});
   expect(container.calls).toHaveLength(2);
 });
+
+test('a sandboxed frame, which is refused service workers, is told to use createFetch()', async () => {
+  const get = (): never => {
+    throw new DOMException('sandboxed', 'SecurityError');
+  };
+  vi.stubGlobal('navigator', Object.defineProperty({}, 'serviceWorker', { get }));
+  await expect(register({ base: '/app/' }, () => {})).rejects.toMatchObject({
+    name: 'LocaltextError',
+    code: 'service_worker_blocked',
+  });
+});
+
+test.each(['is replaced by a newer one', 'does not answer, having been replaced'])(
+  'a waiting version that %s: the newer one takes over',
+  async (how) => {
+    vi.useRealTimers();
+    let running = how.startsWith('is');
+    const query = vi.fn<() => Promise<object>>(async () => ({
+      held: running ? [{ name: 'localtext/app/:request:1' }] : [],
+    }));
+    vi.stubGlobal('navigator', { serviceWorker: container, locks: { query } });
+    const { registration } = container;
+    const [first, newer] = [new FakeWorker(), new FakeWorker()];
+    registration.waiting = first;
+    const told = vi.spyOn(first, 'postMessage');
+    newer.replies = [{ type: 'ok', version: PROTOCOL_VERSION }];
+    vi.spyOn(newer, 'postMessage').mockImplementation(function (this: FakeWorker, _message, [port]) {
+      for (const reply of this.replies) port?.postMessage(reply);
+      this.become('activated');
+    });
+    const updated = applyUpdate(
+      registration as unknown as ServiceWorkerRegistration,
+      AbortSignal.timeout(5000),
+    );
+    await expect.poll(() => (running ? query : told).mock.calls).toHaveLength(1);
+    registration.waiting = newer;
+    first.become('redundant');
+    running = false;
+    expect(await updated).toBe(true);
+    expect(newer.state).toBe('activated');
+  },
+);
 
 test('a script that the site registers later is reported', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue();

@@ -1,0 +1,14 @@
+import { LocaltextError } from './localtext-error.ts';
+
+/** Waits for a part of the library that is fetched when it is first used. @throws LocaltextError `build_replaced` */
+export const loadChunk = <T>(chunk: Promise<T>): Promise<T> =>
+  chunk.catch((cause: unknown) => {
+    throw new LocaltextError(
+      'build_replaced',
+      'A script of this page could not be fetched: the connection failed, or the site has a new build. Call update(), then reload the page.',
+      cause,
+    );
+  });
+
+/** The messages are fetched when one is needed. */
+export const startErrors = () => loadChunk(import('./start-errors.ts'));
