@@ -14,6 +14,7 @@ import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
 import { fetchV1 } from './fetch-v1.ts';
+import { loadChunk } from './load-chunk.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
 import { applyUpdate } from './update.ts';
@@ -26,7 +27,10 @@ export interface LocaltextStatus extends EngineStatus {
   crossOriginIsolated: boolean;
   /** What made the service worker stop isolating pages, or will from the next load on. Null: nothing found. */
   isolationBreaks: IsolationNeed | null;
-  /** Whether this tab's build is no longer on the server, and a file of it was needed: reload the page. */
+  /**
+   * Whether this tab runs the engine, and a file of its build that the engine needed is no longer on the server: call
+   * `update()`, then reload the page.
+   */
   buildReplaced: boolean;
   /** A new version waits: `update()`. */
   updateWaiting: boolean;
@@ -74,6 +78,8 @@ export class Localtext extends EventTarget {
       // Any script of the origin can send here.
       if (data?.version !== PROTOCOL_VERSION || !data.status) return;
       persistOnce(data.status, leader.leading);
+      // A tab of a later build may have the files.
+      if (leader.leading && data.status.models.some(isReplaced)) void leader.queueAgain();
       this.#emit('status');
     };
     leader.addEventListener('change', () => this.#emit('status'), { signal });
@@ -109,7 +115,7 @@ export class Localtext extends EventTarget {
     }
     const signal = eitherSignal(this.stopped, options.signal);
     if (options.builtIn && this.#catalog) {
-      const { downloadBuiltIn } = await import('./download-built-in.ts');
+      const { downloadBuiltIn } = await loadChunk(import('./download-built-in.ts'));
       await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
     }
     try {
@@ -132,7 +138,8 @@ export class Localtext extends EventTarget {
       leader: this.#membership.leader.leading,
       serviceWorker: true,
       crossOriginIsolated,
-      buildReplaced: this.#buildReplaced || (status?.models ?? []).some(isReplaced),
+      buildReplaced:
+        this.#membership.leader.leading && (this.#buildReplaced || (status?.models ?? []).some(isReplaced)),
       isolationBreaks: this.#isolationBreaks,
       updateWaiting: this.#registration.waiting !== null,
     };

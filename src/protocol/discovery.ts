@@ -40,6 +40,9 @@ export interface LeaderExit {
   epoch: string;
 }
 
+/** Name of the BroadcastChannel on which a tab that joins the election sends the settings of its engine, as text. */
+export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
+
 /**
  * Name of the BroadcastChannel on which an asker calls the engine worker itself: a page, or the service worker where a
  * dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name stands in for a port. The

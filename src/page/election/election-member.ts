@@ -2,8 +2,10 @@ import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
 import { hearCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
-import { leaderLock } from '../../protocol/locks.ts';
+import { leaderLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { loadChunk, startErrors } from '../load-chunk.ts';
+import { LocaltextError } from '../localtext-error.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** Lifetime of a worker below which the next one is started only after a pause. */
@@ -11,6 +13,8 @@ const SHORT_LIFE_MS = 5000;
 /** How long a terminated worker may hold its lock. */
 const RELEASE_MS = 5000;
 const PAUSES = { firstMs: 250, maxMs: 10_000 };
+/** Pause between looks whether a request runs, in a tab that is to give up the lead. */
+const POLL_INTERVAL_MS = 250;
 const FAILURES_TO_REPORT = 2;
 /** Thefts of the leader lock in a row after which requests that wait are refused. */
 const THEFTS_TO_REPORT = 3;
@@ -38,6 +42,9 @@ export class ElectionMember extends EventTarget {
   /** Thefts of the lock in a row, and the time of the last one. */
   #thefts = { count: 0, at: -Infinity };
 
+  /** Aborted where the lock of this turn is lost or given up. */
+  #turn = new AbortController();
+
   constructor(scope: string, settings: EngineSettings) {
     super();
     this.scope = scope;
@@ -49,11 +56,13 @@ export class ElectionMember extends EventTarget {
   }
 
   /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const stolen = new AbortController();
-      let leading: Promise<void> = Promise.resolve();
-      const lead = () => (leading = this.#lead(signal, stolen.signal));
+  async run(leave: AbortSignal): Promise<void> {
+    while (!leave.aborted) {
+      const turn = (this.#turn = new AbortController());
+      const signal = AbortSignal.any([leave, turn.signal]);
+      let isStolen = false;
+      let leading: Promise<MessagePort[]> | undefined;
+      const lead = () => (leading = this.#lead(signal));
       await navigator.locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
         if (signal.aborted) return;
         if ((error as Error).name !== 'AbortError') throw error;
@@ -61,23 +70,41 @@ export class ElectionMember extends EventTarget {
         const now = performance.now();
         this.#thefts = { count: now - at < THEFT_ROW_MS ? count + 1 : 1, at: now };
         // Another script has stolen the lock: two tabs would lead.
-        stolen.abort(error);
+        isStolen = true;
+        turn.abort(error);
       });
-      await leading;
-      if (!stolen.signal.aborted) continue;
-      await delay(backoff(this.#thefts.count - 1, PAUSES), signal).catch(() => undefined);
+      const { count } = this.#thefts;
+      const ports = (await leading) ?? [];
+      const reason = isStolen && count >= THEFTS_TO_REPORT && (await lockStolen());
+      for (const port of ports) {
+        if (reason) refuse(port, reason);
+        // Those who wait ask again, and then the next leader.
+        else port.close();
+      }
+      if (isStolen) await delay(backoff(count - 1, PAUSES), leave).catch(() => undefined);
     }
   }
 
-  async #lead(leave: AbortSignal, stolen: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([leave, stolen]);
+  /** Queues again, behind the tabs that wait, once no request runs. Where none waits, this tab goes on. */
+  async queueAgain(): Promise<void> {
+    const { locks } = navigator;
+    const { signal } = this.#turn;
+    while (this.leading && !signal.aborted && (await requestsRun(locks, this.scope)))
+      await delay(POLL_INTERVAL_MS);
+    if (!signal.aborted) await this.#giveWay();
+  }
+
+  async #giveWay(): Promise<void> {
+    const turn = this.#turn;
+    const { pending = [] } = await navigator.locks.query();
+    if (pending.some(({ name }) => name === leaderLock(this.scope))) turn.abort();
+  }
+
+  /** Owns the lock and a worker until aborted. Gives the ports that no worker has taken. */
+  async #lead(signal: AbortSignal): Promise<MessagePort[]> {
     this.#enter({ type: 'starting', ports: [] });
     while (!signal.aborted) await this.#ownWorker(signal);
-    const ports = this.#enter({ type: 'waiting' });
-    if (stolen.aborted && this.#thefts.count >= THEFTS_TO_REPORT)
-      for (const port of ports) refuse(port, lockStolen());
-    // Those who wait ask again, and then the next leader.
-    else for (const port of ports) port.close();
+    return this.#enter({ type: 'waiting' });
   }
 
   /** Passes a request's port on, or closes it when this tab does not lead. */
@@ -94,7 +121,7 @@ export class ElectionMember extends EventTarget {
     let startedAt = Infinity;
     try {
       // Only the tab that leads fetches it.
-      const { spawnEngineWorker } = await abortable(import('./engine-worker.ts'), signal);
+      const { spawnEngineWorker } = await abortable(loadChunk(import('./engine-worker.ts')), signal);
       const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       startedAt = performance.now();
       this.#failures = 0;
@@ -112,8 +139,13 @@ export class ElectionMember extends EventTarget {
       this.#fail(error);
     }
     if (signal.aborted) return;
-    if (performance.now() - startedAt > SHORT_LIFE_MS) this.#shortLives = 0;
-    else await delay(backoff(this.#shortLives++, PAUSES), signal).catch(() => undefined);
+    if (performance.now() - startedAt > SHORT_LIFE_MS) {
+      this.#shortLives = 0;
+      return;
+    }
+    await delay(backoff(this.#shortLives++, PAUSES), signal).catch(() => undefined);
+    // Another tab may be able to start one: of a later build, or of a page with another policy.
+    if (startedAt === Infinity && !signal.aborted) await this.#giveWay();
   }
 
   #fail(error: unknown): void {
@@ -161,15 +193,17 @@ function refuse(port: MessagePort | BroadcastChannel, { wire }: ServiceError): v
   port.close();
 }
 
-const lockStolen = (): ServiceError =>
-  serverError(
-    'engine_unavailable',
-    'A script of this site keeps taking the Web Lock of the tab that runs the engine (`navigator.locks.request` with `steal`). Remove the script, or close the page or frame that runs it, and try again.',
+const lockStolen = (): Promise<ServiceError | null> =>
+  startErrors().then(
+    (module) => module.lockStolen(),
+    () => null,
   );
 
 const workerFailed = (cause: unknown): ServiceError =>
-  serverError(
-    'engine_worker_failed',
-    "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
-    cause,
-  );
+  cause instanceof LocaltextError
+    ? serverError(cause.code, cause.message, cause)
+    : serverError(
+        'engine_worker_failed',
+        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+        cause,
+      );

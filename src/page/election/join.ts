@@ -1,4 +1,5 @@
-import type { NeedEngine } from '../../protocol/discovery.ts';
+import { type NeedEngine, settingsChannel } from '../../protocol/discovery.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
@@ -45,13 +46,16 @@ function takePart(
     if (turn) return;
     turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
-    void turns.run(() => leader.run(either));
+    turns
+      .run(() => leader.run(either))
+      .catch((error: unknown) => console.error('localtext: this tab cannot run an engine', error));
   };
   const pause = (): void => {
     turn?.abort();
     turn = null;
   };
   run();
+  shareSettings(leader, settings, signal);
   addEventListener('pagehide', pause, { signal });
   addEventListener('pageshow', run, { signal });
   document.addEventListener('freeze', pause, { signal });
@@ -59,8 +63,26 @@ function takePart(
   return { leader, stop };
 }
 
+/** Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are those of the site. */
+function shareSettings(leader: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
+  const mine = JSON.stringify([PROTOCOL_VERSION, settings]);
+  const channel = new BroadcastChannel(settingsChannel(leader.scope));
+  channel.onmessage = ({ data }) => data !== mine && void leader.queueAgain();
+  signal.addEventListener('abort', () => channel.close());
+  // Once this tab's own request for the lock stands in the queue.
+  void Promise.resolve()
+    .then(() => navigator.locks.query())
+    .then(() => signal.aborted || channel.postMessage(mine))
+    .catch(() => undefined);
+}
+
 function listen(leader: ElectionMember, signal: AbortSignal): void {
-  const { serviceWorker } = navigator;
+  let serviceWorker: ServiceWorkerContainer | undefined;
+  try {
+    serviceWorker = navigator.serviceWorker;
+  } catch {
+    // Refused to a sandboxed frame.
+  }
   // Absent in an insecure context, and in some private windows.
   if (!serviceWorker) return;
   serviceWorker.addEventListener(

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { callChannel, hearCalls } from '../../../../src/protocol/discovery.ts';
-import { leaderLock } from '../../../../src/protocol/locks.ts';
+import { holdLock, leaderLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/util/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
@@ -12,6 +12,10 @@ import { sleep } from '../../../support/virtual-time.ts';
 const locks = new FakeLocks();
 vi.stubGlobal('navigator', { locks: locks.manager });
 afterAll(() => vi.unstubAllGlobals());
+
+/** Script of a build that the server no longer has. */
+const GONE = '/old-worker.js';
+const settings = (workerUrl: string | null): EngineSettings => ({ workerUrl }) as EngineSettings;
 
 const running = new Set<string>();
 let started = 0;
@@ -22,8 +26,9 @@ let lives: (number | 'fails')[] = [];
 let gate = Promise.resolve();
 vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (original) => ({
   ...(await original()),
-  spawnEngineWorker: async (_scope, _settings, signal) => {
+  spawnEngineWorker: async (_scope, { workerUrl }, signal) => {
     await abortable(gate, signal);
+    if (workerUrl === GONE) throw new Error('no script');
     startedAt.push(performance.now());
     const livesMs = lives.shift();
     if (livesMs === 'fails') throw new Error('no script');
@@ -100,6 +105,52 @@ test('where the worker does not start, a call past the page is told why, until i
   port.close();
   stop.abort();
   await ended;
+});
+
+test('a tab that cannot start its worker lets the next one lead, and leads again where none waits', async () => {
+  vi.spyOn(console, 'error').mockReturnValue();
+  const stop = new AbortController();
+  const later = new AbortController();
+  const broken = new ElectionMember('/', settings(GONE));
+  const member = new ElectionMember('/', settings(null));
+  const ended = [broken.run(stop.signal)];
+  await expect.poll(() => broken.leading).toBe(true);
+  ended.push(member.run(later.signal));
+  await expect.poll(() => [member.leading, broken.leading, running.size]).toEqual([true, false, 1]);
+  later.abort();
+  await expect.poll(() => [member.leading, broken.leading, running.size]).toEqual([false, true, 0]);
+  stop.abort();
+  await Promise.all(ended);
+});
+
+test('a tab that is to queue again ends its engine once no request runs, if another tab waits', async () => {
+  const stop = new AbortController();
+  const [first, second] = [settings(null), settings(null)].map((each) => new ElectionMember('/', each));
+  if (!first || !second) throw new Error('no members');
+  const ended = [first.run(stop.signal)];
+  await expect.poll(() => running.size).toBe(1);
+  const [epoch] = running;
+  await first.queueAgain();
+  expect([...running]).toEqual([epoch]);
+
+  ended.push(second.run(stop.signal));
+  const release = await holdLock(locks.manager, requestLock('/', 'a'));
+  const query = vi.spyOn(locks.manager, 'query');
+  const queued = first.queueAgain();
+  await expect.poll(() => query.mock.calls.length, { timeout: 5000 }).toBeGreaterThan(2);
+  expect([...running]).toEqual([epoch]);
+  release();
+  await queued;
+  await expect.poll(() => [first.leading, second.leading, running.size]).toEqual([false, true, 1]);
+  // In the queue, it goes behind the others.
+  const third = new ElectionMember('/', settings(null));
+  ended.push(third.run(stop.signal));
+  await first.queueAgain();
+  await second.queueAgain();
+  await expect.poll(() => [first, second, third].map(({ leading }) => leading)).toEqual([false, false, true]);
+  stop.abort();
+  await Promise.all(ended);
+  expect(running.size).toBe(0);
 });
 
 test('pauses after workers that live shortly, or do not start, double up to 10 s; one that lives long ends the row', async () => {
