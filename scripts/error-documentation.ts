@@ -98,8 +98,9 @@ const engine = {
   },
   build_replaced: {
     status: 500,
-    when: 'A file of the build that the tab was opened with is no longer on the server: the site has a new build.',
-    remedy: 'Call `update()`, then reload the page. `status().buildReplaced` tells a page to offer that.',
+    when: 'A file of the build that the tab was opened with is no longer on the server: the site has a new build. Or a script of the page library could not be fetched.',
+    remedy:
+      'Check the connection, call `update()`, then reload the tabs of the site. `status().buildReplaced` tells the page that runs the engine to offer that.',
   },
   out_of_memory: {
     status: 500,

@@ -4,6 +4,6 @@ import { serverError, type ServiceError } from './service-error.ts';
 export const buildReplaced = (cause?: unknown): ServiceError =>
   serverError(
     'build_replaced',
-    'The site has a new build, and the server no longer has the files of this one. Call update(), then reload the page.',
+    'The site has a new build, and the server no longer has the files of this one. Call update(), then reload the tabs of this site.',
     cause,
   );

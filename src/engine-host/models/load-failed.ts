@@ -33,7 +33,7 @@ export const lacksScript = (cause: unknown): boolean => NO_SCRIPT.test(messageOf
 export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   const text = messageOf(cause);
   const noScript =
-    'a script of its engine could not be fetched. The site may have a new version: reload the page.';
+    'a script of its engine could not be fetched. The site may have a new version: call update(), then reload the tabs of this site.';
   if (lacksScript(cause)) return failed(variant, noScript, cause);
   if (isOutOfMemory(text)) return outOfMemory(variant.name, cause);
   console.error(`localtext: ${variant.name} could not be loaded`, cause);

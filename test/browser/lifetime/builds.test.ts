@@ -107,6 +107,6 @@ test.each([
     names.reduce((list, name) => list.replaceAll(name, `another-${name.slice(-4)}`), text),
   );
   expect((await tab.status()).buildReplaced).toBe(false);
-  await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/has a new build.*Reload the page/);
+  await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/has a new build.*update\(\), then reload/);
   expect((await tab.status()).buildReplaced).toBe(true);
 });

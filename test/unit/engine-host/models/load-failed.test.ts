@@ -15,10 +15,10 @@ test.each([
   [
     new TypeError('Failed to fetch dynamically imported module: https://a.example/x.js'),
     'model_load_failed',
-    /new version: reload the page/,
+    /new version: call update\(\), then reload the tabs/,
   ],
-  [new TypeError('error loading dynamically imported module: x'), 'model_load_failed', /reload the page/],
-  [new TypeError('Importing a module script failed.'), 'model_load_failed', /reload the page/],
+  [new TypeError('error loading dynamically imported module: x'), 'model_load_failed', /reload the tabs/],
+  [new TypeError('Importing a module script failed.'), 'model_load_failed', /reload the tabs/],
   [new Error('no such operator'), 'model_load_failed', /its engine says: no such operator\. Check its files/],
 ])('%s is told as %s', (cause, code, message) => {
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
