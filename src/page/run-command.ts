@@ -2,7 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReplies } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
-import { commandWeights } from '../transport/engine-connection.ts';
+import { commandWeights } from '../transport/engine-client.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { pageTransport } from './election/page-transport.ts';
 import { fromWire } from './localtext-error.ts';

@@ -1,11 +1,7 @@
 import { withAdded } from '../catalog/added-models.ts';
 import { defaultModels } from '../catalog/default-models.ts';
-import {
-  createEngineClient,
-  loadModel,
-  readStatus,
-  type EngineConnection,
-} from '../transport/engine-connection.ts';
+import { createEngineClient, loadModel, readStatus } from '../transport/engine-client.ts';
+import type { EngineConnection } from '../transport/engine-connection.ts';
 import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { shared } from '../util/async.ts';

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 
 import type { ChatJob } from '../../../src/jobs/chat.ts';
-import { createEngineClient, linked } from '../../../src/transport/engine-connection.ts';
+import { createEngineClient } from '../../../src/transport/engine-client.ts';
+import { linked } from '../../../src/transport/linked.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEngineClient, loadModel } from '../../../src/transport/engine-connection.ts';
+import { createEngineClient, loadModel } from '../../../src/transport/engine-client.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';

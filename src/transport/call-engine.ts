@@ -1,0 +1,104 @@
+import { serverError, ServiceError } from '../errors/service-error.ts';
+import type { Kind } from '../jobs/kinds.ts';
+import type { AskerMessage, EngineMessage, Question } from '../protocol/engine-port.ts';
+import { keepLock, requestLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { Answer } from './answer.ts';
+import type { EngineConnection } from './engine-connection.ts';
+import { findEngine } from './find-engine.ts';
+import type { EngineEnd } from './watch-engine.ts';
+
+interface EngineCall<T, K extends Kind> {
+  /** Unique: the request's lock has it in its name. */
+  id: string;
+  signal: AbortSignal;
+  /**
+   * Question for the next engine; null when nothing is left to ask. `pauses`: how often the question gave way to
+   * others.
+   */
+  nextQuestion(pauses: number): Question | null;
+  /** End of the answer where nothing was left to ask. */
+  rest?(): T | null;
+  /** Meaning of a message for the caller; null: none. */
+  read(message: EngineMessage<K>): T | null;
+  /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
+  received?(): number;
+}
+
+const DEADLINE_MS = 60_000;
+
+/** A question on which this many engines failed in a row without an answer may be the cause of it. */
+const MAX_FAILURES = 3;
+/** Maximum number of workers that end without an error: each may take its tab with it. */
+const MAX_SILENT_DEATHS = 2;
+
+/** Engines that have ended in a row without a part of the answer. */
+class Deaths {
+  #all = 0;
+  #silent = 0;
+
+  /** @throws ServiceError when another try would be one too many */
+  count(end: EngineEnd | null, hasProgressed: boolean): void {
+    if (hasProgressed) this.#all = this.#silent = 0;
+    if (hasProgressed || end?.type !== 'died') return;
+    this.#all++;
+    if (!end.cause) this.#silent++;
+    if (this.#all < MAX_FAILURES && this.#silent < MAX_SILENT_DEATHS) return;
+    throw end.cause ? new ServiceError(end.cause) : engineFailed(this.#all);
+  }
+}
+
+/**
+ * What the engine answers, until it is whole; from the next engine where one dies or its tab leaves. Holds the request's
+ * lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
+ * @throws ServiceError; the signal's reason when aborted
+ */
+export async function* callEngine<T, K extends Kind = Kind>(
+  { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
+  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T, K>,
+): AsyncGenerator<T, void, undefined> {
+  const holding = keepLock(locks, requestLock(scope, id), signal);
+  try {
+    const deaths = new Deaths();
+    let pauses = 0;
+    for (;;) {
+      const engine = await findEngine({ scope, transport, locks, deadlineMs }, signal);
+      await holding;
+      const question = nextQuestion(pauses);
+      if (!question) {
+        engine.dismiss();
+        const last = rest?.() ?? null;
+        if (last !== null) yield last;
+        return;
+      }
+      const before = received();
+      // Before the watch, which takes a lock and a channel to set up.
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
+      const answer = new Answer<K>(engine, locks, signal);
+      try {
+        for (let message = await answer.read(); message; message = await answer.read()) {
+          const part = read(message);
+          if (part !== null) yield part;
+          if (answer.isWhole) return;
+        }
+      } finally {
+        answer.close();
+      }
+      if (answer.end?.type === 'paused') pauses++;
+      deaths.count(answer.end, received() > before);
+      const part = read({ type: 'waiting', stage: 'loading' });
+      if (part !== null) yield part;
+    }
+  } finally {
+    holding.then(
+      (release) => release(),
+      () => {},
+    );
+  }
+}
+
+export const engineFailed = (times: number): ServiceError =>
+  serverError(
+    'engine_failed',
+    `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model. Where the site's data was cleared, reload its open tabs.`,
+  );

@@ -1,0 +1,104 @@
+import type { EngineClient, EngineRequest, Waiting } from '../api/service-dependencies.ts';
+import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
+import type { EngineMessage, Question } from '../protocol/engine-port.ts';
+import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
+import type { WeightsReplies } from '../protocol/weights-messages.ts';
+import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
+import { callEngine, engineFailed } from './call-engine.ts';
+import type { EngineConnection } from './engine-connection.ts';
+import { trackProgress } from './job-progress.ts';
+
+/** Calls the one engine of all tabs, and the next one when it dies. */
+export function createEngineClient(connection: EngineConnection): EngineClient {
+  return { run: (job, request) => run(connection, job, request) };
+}
+
+function run<K extends Kind>(
+  connection: EngineConnection,
+  job: JobOf<K>,
+  { id, signal, origin }: EngineRequest,
+): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
+  const progress = trackProgress(job.kind, job);
+  let sender = origin;
+  return callEngine<Waiting | EventOf<K>, K>(connection, {
+    id,
+    signal,
+    nextQuestion: (pauses) => {
+      const next = progress.nextJob();
+      const question: Question | null = next && {
+        type: 'job',
+        job: next,
+        pauses,
+        ...(sender && { origin: sender }),
+      };
+      if (sender) {
+        // Attempts that an engine leaves ask the next one together: the time between them says nothing.
+        const { attempt: _, ...again } = sender;
+        sender = again;
+      }
+      return question;
+    },
+    rest: () => progress.lastEvent?.() ?? null,
+    received: () => progress.deltas,
+    read: (message) => {
+      if (message.type === 'waiting') return message;
+      return message.type === 'event' ? progress.note(message.event) : null;
+    },
+  });
+}
+
+type OnProgress = (progress: LoadProgress) => void;
+
+/**
+ * Loads a model into the engine, wherever it is; continues with the next leader when that one dies.
+ * `variants`: those that may be loaded; none: all of them.
+ * @throws ServiceError; the signal's reason when aborted (the load stops unless somebody else waits for it).
+ */
+export async function loadModel(
+  connection: EngineConnection,
+  model: string,
+  { signal, onProgress, variants }: { signal: AbortSignal; onProgress?: OnProgress; variants?: string[] },
+): Promise<void> {
+  const question = { type: 'load', model, ...(variants && { variants }) } as const;
+  await ask(connection, question, 'loaded', { signal, onMessage: progressTo(onProgress) });
+}
+
+/** The status of the engine's worker. @throws ServiceError */
+export async function readStatus(connection: EngineConnection, signal: AbortSignal): Promise<EngineStatus> {
+  return (await ask(connection, { type: 'status' }, 'status', { signal })).status;
+}
+
+/** Runs a command on the stored weights. @throws ServiceError; the signal's reason when aborted */
+export async function commandWeights<T extends WeightsCommand['type']>(
+  connection: EngineConnection,
+  command: CommandOf<T>,
+  signal: AbortSignal,
+  onProgress?: OnProgress,
+): Promise<WeightsReplies[T]> {
+  const options = { signal, onMessage: progressTo(onProgress) };
+  const { reply } = await ask(connection, { type: 'weights', command }, 'weights', options);
+  // A port's messages have no type that follows the question's.
+  return reply as WeightsReplies[T];
+}
+
+const progressTo =
+  (onProgress: OnProgress | undefined) =>
+  (message: EngineMessage): void => {
+    if (message.type === 'progress') onProgress?.(message.progress);
+  };
+
+/** A question with one answer. */
+async function ask<Type extends 'loaded' | 'status' | 'weights'>(
+  connection: EngineConnection,
+  question: Question,
+  answer: Type,
+  { signal, onMessage }: { signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
+): Promise<Extract<EngineMessage, { type: Type }>> {
+  const id = `${question.type}-${crypto.randomUUID()}`;
+  const read = (message: EngineMessage): EngineMessage => message;
+  for await (const message of callEngine(connection, { id, signal, read, nextQuestion: () => question })) {
+    onMessage?.(message);
+    if (message.type === answer) return message as Extract<EngineMessage, { type: Type }>;
+  }
+  throw engineFailed(1);
+}

@@ -1,0 +1,115 @@
+import { protocolMismatch, serverError, ServiceError } from '../errors/service-error.ts';
+import { callChannel, type CallEngine } from '../protocol/discovery.ts';
+import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
+import { leaderLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { backoff } from '../util/async.ts';
+import type { EngineConnection, Ways } from './engine-connection.ts';
+
+/** An engine worker that has accepted our port. */
+export interface FoundEngine {
+  port: Port;
+  epoch: string;
+  /** Tells it that nothing more is asked for. */
+  dismiss(): void;
+}
+
+/** A port, or a BroadcastChannel with a random name in its place, on which nothing can be transferred. */
+type Port = MessagePort | BroadcastChannel;
+
+/** Pauses between the offers of one call. */
+const OFFERS = { firstMs: 150, maxMs: 1000 };
+
+/**
+ * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
+ * accepts the oldest first.
+ * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or what the leader says is wrong.
+ */
+export function findEngine(
+  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
+  signal: AbortSignal,
+): Promise<FoundEngine> {
+  return new Promise((resolve, reject) => {
+    const ports = new Set<Port>();
+    let offers = 0;
+    let settled = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    const settle = (finish: () => void, kept?: Port): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      clearTimeout(deadline);
+      signal.removeEventListener('abort', onAbort);
+      for (const port of ports) if (port !== kept) dismiss(port);
+      finish();
+    };
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const fail = (error: unknown): void => settle(() => reject(error));
+
+    const listen = (port: Port): void => {
+      ports.add(port);
+      port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+        if (data.type === 'error') fail(new ServiceError(data.error));
+        if (data.type !== 'accepted') return;
+        if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
+        if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
+        settle(() => resolve({ port, epoch: data.epoch, dismiss: () => dismiss(port) }), port);
+      };
+    };
+    const ways: Ways = {
+      openPort() {
+        const { port1, port2 } = new MessageChannel();
+        if (settled) dismiss(port1);
+        else listen(port1);
+        return port2;
+      },
+      callWorker: () => listen(callWorker(scope)),
+    };
+
+    const offer = (again: boolean): void => {
+      timer = setTimeout(offer, backoff(offers++, OFFERS), true);
+      transport.offer(ways, again).catch(fail);
+    };
+
+    const deadline = setTimeout(
+      () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
+      deadlineMs,
+    );
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort);
+    offer(false);
+  });
+}
+
+function callWorker(scope: string): BroadcastChannel {
+  const channel = `${callChannel(scope)}:${crypto.randomUUID()}`;
+  const port = new BroadcastChannel(channel);
+  const calls = new BroadcastChannel(callChannel(scope));
+  calls.postMessage({ channel } satisfies CallEngine);
+  calls.close();
+  return port;
+}
+
+/** A worker that has accepted the port, or does so later, must not wait for a question that never comes. */
+function dismiss(port: Port): void {
+  port.onmessage = null;
+  port.postMessage({ type: 'cancel' } satisfies AskerMessage);
+  port.close();
+}
+
+async function engineUnavailable(
+  scope: string,
+  locks: LockManager,
+  deadlineMs: number,
+): Promise<ServiceError> {
+  const { held = [] } = await locks.query().catch(() => ({ held: [] }));
+  const leads = held.some(({ name }) => name === leaderLock(scope));
+  const seconds = Math.round(deadlineMs / 1000);
+  return serverError(
+    'engine_unavailable',
+    leads
+      ? `The tab that holds the Web Lock ${leaderLock(scope)} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
+      : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
+  );
+}

@@ -1,0 +1,37 @@
+import type { WireError } from '../errors/wire-error.ts';
+import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
+import { engineLock, whenReleased } from '../protocol/locks.ts';
+
+/** Reason why an engine does not answer. */
+export type EngineEnd =
+  /** Its tab was closed or reloaded, which is no fault of the question. */
+  | { type: 'leaderExited' }
+  /** It gives way to others. */
+  | { type: 'paused' }
+  /** `cause`: the error that the engine could still send. */
+  | { type: 'died'; cause: WireError | null };
+
+/** Messages that a worker sent just before it died may arrive after its lock is released. */
+const LAST_MESSAGES_MS = 50;
+
+/** Reports the end of that epoch's worker. The function returned stops the watch. */
+export function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd) => void): () => void {
+  const watch = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // A worker with busy threads takes the browser seconds to end: its page's message comes first.
+  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+  channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
+    if (data?.epoch === epoch) report({ type: 'leaderExited' });
+  };
+  const onReleased = (): void => {
+    timer = setTimeout(() => report({ type: 'died', cause: null }), LAST_MESSAGES_MS);
+  };
+  whenReleased(locks, engineLock(epoch), watch.signal).then(onReleased, (error: unknown) => {
+    if (!watch.signal.aborted) throw error;
+  });
+  return () => {
+    watch.abort();
+    clearTimeout(timer);
+    channel.close();
+  };
+}
