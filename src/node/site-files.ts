@@ -21,9 +21,13 @@ export interface FileLists {
   shell: SiteFile[];
   /** Files kept when they are first used: a first visit would wait for all of them otherwise. */
   large: SiteFile[];
+  /** Bytes of the pictures in `shell`. */
+  pictureBytes?: number;
 }
 
 const LARGE = 2 ** 20;
+const PICTURE = /\.(png|jpe?g|webp|avif|gif)$/i;
+const MAX_PICTURE_BYTES = 5 * 2 ** 20;
 
 /**
  * Adds a file, but not one with a dot in front of its name or of a folder's, such as `.vite/manifest.json`: hosts do
@@ -32,7 +36,7 @@ const LARGE = 2 ** 20;
  */
 export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
-  const list = Buffer.byteLength(source) > LARGE || isFallback(url) ? files.large : files.shell;
+  const list = isLarge(files, url, Buffer.byteLength(source)) ? files.large : files.shell;
   const sha256 = hashOf(source);
   const marks = isPage(url) ? marksOf(textOf(source)) : [];
   list.push({
@@ -41,6 +45,16 @@ export function addFile(files: FileLists, url: string, source: string | Uint8Arr
     sha256,
     ...(marks.length > 0 && { marks }),
   });
+}
+
+/** Whether a first visit is not to wait for it; pictures count together. */
+function isLarge(files: FileLists, url: string, bytes: number): boolean {
+  if (bytes > LARGE || isFallback(url)) return true;
+  if (!PICTURE.test(url)) return false;
+  const pictureBytes = (files.pictureBytes ?? 0) + bytes;
+  if (pictureBytes > MAX_PICTURE_BYTES) return true;
+  files.pictureBytes = pictureBytes;
+  return false;
 }
 
 export const isPage = (url: string): boolean => /\.html?$/i.test(url);
