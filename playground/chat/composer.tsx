@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
@@ -8,12 +7,10 @@ import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { settings } from './chat-state.ts';
 import { DictationSlot } from './dictation-slot.tsx';
+import { draft } from './draft.ts';
 import { draftPictures, pictureProblem, takePictures } from './draft-pictures.ts';
 import { PictureButton } from './picture-button.tsx';
 import { say, writing } from './send.ts';
-
-/** Kept while another view is shown. */
-const draft = signal('');
 
 export function Composer() {
   const input = useRef<HTMLTextAreaElement>(null);

@@ -5,6 +5,7 @@ import { memoryShortage } from '../../src/catalog/device-memory.ts';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { allowHub, hubAllowed } from '../client/model-hub.ts';
 import { findDevice, type DeviceFacts } from '../client/find-device.ts';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { bytes } from '../format.ts';
 import { preference } from '../preferences.ts';
 
@@ -17,10 +18,11 @@ export function GpuOffer({ model }: { model: string }) {
   useEffect(() => {
     if (asks) void findDevice().then((found) => (device.value = found));
   }, [asks]);
+  const offer = useKeptFocus<HTMLElement>();
   const variant = asks && device.value && forGpu(catalogModel(model), device.value);
   if (!variant || chosenVariant(model)?.name === variant.name) return null;
   return (
-    <section class="card stack" aria-labelledby="gpu-offer">
+    <section class="card stack" aria-labelledby="gpu-offer" tabIndex={-1} ref={offer}>
       <p id="gpu-offer">
         This device’s GPU can run a larger model as {model}: <strong>{variant.name}</strong>,{' '}
         {bytes(weightBytes(variant))} from the model hub (huggingface.co).
@@ -32,6 +34,7 @@ export function GpuOffer({ model }: { model: string }) {
         <button type="button" class="button button-quiet" onClick={() => (declined.value = true)}>
           Not now
         </button>
+        <span class="small quiet">Allowing it reloads this page.</span>
       </div>
     </section>
   );

@@ -30,7 +30,7 @@ export function LogprobText({ tokens }: { tokens: ChatCompletionTokenLogprob[] }
           <span
             key={index}
             class={index === active.value ? 'logprob-active' : undefined}
-            style={{ '--doubt': `${Math.round((1 - Math.exp(logprob)) * 55)}%` }}
+            style={{ '--doubt': `${Math.round((1 - Math.exp(logprob)) * 45)}%` }}
             onPointerEnter={() => (active.value = index)}
           >
             {text}

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
 import { isComposing } from '../components/is-composing.ts';
 import { isTouch } from '../media.ts';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { picturesOf, type UserTurn } from './conversation.ts';
@@ -10,10 +11,22 @@ import { say, writing } from './send.ts';
 
 export function UserItem({ turn }: { turn: UserTurn }) {
   const editing = useSignal(false);
-  const pictures = picturesOf(turn);
-  if (editing.value) return <UserEditor turn={turn} onDone={() => (editing.value = false)} />;
+  const item = useKeptFocus<HTMLLIElement>();
   return (
-    <li class="turn turn-user">
+    <li class="turn turn-user" tabIndex={-1} ref={item}>
+      {editing.value ? (
+        <UserEditor turn={turn} onDone={() => (editing.value = false)} />
+      ) : (
+        <Said turn={turn} onEdit={() => (editing.value = true)} />
+      )}
+    </li>
+  );
+}
+
+function Said({ turn, onEdit }: { turn: UserTurn; onEdit: () => void }) {
+  const pictures = picturesOf(turn);
+  return (
+    <>
       <span class="visually-hidden">You said:</span>
       <div class="said">
         {pictures.length > 0 && <Thumbnails pictures={pictures} />}
@@ -30,10 +43,10 @@ export function UserItem({ turn }: { turn: UserTurn }) {
           icon="edit"
           label="Edit and send as another version"
           disabled={writing.value !== null}
-          onClick={() => (editing.value = true)}
+          onClick={onEdit}
         />
       </div>
-    </li>
+    </>
   );
 }
 
@@ -49,52 +62,50 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
     void say(text.value.trim(), pictures.value, turn.parent);
   };
   return (
-    <li class="turn turn-user">
-      <form
-        class="turn-editor"
-        onSubmit={(event) => {
+    <form
+      class="turn-editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {pictures.value.length > 0 && (
+        <Thumbnails
+          pictures={pictures.value}
+          onRemove={(removed) => {
+            pictures.value = pictures.value.filter((picture) => picture !== removed);
+            input.current?.focus();
+          }}
+        />
+      )}
+      <textarea
+        ref={input}
+        class="input"
+        rows={3}
+        aria-label="Edit your message"
+        dir="auto"
+        value={text}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={(event) => {
+          if (isComposing(event)) return;
+          if (event.key === 'Escape') {
+            // It would also stop a reply.
+            event.stopPropagation();
+            onDone();
+          }
+          if (event.key !== 'Enter' || event.shiftKey || isTouch.value) return;
           event.preventDefault();
           submit();
         }}
-      >
-        {pictures.value.length > 0 && (
-          <Thumbnails
-            pictures={pictures.value}
-            onRemove={(removed) => {
-              pictures.value = pictures.value.filter((picture) => picture !== removed);
-              input.current?.focus();
-            }}
-          />
-        )}
-        <textarea
-          ref={input}
-          class="input"
-          rows={3}
-          aria-label="Edit your message"
-          dir="auto"
-          value={text}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-          onKeyDown={(event) => {
-            if (isComposing(event)) return;
-            if (event.key === 'Escape') {
-              // It would also stop a reply.
-              event.stopPropagation();
-              onDone();
-            }
-            if (event.key !== 'Enter' || event.shiftKey || isTouch.value) return;
-            event.preventDefault();
-            submit();
-          }}
-        />
-        <div class="row">
-          <button type="submit" class="button button-primary button-small" disabled={isBusy}>
-            Send this version
-          </button>
-          <button type="button" class="button button-small" onClick={onDone}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </li>
+      />
+      <div class="row">
+        <button type="submit" class="button button-primary button-small" disabled={isBusy}>
+          Send this version
+        </button>
+        <button type="button" class="button button-small" onClick={onDone}>
+          Cancel
+        </button>
+      </div>
+    </form>
   );
 }

@@ -13,20 +13,29 @@ export const builtInReason = computed(() =>
 /** Progress of the browser's download, or why it failed; null: none was asked for. */
 export const builtInDownload = signal<{ share: number } | { error: string } | null>(null);
 
+let controller = new AbortController();
+
+export function cancelBuiltInDownload(): void {
+  controller.abort();
+}
+
 /** Starts the browser's download. Browsers allow it only in the handler of a click. */
 export async function downloadBuiltIn(): Promise<void> {
+  controller = new AbortController();
+  const { signal: cancelled } = controller;
   builtInDownload.value = { share: 0 };
   try {
     await (
       await handle
     ).ready(BUILT_IN_MODEL, {
       builtIn: 'download',
+      signal: cancelled,
       onProgress: ({ phase, loadedBytes, totalBytes }) => {
         if (phase === 'download') builtInDownload.value = { share: loadedBytes / totalBytes };
       },
     });
     builtInDownload.value = null;
   } catch (error) {
-    builtInDownload.value = { error: messageOf(error) };
+    builtInDownload.value = cancelled.aborted ? null : { error: messageOf(error) };
   }
 }

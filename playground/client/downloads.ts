@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { LoadProgress } from '../../src/index.ts';
+import { announce } from '../announce.ts';
 import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
@@ -13,6 +14,7 @@ export interface Download {
   totalBytes: number;
   /** Bytes a second over the last seconds; null until known. */
   rate: number | null;
+  /** Why it failed, or could not be paused. */
   error: string | null;
   /** Paused by the user. */
   held: boolean;
@@ -46,7 +48,9 @@ export function cancelLoad(model: string): void {
 
 /** Pauses a download, or continues it. */
 export async function hold(model: string, held: boolean): Promise<void> {
-  if (!(await holdDownload(model, held))) return;
+  const problem = await holdDownload(model, held);
+  update(model, { error: problem });
+  if (problem !== null) return;
   // The same files may be on their way for others.
   for (const id of [model, ...idsWithTheSameWeights(model)]) if (running.has(id)) update(id, { held });
 }
@@ -76,9 +80,12 @@ async function run(model: string, retry: boolean): Promise<void> {
       },
     });
     update(model, { phase: 'ready' });
+    if (!ready) announce(`${model} is ready.`);
   } catch (error) {
-    if (controller.signal.aborted) update(model, { phase: 'cancelled' });
-    else update(model, { phase: 'failed', error: messageOf(error) });
+    if (controller.signal.aborted) {
+      update(model, { phase: 'cancelled', error: null });
+      announce(`Loading ${model} was cancelled.`);
+    } else update(model, { phase: 'failed', error: messageOf(error) });
   }
 }
 

@@ -18,29 +18,25 @@ export async function refreshStoredWeights(): Promise<void> {
 }
 
 export async function deleteWeights(variant: string): Promise<void> {
-  await tell(async () => (await handle).weights.delete(variant));
+  storedWeightsError.value = null;
+  try {
+    await (await handle).weights.delete(variant);
+  } catch (error) {
+    storedWeightsError.value = messageOf(error);
+  }
   await refreshStoredWeights();
 }
 
 /**
  * Holds a model's download, or continues it; callers keep waiting.
- * @returns whether that was done
+ * @returns why that failed; null: it is done
  */
-export async function holdDownload(model: string, held: boolean): Promise<boolean> {
-  return await tell(async () => {
+export async function holdDownload(model: string, held: boolean): Promise<string | null> {
+  try {
     const { weights } = await handle;
     await (held ? weights.pause(model) : weights.resume(model));
-  });
-}
-
-/** What goes wrong is shown, not thrown. */
-async function tell(work: () => Promise<void>): Promise<boolean> {
-  try {
-    storedWeightsError.value = null;
-    await work();
-    return true;
+    return null;
   } catch (error) {
-    storedWeightsError.value = messageOf(error);
-    return false;
+    return messageOf(error);
   }
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Announcer } from './announcer.tsx';
 import { IconButton } from './icon-button.tsx';
 
 interface Props {
@@ -8,10 +9,12 @@ interface Props {
   children: ComponentChildren;
   /** Places the dialog along the edge of the window instead of in its middle. */
   side?: boolean;
+  /** Stays open when the backdrop is pressed: what it shows is not shown again. */
+  stays?: boolean;
 }
 
 /** Modal while it is mounted. The browser keeps the focus inside, closes it on Esc, and gives the focus back. */
-export function Dialog({ title, onClose, children, side = false }: Props) {
+export function Dialog({ title, onClose, children, side = false, stays = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   /** Whether the pointer was pressed on the backdrop: a selection of text may end there. */
   const pressed = useRef(false);
@@ -32,7 +35,7 @@ export function Dialog({ title, onClose, children, side = false }: Props) {
         pressed.current = event.target === dialog.current;
       }}
       onClick={(event) => {
-        if (pressed.current && event.target === dialog.current) onClose();
+        if (!stays && pressed.current && event.target === dialog.current) onClose();
       }}
     >
       <div class="dialog-body">
@@ -41,6 +44,8 @@ export function Dialog({ title, onClose, children, side = false }: Props) {
           <IconButton icon="close" label="Close" onClick={onClose} />
         </div>
         {children}
+        {/* What is outside a modal dialog is not read. */}
+        <Announcer />
       </div>
     </dialog>
   );

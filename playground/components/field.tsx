@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { announce } from '../announce.ts';
 
 interface FieldProps {
   label: string;
@@ -14,8 +15,12 @@ interface FieldProps {
 export function Field({ label, value, hint, error = null, children }: FieldProps) {
   const id = useId();
   const described = [hint ? `${id}-hint` : '', error === null ? '' : `${id}-error`].filter(Boolean).join(' ');
+  // Not while it is being typed, when the error changes with each character.
+  const tellError = (): void => {
+    if (error !== null) announce(`${label}: ${error}`);
+  };
   return (
-    <div class="field">
+    <div class="field" onFocusOut={tellError}>
       <label class="field-label" for={id}>
         {label}
         {value !== undefined && <span class="figures">{value}</span>}

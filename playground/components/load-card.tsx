@@ -4,29 +4,52 @@ import { bytes, duration } from '../format.ts';
 import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
+import { useKeptFocus } from './use-kept-focus.ts';
 
 /** How a model's weights come in: bytes, rate, time left, and a way out. Nothing once it is ready. */
 export function LoadCard({ model }: { model: string }) {
   const download = downloads.value[model];
+  const card = useKeptFocus<HTMLDivElement>();
   if (!download || download.phase === 'ready') return null;
-  const { phase, loadedBytes, totalBytes, error, held } = download;
-
-  if (phase === 'failed' || phase === 'cancelled') {
-    return (
-      <div class="load-card" data-hue={hueOf(model)}>
-        <p role={phase === 'failed' ? 'alert' : undefined}>
-          {phase === 'failed'
-            ? `${model} could not be loaded. ${error ?? ''}`
-            : `Loading ${model} was cancelled.`}
-        </p>
-        <button type="button" class="button" onClick={() => void load(model)}>
-          {phase === 'failed' ? 'Try again' : 'Load it'}
-        </button>
-      </div>
-    );
-  }
   return (
-    <div class="load-card" data-hue={hueOf(model)}>
+    <div
+      class="load-card"
+      data-hue={hueOf(model)}
+      role="group"
+      aria-label={`Load ${model}`}
+      tabIndex={-1}
+      ref={card}
+    >
+      {download.phase === 'failed' || download.phase === 'cancelled' ? (
+        <Ended {...download} />
+      ) : (
+        <Running {...download} />
+      )}
+    </div>
+  );
+}
+
+function Ended({ model, phase, error }: Download) {
+  return (
+    <>
+      <p role={phase === 'failed' ? 'alert' : undefined}>
+        {phase === 'failed'
+          ? `${model} could not be loaded. ${error ?? ''}`
+          : `Loading ${model} was cancelled.`}
+      </p>
+      <button type="button" class="button" onClick={() => void load(model)}>
+        {phase === 'failed' ? 'Try again' : 'Load it'}
+        <span class="visually-hidden"> {model}</span>
+      </button>
+    </>
+  );
+}
+
+function Running(download: Download) {
+  const { model, phase, loadedBytes, totalBytes, error, held } = download;
+  const hidden = <span class="visually-hidden"> {model}</span>;
+  return (
+    <>
       <div class="load-card-head">
         <span>
           {verb(download)} {model}
@@ -35,10 +58,12 @@ export function LoadCard({ model }: { model: string }) {
           {phase === 'download' && (
             <button type="button" class="button button-quiet" onClick={() => void hold(model, !held)}>
               {held ? 'Resume' : 'Pause'}
+              {hidden}
             </button>
           )}
           <button type="button" class="button button-quiet" onClick={() => cancelLoad(model)}>
             Cancel
+            {hidden}
           </button>
         </span>
       </div>
@@ -48,7 +73,12 @@ export function LoadCard({ model }: { model: string }) {
         max={phase === 'download' ? totalBytes : 0}
       />
       <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download)}</p>
-    </div>
+      {error !== null && (
+        <p role="alert" class="error-text small">
+          {error}
+        </p>
+      )}
+    </>
   );
 }
 

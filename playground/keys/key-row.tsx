@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { KeyInfo } from '../../src/index.ts';
 import { handle } from '../client/localtext.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { count, timeAgo } from '../format.ts';
 import { attempt, refreshKeys } from './key-list.ts';
@@ -48,17 +48,14 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
         </div>
       )}
       {confirming.value && (
-        <Dialog title={`Revoke ${info.label}?`} onClose={() => (confirming.value = false)}>
-          <p>Its next request is refused, in every tab. This cannot be taken back.</p>
-          <div class="row">
-            <button type="button" class="button button-danger" onClick={() => void revoke()}>
-              Revoke
-            </button>
-            <button type="button" class="button" onClick={() => (confirming.value = false)}>
-              Keep it
-            </button>
-          </div>
-        </Dialog>
+        <ConfirmDialog
+          title={`Revoke ${info.label}?`}
+          action="Revoke"
+          onConfirm={() => void revoke()}
+          onClose={() => (confirming.value = false)}
+        >
+          Its next request is refused, in every tab. This cannot be taken back.
+        </ConfirmDialog>
       )}
     </li>
   );

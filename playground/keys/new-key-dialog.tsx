@@ -19,7 +19,7 @@ const client = new OpenAI({
   dangerouslyAllowBrowser: true,
 });`;
   return (
-    <Dialog title={`The key of ${issued.label}`} onClose={onClose}>
+    <Dialog title={`The key of ${issued.label}`} stays onClose={onClose}>
       <p class="small">
         Copy it now: it is not shown again.
         {issued.replaced && ' The one before it stays good for a day.'}

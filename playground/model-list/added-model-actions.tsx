@@ -1,22 +1,35 @@
 import { useSignal } from '@preact/signals';
 import { addedModel } from '../client/added-models.ts';
-import { addedModelError, removeAdded, renameAdded, saveAdded } from '../client/manage-added.ts';
+import {
+  addedModelError,
+  cancelSave,
+  removeAdded,
+  renameAdded,
+  saveAdded,
+  savedShare,
+} from '../client/manage-added.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { TextField } from '../components/field.tsx';
+import { ProgressBar } from '../components/progress-bar.tsx';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 
 /** What can be done with a model that the user added. */
 export function AddedModelActions({ id }: { id: string }) {
   const name = useSignal<string | null>(null);
+  const confirming = useSignal(false);
+  const area = useKeptFocus<HTMLDivElement>();
   const error = addedModelError.value;
+  const saved = savedShare.value[id];
   const hidden = <span class="visually-hidden"> {id}</span>;
   return (
-    <div class="stack">
+    <div class="stack" tabIndex={-1} ref={area} role="group" aria-label={`Manage ${id}`}>
       {name.value === null ? (
         <div class="row">
           <button type="button" class="button button-small" onClick={() => (name.value = id)}>
             Rename{hidden}
           </button>
           {/* An embedding model is a folder of files. */}
-          {!addedModel(id)?.embedding && (
+          {!addedModel(id)?.embedding && saved === undefined && (
             <button type="button" class="button button-small" onClick={() => void saveAdded(id)}>
               Save as a file{hidden}
             </button>
@@ -24,7 +37,7 @@ export function AddedModelActions({ id }: { id: string }) {
           <button
             type="button"
             class="button button-small button-danger"
-            onClick={() => void removeAdded(id)}
+            onClick={() => (confirming.value = true)}
           >
             Remove{hidden}
           </button>
@@ -53,6 +66,28 @@ export function AddedModelActions({ id }: { id: string }) {
             </button>
           </div>
         </form>
+      )}
+      {saved !== undefined && (
+        <div class="row">
+          <span class="small">Saving…</span>
+          <button type="button" class="button button-quiet" onClick={() => cancelSave(id)}>
+            Cancel<span class="visually-hidden"> saving {id}</span>
+          </button>
+        </div>
+      )}
+      {saved !== undefined && <ProgressBar label={`Saving ${id}`} value={saved} max={1} />}
+      {confirming.value && (
+        <ConfirmDialog
+          title={`Remove ${id}?`}
+          action="Remove"
+          onClose={() => (confirming.value = false)}
+          onConfirm={() => {
+            confirming.value = false;
+            void removeAdded(id);
+          }}
+        >
+          Its files are deleted from this browser. To use it again, add it again.
+        </ConfirmDialog>
       )}
       {error?.id === id && (
         <p role="alert" class="error-text small">

@@ -1,6 +1,12 @@
 import { addBuiltIn, BUILT_IN_MODEL, builtInAdded } from '../client/add-built-in.ts';
-import { builtInDownload, builtInReason, downloadBuiltIn } from '../client/built-in-model.ts';
+import {
+  builtInDownload,
+  builtInReason,
+  cancelBuiltInDownload,
+  downloadBuiltIn,
+} from '../client/built-in-model.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
@@ -28,18 +34,43 @@ export function BuiltInCard() {
 }
 
 function Download() {
+  const area = useKeptFocus<HTMLDivElement>();
   const download = builtInDownload.value;
-  if (download && 'share' in download)
-    return <ProgressBar label="Downloading the browser’s model" value={download.share} max={1} />;
+  return (
+    <div class="stack" role="group" aria-label="Download of the browser’s model" tabIndex={-1} ref={area}>
+      {download && 'share' in download ? (
+        <DownloadProgress {...download} />
+      ) : (
+        <DownloadOffer error={download?.error} />
+      )}
+    </div>
+  );
+}
+
+function DownloadProgress({ share }: { share: number }) {
+  return (
+    <>
+      <ProgressBar label="Downloading the browser’s model" value={share} max={1} />
+      <div class="row">
+        <span class="figures">{Math.floor(share * 100)} %</span>
+        <button type="button" class="button button-quiet" onClick={cancelBuiltInDownload}>
+          Cancel
+        </button>
+      </div>
+    </>
+  );
+}
+
+function DownloadOffer({ error }: { error: string | undefined }) {
   return (
     <>
       <p class="small quiet">
         The browser downloads several gigabytes, needs some 22 GB of free disk space for that, and keeps the
         model for all sites. It decides when to delete it.
       </p>
-      {download && (
+      {error !== undefined && (
         <p role="alert" class="error-text small">
-          {download.error}
+          {error}
         </p>
       )}
       <button type="button" class="button" onClick={() => void downloadBuiltIn()}>

@@ -6,6 +6,7 @@ import { modelStatuses } from '../client/localtext.ts';
 import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { AddedModelActions } from './added-model-actions.tsx';
 import { DeviceNeeds } from './device-needs.tsx';
 import { AddedModelFacts } from './added-model-facts.tsx';
@@ -21,9 +22,10 @@ export function ModelCard({ id }: { id: string }) {
   const phase = downloads.value[id]?.phase;
   // Loaded before, and unloaded since.
   const isUnloaded = phase === 'ready' && state === 'idle';
+  const card = useKeptFocus<HTMLElement>();
   const busy = phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
   return (
-    <article class="card model-card" data-hue={hueOf(id)}>
+    <article class="card model-card" data-hue={hueOf(id)} aria-label={id} tabIndex={-1} ref={card}>
       <div class="row row-between">
         <h2 class="model-name">
           <span class="dot" aria-hidden="true" />

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { StoredVariant } from '../../src/index.ts';
 import { downloads } from '../client/downloads.ts';
@@ -7,6 +8,7 @@ import {
   storedWeights,
   storedWeightsError,
 } from '../client/stored-weights.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
 
@@ -46,6 +48,10 @@ interface Props extends StoredVariant {
 }
 
 function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUse, onDelete }: Props) {
+  const confirming = useSignal(false);
+  const close = (): void => {
+    confirming.value = false;
+  };
   return (
     <li class="row row-between">
       <span>
@@ -60,9 +66,22 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
           {inUse && ', in memory'}
         </span>
       </span>
-      <button type="button" class="button button-quiet" onClick={onDelete}>
+      <button type="button" class="button button-quiet" onClick={() => (confirming.value = true)}>
         Delete<span class="visually-hidden"> {variant}</span>
       </button>
+      {confirming.value && (
+        <ConfirmDialog
+          title={`Delete ${variant}?`}
+          action="Delete"
+          onClose={close}
+          onConfirm={() => {
+            close();
+            onDelete();
+          }}
+        >
+          {bytes(storedBytes)} are deleted from this browser. The next use of the model downloads them again.
+        </ConfirmDialog>
+      )}
     </li>
   );
 }

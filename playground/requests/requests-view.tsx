@@ -1,6 +1,7 @@
 import './requests.css';
 import { useSignal } from '@preact/signals';
 import { Dialog } from '../components/dialog.tsx';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { plural } from '../format.ts';
 import { clearRequests, requestLog } from './request-log.ts';
 import { RequestDetail } from './request-detail.tsx';
@@ -9,10 +10,11 @@ import { Timeline } from './timeline.tsx';
 
 export function RequestsView() {
   const openId = useSignal<string | null>(null);
+  const page = useKeptFocus<HTMLDivElement>();
   const log = requestLog.value;
   const open = log.find(({ id }) => id === openId.value);
   return (
-    <div class="page requests">
+    <div class="page requests" tabIndex={-1} ref={page}>
       <header class="page-head">
         <h1>Requests</h1>
         <p>

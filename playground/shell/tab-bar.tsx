@@ -14,7 +14,12 @@ export function TabBar() {
       {VIEWS.filter(({ primary }) => primary).map((view) => (
         <NavLink key={view.name} view={view} />
       ))}
-      <button type="button" class={`nav-link ${inMenu ? 'holds-current' : ''}`} popovertarget="more-views">
+      <button
+        type="button"
+        class={`nav-link ${inMenu ? 'holds-current' : ''}`}
+        popovertarget="more-views"
+        aria-label="More views"
+      >
         <Icon name="more" />
         <span>More</span>
       </button>

@@ -242,6 +242,7 @@ test('the playground shows what a dropped file is, adds it and removes it', asyn
     await model.getByText('added by you').waitFor();
     expect(await violations(page)).toEqual([]);
     await model.getByRole('button', { name: 'Remove mine' }).press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
     await model.waitFor({ state: 'detached' });
     expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
   } finally {

@@ -44,6 +44,10 @@ async function arrived(bytes: number): Promise<void> {
   await expect.poll(shown, { timeout: 60_000, interval: 100 }).toBeGreaterThan(bytes);
 }
 
+const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+/** What screen readers were told last. */
+const announced = () => page.locator('[role=status]').first().textContent();
+
 /** Resolves when no connection carries weights any more, which the server knows a moment after its clients. */
 const stopped = () => expect.poll(() => site.sending, { timeout: 30_000 }).toBe(0);
 
@@ -63,12 +67,15 @@ test('a download is paused, and nothing moves; it goes on, is cancelled, and beg
   await arrived(held + 5 * MB);
   await press('Cancel');
   await card().getByText(`Loading ${MODEL} was cancelled.`).waitFor();
+  await expect.poll(focused).toBe(`Load ${MODEL}`);
   await stopped();
 
   const before = site.sent;
   site.bytesPerSecond = 1_000 * MB;
   await press('Load it');
   await card().getByText('ready', { exact: true }).waitFor();
+  await expect.poll(announced).toContain(`${MODEL} is ready.`);
+  await expect.poll(focused).toBe(MODEL);
   // What had come was not fetched again, but for the parts of four chunks that were cut off.
   expect(site.sent - before).toBeLessThan(WHOLE - 30 * MB + 4 * CHUNK_BYTES);
   await page.getByRole('list', { name: 'Stored weights' }).getByText('91.4 MB').waitFor();

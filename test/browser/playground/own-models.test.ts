@@ -223,6 +223,10 @@ test('an embedding model of the hub answers as the one of the site does', async 
 test('it is renamed, saved to a file, answers offline after a restart, and is removed', async () => {
   const named = (id: string) =>
     page.locator('.model-card', { has: page.getByRole('heading', { name: id, exact: true }) });
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+  await named('mine').getByRole('button', { name: 'Rename' }).click();
+  await named('mine').getByRole('button', { name: 'Cancel' }).click();
+  await expect.poll(focused).toBe('Manage mine');
   await named('mine').getByRole('button', { name: 'Rename' }).click();
   await named('mine').getByLabel('New id').fill('jade-mole-4');
   await named('mine').getByLabel('New id').press('Enter');
@@ -253,10 +257,14 @@ test('it is renamed, saved to a file, answers offline after a restart, and is re
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
   await page.goto(`${url}/#/models`);
-  await named('renamed').getByRole('button', { name: 'Remove' }).click();
-  await named('renamed').waitFor({ state: 'detached' });
-  await named('minilm-onnx').getByRole('button', { name: 'Remove' }).click();
-  await named('minilm-onnx').waitFor({ state: 'detached' });
+  for (const id of ['renamed', 'minilm-onnx']) {
+    await named(id).getByRole('button', { name: 'Remove' }).click();
+    await page
+      .getByRole('dialog', { name: `Remove ${id}?` })
+      .getByRole('button', { name: 'Remove' })
+      .click();
+    await named(id).waitFor({ state: 'detached' });
+  }
   // The catalog's own variant has the same file, which stays for it.
   expect(await stored()).not.toContainEqual(expect.stringMatching(/^(added|unfinished)/));
   await expect(askAddedModel(offline, key, 'renamed')).rejects.toThrow(/404/);

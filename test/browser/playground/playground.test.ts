@@ -220,6 +220,14 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
       key,
     );
   await expect(status()).resolves.toBe(200);
+  // A press beside the dialog does not close it, and a refused copy is shown in it.
+  await page.mouse.click(2, 2);
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError'));
+  });
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy', exact: true }).first().click();
+  await page.getByRole('dialog').getByRole('alert').getByText('did not allow copying').waitFor();
+  await page.evaluate(() => Reflect.deleteProperty(navigator.clipboard, 'writeText'));
   await page.getByRole('button', { name: 'Close' }).click();
   await expect(page.locator('main').textContent()).resolves.not.toContain(key);
   await page.getByRole('button', { name: 'Revoke Notes' }).click();
@@ -236,6 +244,12 @@ test('models: stored weights are listed, and deleted', async () => {
   const miniLm = stored.filter({ hasText: 'all-minilm-l6-v2-f32' });
   await expect(miniLm.textContent()).resolves.toContain('91.4 MB for jade-mole-4');
   await miniLm.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete all-minilm-l6-v2-f32?' });
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Keep it' }).click();
+  expect(await stored.count()).toBe(2);
+  await miniLm.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
   await miniLm.waitFor({ state: 'detached' });
   expect(await stored.count()).toBe(1);
   await expect.poll(focused).toContain('smollm2-135m-instruct-q4_1');
