@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { markFile, marksOf } from './page-mark.ts';
 import { isFallback } from './wasm-files.ts';
 
 /** One file of the site, as Workbox lists them: a null revision where the name itself has a hash. */
@@ -37,8 +38,8 @@ const MAX_PICTURE_BYTES = 5 * 2 ** 20;
 export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
   const list = isLarge(files, url, Buffer.byteLength(source)) ? files.large : files.shell;
-  const sha256 = hashOf(source);
-  const marks = isPage(url) ? marksOf(textOf(source)) : [];
+  const sha256 = createHash('sha256').update(source).digest('hex');
+  const marks = isPage(url) ? marksOf(Buffer.from(source).toString()) : [];
   list.push({
     url,
     revision: hashed ? null : sha256.slice(0, 16),
@@ -59,56 +60,35 @@ function isLarge(files: FileLists, url: string, bytes: number): boolean {
 
 export const isPage = (url: string): boolean => /\.html?$/i.test(url);
 
-const hashOf = (source: string | Uint8Array): string => createHash('sha256').update(source).digest('hex');
-
-const textOf = (source: string | Uint8Array): string =>
-  typeof source === 'string' ? source : Buffer.from(source).toString();
-
-const MARK = 'localtext-build';
-
-/** The page with its build's mark in its head: hosts that add scripts to pages or minify them leave it in place. */
-export function markPage(source: string | Uint8Array): string {
-  const html = textOf(source);
-  const mark = hashOf(html).slice(0, 16);
-  const [start] = /<head(\s[^>]*)?>/i.exec(html) ?? /<!doctype[^>]*>/i.exec(html) ?? [];
-  return start ? html.replace(start, `${start}<meta name="${MARK}" content="${mark}">`) : html;
-}
-
-/** The mark of `markPage()`; else the names with a hash that the page loads. The end tag is one more: a page that was cut lacks it. */
-function marksOf(html: string): string[] {
-  const [, mark] = new RegExp(`<meta name="${MARK}" content="([\\w-]+)"`).exec(html) ?? [];
-  const marks = mark === undefined ? namesIn(html) : [mark];
-  const [end] = /<\/html>(?=\s*$)/i.exec(html) ?? [];
-  return marks.length > 0 && end ? [...marks, end] : marks;
-}
-
-function namesIn(html: string): string[] {
-  const names = html.matchAll(/(?:src|href)="[^"]*?([\w.-]*[-._](?=[\w-]*\d)[\w-]{8,}\.(?:m?js|css))"/g);
-  return [...new Set([...names].map(([, name = '']) => name))];
-}
-
 /** Hosts read these themselves and do not serve them. `_next`, `_app` and the like are folders of a build. */
 const UNSERVED = /^(\.|_(headers|redirects|routes\.json|worker\.js)$)/;
 /** Names of the files that pages are made of. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;
 const MAX_BYTES = 5 * 2 ** 20;
 
+export interface FolderOptions {
+  skip(path: string): boolean;
+  /** Whether the mark of the build is written into pages. */
+  marksPages: boolean;
+}
+
 /** Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
 export async function addFolder(
   files: FileLists,
   folder: string,
-  skip: (path: string) => boolean,
+  options: FolderOptions,
   below = '',
 ): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries.filter(({ name }) => !UNSERVED.test(name) && name !== 'node_modules')) {
     const path = join(folder, entry.name);
     const url = below + encodeURIComponent(entry.name);
-    if (skip(path)) continue;
-    if (entry.isDirectory()) await addFolder(files, path, skip, `${url}/`);
+    if (options.skip(path)) continue;
+    if (entry.isDirectory()) await addFolder(files, path, options, `${url}/`);
     else if (entry.isFile() && SHELL.test(entry.name)) {
       const source = await readFile(path);
-      if (source.length <= MAX_BYTES) addFile(files, url, source);
+      if (source.length > MAX_BYTES) continue;
+      addFile(files, url, options.marksPages && isPage(url) ? await markFile(path, source) : source);
     }
   }
 }

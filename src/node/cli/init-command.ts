@@ -58,7 +58,7 @@ async function copySite(
   const ours = new Set(['localtext', ...SCRIPTS, 'models'].map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
   if (offline) {
-    await addFolder(site, folder, (path) => ours.has(path));
+    await addFolder(site, folder, { skip: (path) => ours.has(path), marksPages: true });
     if (![...site.shell, ...site.large].some(({ url }) => /\.html?$/.test(url))) {
       throw new CommandError(
         `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
@@ -125,7 +125,8 @@ Copies what a site without a bundler needs into the folder that it is served fro
 of localtext.
 
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
-              that the site opens without a network. Run it again whenever they change.
+              that the site opens without a network. Run it again whenever they change. It adds a <meta> tag to pages
+              that load files with a hash in their names, to tell them from an earlier build's.
   --servers   the service worker can call the upstream servers of a catalog, and is 9 KB larger.
   --remove    removes localtext from a site: deletes its files from the folder, and writes a service worker that deletes
               the site's files from visitors' browsers, unregisters itself and reloads their pages once. --remove=all:

@@ -17,7 +17,8 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../package-files.ts';
-import { addFile, addFolder, isPage, markPage, ownFilesScript, type FileLists } from '../site-files.ts';
+import { markPage } from '../page-mark.ts';
+import { addFile, addFolder, isPage, ownFilesScript, type FileLists } from '../site-files.ts';
 import { apiHint, headersFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
@@ -160,7 +161,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
           if (NOT_KEPT.test(fileName)) continue;
-          if (file.type === 'asset' && isPage(fileName)) file.source = markPage(file.source);
+          if (file.type === 'asset' && isPage(fileName))
+            file.source = markPage(Buffer.from(file.source).toString(), 'build');
           const source = file.type === 'chunk' ? file.code : file.source;
           const isHashed = fileName.startsWith(hashed);
           addFile(files, fileName, source, isHashed);
@@ -171,7 +173,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const written = [...Object.keys(bundle), ...[...wasm.keys()].map((file) => WASM_PATH + file)];
           const replaced = [...written, name, SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
           const skipped = new Set([models(), ...replaced.map((file) => join(config.publicDir, file))]);
-          await addFolder(files, config.publicDir, (path) => skipped.has(path));
+          const skip = (path: string): boolean => skipped.has(path);
+          await addFolder(files, config.publicDir, { skip, marksPages: false });
         }
         for (const [file, path] of wasm) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
