@@ -49,7 +49,7 @@ function examine(file: SiteFile, answer: Content, kept: boolean, isolated: boole
   if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
     const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
     const matters = kept ? ', and cannot be cached for offline use' : '';
-    const fallback = isFound(answer) ? hostAdvice(answer.headers, 'no fallback page') : '';
+    const fallback = isFound(answer) ? hostAdvice(answer.headers) : '';
     return fault(
       `${path} ${what}${matters}.`,
       `Deploy the complete build, or run \`localtext init\` again.${fallback}`,
@@ -58,12 +58,12 @@ function examine(file: SiteFile, answer: Content, kept: boolean, isolated: boole
   if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
     return fault(
       `${path} is served as ${answer.type || 'nothing'}: browsers cannot compile it while it downloads, and some refuse it.`,
-      `Serve .wasm files as application/wasm.${hostAdvice(answer.headers, 'wasm type')}`,
+      `Serve .wasm files as application/wasm.${hostAdvice(answer.headers)}`,
     );
   if (/\.m?js$/.test(path) && !isScriptType(answer.type))
     return fault(
       `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
-      `Serve .js files as text/javascript.${hostAdvice(answer.headers, 'script type')}`,
+      `Serve .js files as text/javascript.${hostAdvice(answer.headers)}`,
     );
   if (answer.sha256 !== sha256 && !marks?.every((mark) => answer.text.includes(mark))) {
     const differs = `${path} is not the file that the service worker lists`;

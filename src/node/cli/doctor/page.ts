@@ -100,7 +100,7 @@ function isolation({ headers }: Answer): Finding {
   const embedder = headers.get('cross-origin-embedder-policy')?.trim() ?? null;
   const isolates = embedder === 'require-corp' || embedder === 'credentialless';
   if (opener === 'same-origin' && isolates) return ok('Pages are cross-origin isolated: WASM has threads.');
-  const advice = hostAdvice(headers, 'isolation headers');
+  const advice = hostAdvice(headers);
   const send = `Send \`Cross-Origin-Opener-Policy: same-origin\` and \`Cross-Origin-Embedder-Policy: require-corp\` with every page and script.${advice}`;
   // The service worker leaves pages alone that have this header.
   if (embedder !== null)

@@ -41,7 +41,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   if (!isScriptType(script.type))
     found(
       `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
-      `Serve .js files as text/javascript.${hostAdvice(script.headers, 'script type')}`,
+      `Serve .js files as text/javascript.${hostAdvice(script.headers)}`,
     );
   if (!script.text.includes('localtext:'))
     found(`${at} does not contain localtext.`, "Call addLocaltext() of 'localtext/sw' in it, first of all.");
