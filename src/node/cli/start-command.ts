@@ -4,17 +4,13 @@ import { existsSync } from 'node:fs';
 import { CommandError, parseFlags, parsePort } from './arguments.ts';
 import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
 
+const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
+
 /** Opens the user's browser; where there is none, nothing happens: the URL has been printed. */
-export function openBrowser(url: string, platform = process.platform): void {
-  const [command, ...args] =
-    platform === 'darwin'
-      ? ['open', url]
-      : platform === 'win32'
-        ? ['cmd', '/c', 'start', '', url]
-        : ['xdg-open', url];
-  const child = spawn(command, args, { stdio: 'ignore', detached: true });
-  child.on('error', () => undefined);
-  child.unref();
+function openBrowser(url: string): void {
+  const [command = '', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined).unref();
 }
 
 const DEFAULT_PORT = 4173;
@@ -52,7 +48,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   await checkAddress(address);
   await pullWeights([], DEFAULT_FOLDER, signal);
   await pullLarger(values.recommended, DEFAULT_FOLDER, signal);
-  const server = await serve({ ...address, signal });
+  const server = await serve(address, signal);
   console.log(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

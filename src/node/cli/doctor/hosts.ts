@@ -1,4 +1,4 @@
-/** Hosts with a section of this name in docs/hosting.md, by the `server` header or one of their own. */
+/** Hosts with a section of this name in docs/hosting.md, by the `server` header or another that they send. */
 const HOSTS: [name: string, server: RegExp, header?: string][] = [
   ['nginx', /nginx|openresty/i],
   ['Apache', /apache/i],
@@ -7,7 +7,7 @@ const HOSTS: [name: string, server: RegExp, header?: string][] = [
   ['GitHub Pages', /github\.com/i],
 ];
 
-/** Where the settings of the host are, as a sentence. Empty for unknown hosts. */
+/** Names the section with the settings of the host, as a sentence. Empty for unknown hosts. */
 export function hostAdvice(headers: Headers): string {
   const sent = headers.get('server') ?? '';
   const isHost = ([, server, header]: (typeof HOSTS)[number]): boolean =>
