@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.ts';
 
-/** 21 November 2026, the day on which these ids came to stand on their weights. */
+/** Date these ids were mapped to their current weights: 21 November 2026. */
 const created = 1795219200;
 
 /** The ids of the default catalog without their weights: all that listing them needs, and a small part of its bytes. */

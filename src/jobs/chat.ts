@@ -17,7 +17,7 @@ export interface ChatImage {
   at: number;
   /** A `data:` URL, or a URL whose origin is allowed for images. */
   url: string;
-  /** OpenAI's `low`, `high` and the like: for servers. */
+  /** OpenAI's detail level (`low`, `high`); passed to servers only. */
   detail?: string;
   /** Path in the request for errors, such as `messages[0].content[1]`. */
   param: string;
@@ -118,7 +118,7 @@ export interface Thoughts {
 export interface Resume {
   /** Text of the answer, without thoughts. */
   text: string;
-  /** Tokens that thoughts and `text` took, counted already. */
+  /** Tokens already counted for the reasoning and `text`. */
   tokens: number;
 }
 

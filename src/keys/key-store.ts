@@ -18,7 +18,7 @@ export function createKeyStore(options: { scope: string; now: () => number; lock
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
     reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
-    // A count that is none would stay in the record, where it switches the limit off.
+    // NaN would be stored and disable the limit.
     settle: (keyId, taken, used) =>
       settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0, now()),
   };

@@ -1,7 +1,7 @@
 import type { EngineFacts, ModelFacts } from '../../protocol/model-facts.ts';
 import { shared } from '../../util/async.ts';
 
-/** Returns what writes an engine's facts down where they have changed: most changes of its status are none of theirs. */
+/** Returns a function that stores an engine's facts if they have changed: most status changes do not affect them. */
 export function factsWriter(
   epoch: string,
   read: () => Promise<Record<string, ModelFacts>>,

@@ -9,20 +9,20 @@ export interface ModelFile extends FileStart {
   optional?: boolean;
 }
 
-/** An image or audio part, which belongs to a model and is none, by its name. */
+/** Detects a projector, a model's image or audio part, by its file name. */
 export function isProjector(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   return name.includes('mmproj') && name.endsWith('.gguf');
 }
 
 export interface InspectedModel<F> {
-  /** Those of the first file; tensors are those of all. */
+  /** Facts of the first file, with the tensors of all files. */
   facts: GgufFacts;
   /** Name in the file's metadata, else made of the file's own name. */
   name: string;
   /** Parts in their order, then the projector. */
   files: F[];
-  /** The part that sees; null: the model has none. */
+  /** Image or audio part; null: the model has none. */
   projector: F | null;
   bytes: number;
 }

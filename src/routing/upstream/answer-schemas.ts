@@ -63,7 +63,7 @@ export const errorSchema = z.object({
 const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
 const details = (names: Record<string, typeof count>) => orElse(z.nullish(z.object(names)), undefined);
 
-/** A usage that is none is as an empty one, and so is a count. */
+/** Treats invalid usage or counts as missing. */
 const usageSchema = orElse(
   z.object({
     prompt_tokens: count,
