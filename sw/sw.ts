@@ -1,6 +1,6 @@
 /// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
 import { addLocaltext } from '../src/service-worker/index.ts';
-import type { SiteFile } from '../src/service-worker/site-files.ts';
+import type { SiteFile } from '../src/protocol/site-file.ts';
 import { decidesIsolation, isolate } from './isolation.ts';
 
 declare const self: ServiceWorkerGlobalScope & {

@@ -2,19 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { SiteFile } from '../protocol/site-file.ts';
 import { markFile, marksOf } from './page-mark.ts';
 import { isFallback } from './wasm-files.ts';
-
-/** One file of the site, as Workbox lists them: a null revision where the name itself has a hash. */
-export interface SiteFile {
-  /** Relative to the service worker's script. */
-  url: string;
-  revision: string | null;
-  /** Hex. The service worker stores no other body under this URL. */
-  sha256: string;
-  /** Texts that tell a page of this build where the host alters pages. Absent: the page must have the hash. */
-  marks?: string[];
-}
 
 /** A site's files, by when its service worker keeps them. */
 export interface FileLists {

@@ -1,3 +1,4 @@
+import type { SiteFile } from '../protocol/site-file.ts';
 import { withTimeout } from '../util/async.ts';
 import { sha256 } from '../util/sha256.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
@@ -24,18 +25,6 @@ const TYPES: Readonly<Record<string, string>> = {
   mjs: 'text/javascript',
   wasm: 'application/wasm',
 };
-
-/** A file of the build, as the Vite plugin and `localtext init` list it. */
-export interface SiteFile {
-  /** Relative to the service worker's script. */
-  url: string;
-  /** Null: the file is the bundle's, and its name may have a hash of the content. */
-  revision: string | null;
-  /** Hex. */
-  sha256: string;
-  /** Texts that tell a page of this build where the host alters pages. Absent: the page must have the hash. */
-  marks?: string[];
-}
 
 interface KeptFile extends Omit<SiteFile, 'url'> {
   /** The URL under which this content is cached: unchanged files of the next build have the same one. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { ownFiles, SiteFiles, type SiteFile } from '../../../src/service-worker/site-files.ts';
+import type { SiteFile } from '../../../src/protocol/site-file.ts';
+import { ownFiles, SiteFiles } from '../../../src/service-worker/site-files.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();

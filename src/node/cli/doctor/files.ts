@@ -12,9 +12,9 @@ import {
 } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
 import { type Examined, isScriptType } from './service-worker.ts';
-import type { SiteFile } from '../../site-files.ts';
 import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
+import type { SiteFile } from '../../../protocol/site-file.ts';
 
 export interface FileOptions {
   /** Whether the page is isolated. */

@@ -1,7 +1,8 @@
 import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
 import { fault, type Finding, isFound, isPage, fetchText, ok, warning } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
-import type { FileLists, SiteFile } from '../../site-files.ts';
+import type { FileLists } from '../../site-files.ts';
+import type { SiteFile } from '../../../protocol/site-file.ts';
 
 const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
 

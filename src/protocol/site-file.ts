@@ -1,0 +1,11 @@
+/** One file of a build, as the Vite plugin and `localtext init` list it for the service worker. */
+export interface SiteFile {
+  /** Relative to the service worker's script. */
+  url: string;
+  /** Null: the file is the bundle's, and its name may have a hash of the content. */
+  revision: string | null;
+  /** Hex. The service worker stores no other body under this URL. */
+  sha256: string;
+  /** Texts that tell a page of this build where the host alters pages. Absent: the page must have the hash. */
+  marks?: string[];
+}
