@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
 import { download } from '../../src/node/cli/pull/pull-hub.ts';
-import { hashFile } from '../../src/node/cli/pull/cache.ts';
+import { hashFile } from '../../src/node/cli/pull/hash-file.ts';
 import { MLC_FOLDER, type MlcUrls, mlcVariant } from '../../test/support/mlc-model.ts';
 
 const CACHE = 'dist/bench/mlc';

@@ -1,5 +1,5 @@
 import { examineSite } from './doctor/examine.ts';
-import type { Level } from './doctor/answers.ts';
+import type { Level } from './doctor/finding.ts';
 import { parseFlags, UsageError } from './arguments.ts';
 import { Progress } from './progress.ts';
 

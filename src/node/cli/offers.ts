@@ -6,7 +6,7 @@ import { join, relative, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import { cacheFolder } from './pull/cache.ts';
+import { cacheFolder } from './pull/cache-folder.ts';
 import { makeFolder, naming } from '../files.ts';
 import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';

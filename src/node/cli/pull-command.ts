@@ -5,7 +5,7 @@ import { speech } from '../../catalog/speech-models.ts';
 import { vision } from '../../catalog/vision-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
-import { cacheFolder } from './pull/cache.ts';
+import { cacheFolder } from './pull/cache-folder.ts';
 import { Progress } from './progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';

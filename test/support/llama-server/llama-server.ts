@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { cacheFolder } from '../../../src/node/cli/pull/cache.ts';
+import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
 import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
 
 const HERE = import.meta.dirname;

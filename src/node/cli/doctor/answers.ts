@@ -1,31 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { IdleTimeout } from '../../../model-files/download/retry.ts';
-import { printable } from '../../../util/printable.ts';
 
-/** `fault`: localtext will not work, or not wholly. `warning`: it works less well than it could. */
-export type Level = 'ok' | 'warning' | 'fault';
-
-export interface Finding {
-  level: Level;
-  /** Finding, in a sentence. */
-  text: string;
-  /** Remedy; absent for what is well. */
-  fix?: string;
-}
-
-/** A server's headers and URLs are in the texts. */
-const finding = (level: Level, text: string, fix?: string): Finding => ({
-  level,
-  text: printable(text, MAX_CHARACTERS),
-  ...(fix !== undefined && { fix: printable(fix, MAX_CHARACTERS) }),
-});
-
-export const ok = (text: string): Finding => finding('ok', text);
-export const warning = (text: string, fix: string): Finding => finding('warning', text, fix);
-export const fault = (text: string, fix: string): Finding => finding('fault', text, fix);
-
-const MAX_CHARACTERS = 1000;
 const TIMEOUT_MS = 20_000;
 /** Maximum bytes read of a page or script: what is examined stands at the beginning. */
 const MAX_TEXT_BYTES = 2_000_000;
@@ -117,4 +93,4 @@ export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promi
 export const isFound = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
 /** SPA fallback returned for a missing file. */
-export const isPage = ({ type }: Answer): boolean => type === 'text/html';
+export const isHtml = ({ type }: Answer): boolean => type === 'text/html';

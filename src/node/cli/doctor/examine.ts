@@ -1,9 +1,11 @@
 import { CommandError } from '../arguments.ts';
-import { examineFiles, examineWeights } from './files.ts';
-import { fault, type Finding, fetchText } from './answers.ts';
+import { examineFiles } from './files.ts';
+import { fetchText } from './answers.ts';
+import { fault, type Finding } from './finding.ts';
 import { examinePage } from './page.ts';
 import { examineServiceWorker } from './service-worker.ts';
-import { messageOf } from '../../../util/printable.ts';
+import { examineWeights } from './weights.ts';
+import { describeFetchError } from '../fetch-error.ts';
 
 export interface DoctorOptions {
   /** The service worker's address, relative to the page. */
@@ -19,9 +21,7 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
   const page = await fetchText(new URL(address)).catch((error: unknown) => {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = messageOf(cause);
-    throw new CommandError(`${address} does not answer: ${why}`);
+    throw new CommandError(`${address} does not answer: ${describeFetchError(error)}`);
   });
   const elsewhere = options.models === undefined ? null : new URL(options.models, page.url);
   const findings = examinePage(page, elsewhere?.origin === page.url.origin ? null : elsewhere);
@@ -36,7 +36,7 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
     findings.push(...(await examineWeights(models, page.url)));
   } catch (error) {
     options.signal?.throwIfAborted();
-    findings.push(fault(`The server stopped answering: ${String(error)}`, 'Try again.'));
+    findings.push(fault(`The server stopped answering: ${describeFetchError(error)}`, 'Try again.'));
   }
   return findings;
 }

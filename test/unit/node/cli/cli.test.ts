@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { describeFileError, replaceFile } from '../../../../src/node/files.ts';
 import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
-import { withPullLock } from '../../../../src/node/cli/pull/cache.ts';
+import { withPullLock } from '../../../../src/node/cli/pull/pull-lock.ts';
 import { wasmFiles } from '../../../../src/node/wasm-files.ts';
 import { HubDouble } from '../hub-double.ts';
 

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 
-import { fetchText, ok } from '../../../../../src/node/cli/doctor/answers.ts';
+import { fetchText } from '../../../../../src/node/cli/doctor/answers.ts';
+import { ok } from '../../../../../src/node/cli/doctor/finding.ts';
 import { policiesOf } from '../../../../../src/node/cli/doctor/page.ts';
 import { serveSite } from './broken-site.ts';
 

@@ -1,38 +1,8 @@
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { WeightFile } from '../../../catalog/catalog.ts';
 import { makeFolder, naming } from '../../files.ts';
-
-/** The user's own cache, in which weights outlive a clone. `LOCALTEXT_CACHE` overrides it. */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
-  if (env['LOCALTEXT_CACHE']) return resolve(env['LOCALTEXT_CACHE']);
-  if (platform === 'win32')
-    return join(env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'localtext', 'Cache');
-  if (platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'localtext');
-  return resolve(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'localtext');
-}
-
-/** Whether the file at `path` is there and is the one that the catalog means. */
-export async function isFile(
-  path: string,
-  { bytes, sha256 }: WeightFile,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { size } = await stat(path).catch(() => ({ size: -1 }));
-  return size === bytes && (await hashFile(path, signal)) === sha256;
-}
-
-export async function hashFile(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { signal });
-  return hash.digest('hex');
-}
 
 const POLL_MS = 500;
 const TOUCH_MS = 1_000;
