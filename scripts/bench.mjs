@@ -1,9 +1,9 @@
 // The bench is TypeScript; Vite, which builds its page, runs it too.
-import { runnerImport } from 'vite';
+import { loadModule } from './lib/load-module.mjs';
 
-const { module } = await runnerImport('/tools/bench/run.ts', { configFile: false, logLevel: 'warn' });
+const { bench } = await loadModule('/tools/bench/run.ts');
 try {
-  await module.bench(process.argv.slice(2));
+  await bench(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

@@ -5,7 +5,8 @@
 //   --decisions             labelled texts; --texts 3, --methods chat, --gguf
 //   --loops '{"minP":0.2}'  loops in long replies; may be repeated
 import { parseArgs } from 'node:util';
-import { runnerImport } from 'vite';
+
+import { loadModule } from './lib/load-module.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +20,7 @@ const { values } = parseArgs({
   },
 });
 const SMALLEST = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
-const load = async (path) =>
-  (await runnerImport(`/tools/bench/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
+const load = (path) => loadModule(`/tools/bench/quality/${path}.ts`);
 const step = Number(values.texts);
 const [gguf] = values.gguf;
 if (values.speech) await (await load('speech/run')).measureSpeech();

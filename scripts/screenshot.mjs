@@ -1,6 +1,6 @@
 // Writes docs/screenshots: the playground with a reply of the real model, in light and dark.
-import { runnerImport } from 'vite';
+import { loadModule } from './lib/load-module.mjs';
 
-const { module } = await runnerImport('/test/support/screenshot.ts', { configFile: false, logLevel: 'warn' });
-await module.takeScreenshots('docs/screenshots');
+const { takeScreenshots } = await loadModule('/test/support/screenshot.ts');
+await takeScreenshots('docs/screenshots');
 process.exit(0);

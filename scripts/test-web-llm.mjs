@@ -1,11 +1,10 @@
 // A real run of the web-llm adapter on any MLC model: npm run test:web-llm -- --model <url> --lib <url>
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runnerImport } from 'vite';
 
-const { module } = await runnerImport('/test/support/mlc-model.ts', { configFile: false, logLevel: 'warn' });
-const { mlcListed, mlcOptions, mlcUrls } = module;
+import { loadModule } from './lib/load-module.mjs';
+import { runVitest } from './lib/run-vitest.mjs';
+
+const { mlcListed, mlcOptions, mlcUrls } = await loadModule('/test/support/mlc-model.ts');
 
 const { values } = parseArgs({ options: { model: { type: 'string' }, lib: { type: 'string' } } });
 let urls = null;
@@ -25,13 +24,7 @@ Both are fetched by a page: their server must allow other origins (CORS). ${mlcL
   process.exit(0);
 }
 
-const { status } = spawnSync(
-  join('node_modules', '.bin', 'vitest'),
-  ['run', '--config', 'test/web-llm/vitest.config.ts'],
-  {
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-    env: { ...process.env, MLC_MODEL: urls.model, MLC_LIBRARY: urls.library },
-  },
-);
-process.exit(status ?? 1);
+runVitest(['--config', 'test/web-llm/vitest.config.ts'], {
+  MLC_MODEL: urls.model,
+  MLC_LIBRARY: urls.library,
+});

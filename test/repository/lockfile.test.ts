@@ -20,5 +20,6 @@ test('the lockfile has the optional packages of every platform', () => {
   const names = entries.flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies));
   const bindings = names.filter((name) => name.includes('/binding-'));
   expect(bindings.length).toBeGreaterThan(30);
-  expect(bindings.filter((name) => !lock.packages[`node_modules/${name}`])).toEqual([]);
+  const missing = bindings.filter((name) => !lock.packages[`node_modules/${name}`]);
+  expect(missing, 'Run: node scripts/complete-lock.mjs').toEqual([]);
 });

@@ -4,19 +4,18 @@ import { mkdtempSync, readFileSync, rmSync, statSync, createReadStream } from 'n
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { runnerImport } from 'vite';
 
+import { loadModule } from '../../scripts/lib/load-module.mjs';
 import { compile } from './compiler.mjs';
 
 const TYPES = { 2: 'Q4_0', 3: 'Q4_1', 6: 'Q5_0', 7: 'Q5_1', 8: 'Q8_0', 12: 'Q4_K', 13: 'Q5_K', 14: 'Q6_K' };
 const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, letters and people.';
 const TOKENS = 4;
 
-const load = async (path) => (await runnerImport(path, { configFile: false, logLevel: 'warn' })).module;
-const { functionNames } = await load('/tools/engine-files/linker/function-names.ts');
-const { linkObject } = await load('/tools/engine-files/linker/link-object.ts');
-const { REPLACED } = await load('/tools/engine-files/linker/llama-abi.ts');
-const { launch } = await load('/test/support/launch.ts');
+const { functionNames } = await loadModule('/tools/engine-files/linker/function-names.ts');
+const { linkObject } = await loadModule('/tools/engine-files/linker/link-object.ts');
+const { REPLACED } = await loadModule('/tools/engine-files/linker/llama-abi.ts');
+const { launch } = await loadModule('/test/support/launch.ts');
 
 const library = 'node_modules/@wllama/wllama';
 const folder = mkdtempSync(join(tmpdir(), 'localtext-shadow-'));
