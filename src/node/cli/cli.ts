@@ -61,12 +61,12 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
-    return tell(error, name);
+    return report(error, name);
   }
 }
 
-/** @returns the exit status. @throws the error, where it is no user's */
-function tell(error: unknown, name: string): number {
+/** Prints an error that the user can fix. @returns the exit status. @throws any other error */
+function report(error: unknown, name: string): number {
   if (error instanceof UsageError) {
     console.error(`${error.message}\nRun localtext ${name} --help for the options.`);
     return 2;

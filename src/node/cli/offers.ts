@@ -11,14 +11,14 @@ import { makeFolder, naming } from '../files.ts';
 import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';
 
-/** Whether somebody can answer. */
+/** Whether a user at a terminal can answer. */
 const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
 
 /** A question with `[Y/n]`: Enter accepts. */
 async function ask(question: string, signal: AbortSignal): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  // The end of the input is no answer: nothing is downloaded.
+  // The input may end without an answer: nothing is downloaded then.
   const ended = once(terminal, 'close').then(() => 'n');
   try {
     return !/^\s*n/i.test(await Promise.race([terminal.question(question, { signal }), ended]));

@@ -63,17 +63,17 @@ export class Progress {
   }
 }
 
-/** @param came bytes that came in `elapsedMs`; the rate and the time left follow from them. */
+/** @param received bytes received in `elapsedMs`, for the rate and the time left */
 export function describeProgress(
   label: string,
   bytes: number,
   totalBytes: number,
-  came: number,
+  received: number,
   elapsedMs: number,
 ): string {
   const text = `${label}: ${megabytes(bytes)} of ${megabytes(totalBytes)} MB`;
-  if (came <= 0 || elapsedMs <= 0) return text;
-  const bytesPerSecond = (came / elapsedMs) * 1000;
+  if (received <= 0 || elapsedMs <= 0) return text;
+  const bytesPerSecond = (received / elapsedMs) * 1000;
   const left = Math.max(0, (totalBytes - bytes) / bytesPerSecond);
   return `${text}, ${megabytes(bytesPerSecond)} MB/s, ${duration(left)} left`;
 }

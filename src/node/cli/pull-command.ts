@@ -15,7 +15,7 @@ import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
-/** Models that can be asked for by name. */
+/** Models that can be pulled by name. */
 const catalog = [speech, vision, small].reduce(extendCatalog, defaultCatalog);
 
 /** Models without pinned weights: their names stand for their variants'. */
@@ -70,7 +70,7 @@ export async function pullLarger(
   else if (recommended) console.error('No larger model is recommended for this machine.');
 }
 
-/** Pulls, telling of it on standard error. */
+/** Pulls, and reports on standard error. */
 export async function pullWeights(
   ids: readonly string[],
   folder: string,

@@ -7,9 +7,9 @@ export type Level = 'ok' | 'warning' | 'fault';
 
 export interface Finding {
   level: Level;
-  /** Finding, in a sentence. */
+  /** One sentence. */
   text: string;
-  /** Remedy; absent for what is well. */
+  /** Remedy; absent where nothing is wrong. */
   fix?: string;
 }
 

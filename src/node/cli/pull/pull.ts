@@ -51,11 +51,11 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
   );
 }
 
-/** A file that someone put into the site's folder by hand serves the next clone too. */
+/** Links a file that the user has put into the site's folder into the cache, for the next clone. */
 async function adopt(target: string, kept: string): Promise<void> {
   if ((await stat(kept).catch(() => null)) !== null) return;
   await makeFolder(dirname(kept));
-  // Where there can be no hard link, a copy would only take space: the next clone pulls then.
+  // No copy where a hard link is impossible: the next clone downloads the file.
   await link(target, kept).catch(() => undefined);
 }
 
@@ -85,7 +85,7 @@ class Pull {
     return resolve(this.#options.cache, 'models', file.path);
   }
 
-  /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
+  /** Ensures that the cache has a file. @returns whether it had to be fetched. */
   async #keep(file: WeightFile): Promise<boolean> {
     const kept = this.#kept(file);
     if (await isIntact(kept, file, this.#options.signal)) return false;
@@ -157,7 +157,9 @@ class Pull {
     };
     const resumed = await get();
     if (!resumed || (await hashFile(part, signal)) === file.sha256) return;
-    progress.line(`What was kept of ${basename(file.path)} was not of this file: it is downloaded again.`);
+    progress.line(
+      `The stored part of ${basename(file.path)} is of another file. Downloading it from its start.`,
+    );
     await rm(part);
     await get();
   }
@@ -191,7 +193,7 @@ class Pull {
     );
   }
 
-  /** The site's folder shares the file with the cache, by a hard link; where that cannot be, it gets a copy. */
+  /** Links the file from the cache into the site's folder, or copies it where a hard link is impossible. */
   async #place(file: WeightFile, kept: string): Promise<void> {
     const target = resolve(this.#options.folder, file.path);
     await makeFolder(dirname(target));

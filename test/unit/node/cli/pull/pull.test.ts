@@ -202,7 +202,9 @@ test.each([
   expect(await pull(options())).toBe(1);
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
   expect(downloads().at(-1)).toBe(`GET ${URL_PATH}`);
-  expect(output).toContain('What was kept of model.gguf was not of this file: it is downloaded again.');
+  expect(output).toContain(
+    'The stored part of model.gguf is of another file. Downloading it from its start.',
+  );
 });
 
 test('a wrong file is not downloaded again and again', async () => {
