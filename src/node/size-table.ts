@@ -72,16 +72,13 @@ async function sizesOf(folder: string): Promise<Map<string, number>> {
 }
 
 function aligned(rows: readonly Row[]): string[] {
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join('  '),
-  );
+  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const pad = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(width(column)) : cell.padStart(width(column));
+  return rows.map((row) => row.map(pad).join('  '));
 }
 
-const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
+export const sum = (numbers: Iterable<number>): number =>
+  [...numbers].reduce((total, each) => total + each, 0);
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);

@@ -22,7 +22,7 @@ import { addFile, addFolder, isPage, ownFilesScript, type FileLists } from '../s
 import { apiHint, headersFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
-import { sizeTable } from '../size-table.ts';
+import { sizeTable, sum } from '../size-table.ts';
 import { WASM_PATH, wasmFiles, wasmNames, wasmSizes } from '../wasm-files.ts';
 
 export interface LocaltextOptions {
@@ -208,8 +208,6 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 /** All of localtext, as a script to import. */
 const importable = async (list: string): Promise<string> =>
   list + (await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER_IMPORT}`), 'utf8'));
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 const bytesOf = (
   file: { type: 'chunk'; code: string } | { type: 'asset'; source: string | Uint8Array },
