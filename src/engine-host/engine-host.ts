@@ -13,7 +13,7 @@ import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/work
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './backend-benchmark.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
-import { factsWriter } from './models/facts-writer.ts';
+import { factsWriter } from './models/engine-facts.ts';
 import { VariantLoader } from './models/load-variant.ts';
 import { LoadRecord } from './models/load-record.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';

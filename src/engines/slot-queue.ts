@@ -92,7 +92,7 @@ export class SlotQueue {
 
   /**
    * Waits for a slot; the function it resolves to gives the slot back, once.
-   * @throws ServiceError 429 when the line is full; the signal's reason when it aborts first
+   * @throws ServiceError 429 when the queue is full; the signal's reason when it aborts first
    */
   enter(signal: AbortSignal, claim: Claim = { client: '' }): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
@@ -121,7 +121,7 @@ export class SlotQueue {
     });
   }
 
-  /** The last in line of the client with the most there. */
+  /** The last waiting job of the client with most of them. */
   get #lastOfMost(): Waiter | undefined {
     const counts = new Map<string, number>();
     for (const { claim } of this.#waiting) counts.set(claim.client, (counts.get(claim.client) ?? 0) + 1);
@@ -154,12 +154,12 @@ export class SlotQueue {
     return [...this.#runners].filter(({ claim }) => claim.client === client).length;
   }
 
-  /** The first in line: of those that give way alike, one whose client has the fewest slots. */
+  /** The first waiting job: of those that give way alike, one whose client has the fewest slots. */
   get #first(): Waiter | undefined {
     return this.#waiting.toSorted((a, b) => rankOf(a) - rankOf(b) || this.#slotsOf(a) - this.#slotsOf(b))[0];
   }
 
-  /** Returns the first in line if it may run now. */
+  /** The first waiting job, if it may run now. */
   #next(): Waiter | undefined {
     const first = this.#first;
     if (!first || this.busy) return undefined;

@@ -1,7 +1,7 @@
 export interface TakesTurns {
   /** Parts that are still to be computed. */
   left: number;
-  /** Set by the first `push`. A request that waits in several lines, one after another, takes it along. */
+  /** Set by the first `push`. A request that waits in several queues, one after another, keeps it. */
   arrived?: number;
 }
 

@@ -69,7 +69,7 @@ interface Place {
   strict: boolean;
 }
 
-/** Warnings name one fewer, and say that there are others. */
+/** Places that are collected. A warning names one fewer, and says that there are others. */
 const MAX_PLACES = 17;
 /** Characters of a key in a place: each place has those of all schemas around it. */
 const MAX_KEY = 64;

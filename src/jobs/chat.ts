@@ -104,8 +104,8 @@ export interface ChatJob extends AnyJob {
   /** Generated for this reply before: the model continues its thoughts, or answers where they have ended. */
   thoughts?: Thoughts;
   /**
-   * Go on from this partial reply, which an engine that has gone away had generated. Deltas and usage are then of
-   * the continuation alone, and `maxTokens` is what is left: the resuming side adds them up.
+   * Partial reply left by an engine that is gone, to be continued. Deltas and usage are then of the continuation alone, and
+   * `maxTokens` is what is left: the resuming side adds them up.
    */
   resume?: Resume;
 }

@@ -8,7 +8,7 @@ const MAX_TOOLS = 128;
 const toolMode = z.enum(['none', 'auto', 'required']);
 const isFunction = z.literal('function');
 
-/** `custom`, `web_search` and the like: nothing here runs them. */
+/** A tool such as `custom` or `web_search`, which nothing here can run. */
 const otherTool = z.object({
   // Aborted, so that the faults of a function are reported instead.
   type: z.string().check(z.refine((type) => type !== 'function', { abort: true })),

@@ -21,7 +21,7 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { Device } from '../../engines/device.ts';
-import { addedFormats, listModels } from './hub-models.ts';
+import { addedFormats, listModels } from './repository-models.ts';
 import {
   asInvalidFile,
   type FileStorage,

@@ -7,7 +7,7 @@ import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
-import { modelFacts } from './model-facts.ts';
+import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant, type Progress } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';

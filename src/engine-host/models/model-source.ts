@@ -12,7 +12,7 @@ import type { WeightSources } from '../../model-files/sources/weight-sources.ts'
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
-import { chooseModel, listModels } from './hub-models.ts';
+import { chooseModel, listModels } from './repository-models.ts';
 import { decoded } from '../../util/decoded.ts';
 
 interface CountOptions {

@@ -10,6 +10,11 @@ import {
 import type { Chunk, LlamaTimings } from './completion-format.ts';
 import type { PromptImages } from './prompt-images.ts';
 
+/**
+ * State of a reply. Slot: the server's place for one prompt and its reply. Step: one call that computes a token for every slot.
+ * A reply that is put aside leaves its slot for a shorter prompt, and continues later from the server's cache. A prompt that is
+ * computed ahead is a separate reply, whose state others copy.
+ */
 type ReplyState =
   /** Reply that has not begun, or was put aside for a shorter prompt. */
   | { name: 'waiting' }

@@ -141,7 +141,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     onPrefill?.();
     const { input, toEvent } = beginEmbedding(job, this.#variant, this.fingerprint);
     const inputs: readonly Input[] = 'texts' in input ? input.texts : input.tokens;
-    // One place in both lines: what is tokenized later need not have come later.
+    // One place in both queues: what is tokenized later need not have come later.
     const place: TakesTurns = { left: inputs.length };
     const sequences = await this.#sequences(inputs, place, signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);

@@ -11,7 +11,7 @@ export interface ChatOpening {
   thinking: { tags: ThinkTags; isInside: boolean } | null;
 }
 
-/** Whether a model that can think is to do so. */
+/** Whether reasoning is enabled, for a model that can reason. */
 export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {}): boolean =>
   enableThinking ?? effort !== 'none';
 

@@ -214,7 +214,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   async unload(): Promise<void> {
-    // web-llm unloads a model itself when its GPU is lost, and fails when it is to do so again.
+    // web-llm unloads a model itself when its GPU is lost. A second unload fails.
     if (!this.#isLost) await this.#parts.engine.unload();
   }
 }

@@ -144,5 +144,5 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
   return { messages: arranged, replyStart };
 }
 
-/** web-llm fills its templates by `String.replace`, which gives `$$`, `$&` and the like a meaning. */
+/** Escapes `$`: web-llm fills its templates by `String.replace`, which gives `$$` and `$&` a meaning. */
 const escape = (text: string): string => text.replaceAll('$', '$$$$');

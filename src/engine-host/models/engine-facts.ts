@@ -1,10 +1,36 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import { hasProjector } from '../../catalog/variant.ts';
-import type { ModelFacts } from '../../protocol/model-facts.ts';
 import type { Engines } from '../../engines/engine.ts';
+import type { EngineFacts, ModelFacts } from '../../protocol/model-facts.ts';
+import { shared } from '../../util/async.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
-/** @param variant the one that answers, or would. `bytes`: of its weights, exactly; null: only the hub knows. */
+/** Returns a function that stores an engine's facts if they have changed. Most changes of its status do not affect them. */
+export function factsWriter(
+  epoch: string,
+  read: () => Promise<Record<string, ModelFacts>>,
+  write: (facts: EngineFacts) => Promise<void>,
+): () => void {
+  let written = '';
+  const writeChanged = shared(async () => {
+    try {
+      const models = await read();
+      const text = JSON.stringify(models);
+      if (text === written) return;
+      await write({ epoch, models });
+      written = text;
+    } catch (error) {
+      // Facts are optional: with a full storage the models answer all the same.
+      console.warn('localtext: the facts for GET /v1/models cannot be stored', error);
+    }
+  });
+  return () => void writeChanged();
+}
+
+/**
+ * @param variant the one that answers, or would
+ * @param bytes exact size of its weights; null: only the hub knows it
+ */
 export function modelFacts(
   { kind }: Pick<CatalogModel, 'kind'>,
   variant: Variant,
