@@ -1,5 +1,5 @@
 import { literal } from '../util/gbnf.ts';
-import { complement, intersection, type Ranges } from './code-points.ts';
+import { complement, contains, type Ranges } from './code-points.ts';
 import { type AutomatonState, TooCostlyError } from './language.ts';
 
 /** A rule of a grammar: one of its alternatives, each a sequence. */
@@ -156,24 +156,18 @@ function printed(items: readonly Item[], productive: ReadonlySet<Rule>): string 
 const CONTROLS: Ranges = [0, 0x1f];
 const QUOTE_AND_BACKSLASH: Ranges = [0x22, 0x22, 0x5c, 0x5c];
 /** Characters that JSON writes as a backslash and a letter. */
-const SHORT_ESCAPES: readonly (readonly [point: number, letter: string])[] = [
-  [0x22, '"'],
-  [0x5c, '\\\\'],
-  [0x08, 'b'],
-  [0x0c, 'f'],
-  [0x0a, 'n'],
-  [0x0d, 'r'],
-  [0x09, 't'],
-];
+const SHORT_ESCAPES = { '"': '"', '\\': '\\\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
 /** One character of a set. In a string, those that JSON escapes are written so. */
 function terminal(ranges: Ranges, isString: boolean): string {
   if (!isString) return characterClass(ranges);
   const raw = complement([...CONTROLS, ...QUOTE_AND_BACKSLASH], ranges);
-  const short = SHORT_ESCAPES.filter(([point]) => intersection(ranges, [point, point]).length > 0);
+  const short = Object.entries(SHORT_ESCAPES).flatMap(([character, letter]) =>
+    contains(ranges, character.charCodeAt(0)) ? letter : [],
+  );
   const options: string[] = [];
   if (raw.length > 0) options.push(characterClass(raw));
-  if (short.length > 0) options.push(`"\\\\" [${short.map(([, letter]) => letter).join('')}]`);
+  if (short.length > 0) options.push(`"\\\\" [${short.join('')}]`);
   if (options.length === 0) {
     const [point = 0] = ranges;
     options.push(literal(`\\u${point.toString(16).padStart(4, '0')}`));

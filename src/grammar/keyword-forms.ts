@@ -128,7 +128,7 @@ export class KeywordForms {
   #number(schema: SchemaObject, integer: boolean): NumberForm {
     const form = { ...anyNumber, integer };
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-    for (const [keyword, sign] of LIMITS)
+    for (const [keyword, sign] of Object.entries(LIMITS))
       if (Number(schema[keyword]) * sign >= MAX_INTEGER) {
         const rule = `cannot be enforced ${sign > 0 ? 'from' : 'to'} ${sign * MAX_INTEGER} on`;
         this.#context.unenforceable(schema, keyword, rule);
@@ -205,12 +205,7 @@ export class KeywordForms {
 }
 
 /** Bounds past which a number has more digits than grammars allow. */
-const LIMITS = [
-  ['minimum', 1],
-  ['exclusiveMinimum', 1],
-  ['maximum', -1],
-  ['exclusiveMaximum', -1],
-] as const;
+const LIMITS = { minimum: 1, exclusiveMinimum: 1, maximum: -1, exclusiveMaximum: -1 };
 
 /** Integers of a number of bits: `int32`, `uint8`. */
 function integerFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> & { integer?: true } {

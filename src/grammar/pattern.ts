@@ -21,51 +21,50 @@ const MAX_REPEATS = 10_000;
 export function patternLanguage(languages: Languages, pattern: string): Language {
   const { all } = languages;
   const tree = new PatternParser(languages, pattern).parse();
-  return languages.sequence(all, new Translator(languages).translate(tree, all));
+  return languages.sequence(all, translate(languages, tree, all));
 }
 
-class Translator {
-  readonly #languages: Languages;
-
-  constructor(languages: Languages) {
-    this.#languages = languages;
-  }
-
-  /**
-   * What `node` matches, with `rest` after it: a look-ahead restricts what follows.
-   * @param isBegun the text's beginning has just been passed, where `^` matches again
-   */
-  translate(node: Node, rest: Language, isBegun = false): Language {
-    const { begin, end, all, and, empty, not, or, sequence, set } = this.#languages;
-    switch (node.kind) {
-      case 'begin':
-        return isBegun ? rest : sequence(begin, rest);
-      case 'end':
-        return sequence(end, rest);
-      case 'set':
-        return sequence(set(node.ranges), rest);
-      case 'sequence': {
-        const begun = begunBefore(node.parts, isBegun);
-        return node.parts.reduceRight((after, part, i) => this.translate(part, after, begun[i]), rest);
-      }
-      case 'or':
-        if (hasLook(node)) return or(...node.parts.map((part) => this.translate(part, rest, isBegun)));
-        return sequence(or(...node.parts.map((part) => this.translate(part, empty, isBegun))), rest);
-      case 'look': {
-        const ahead = this.translate(node.of, all, isBegun);
-        return and(node.negative ? not(ahead) : ahead, rest);
-      }
-      case 'repeat':
-        return this.#repeat(node, rest);
+/**
+ * What `node` matches, with `rest` after it: a look-ahead restricts what follows.
+ * @param isBegun the text's beginning has just been passed, where `^` matches again
+ */
+function translate(languages: Languages, node: Node, rest: Language, isBegun = false): Language {
+  const { begin, end, all, and, empty, not, or, sequence, set } = languages;
+  switch (node.kind) {
+    case 'begin':
+      return isBegun ? rest : sequence(begin, rest);
+    case 'end':
+      return sequence(end, rest);
+    case 'set':
+      return sequence(set(node.ranges), rest);
+    case 'sequence': {
+      const begun = begunBefore(node.parts, isBegun);
+      return node.parts.reduceRight((after, part, i) => translate(languages, part, after, begun[i]), rest);
     }
+    case 'or': {
+      const join = (after: Language) =>
+        or(...node.parts.map((part) => translate(languages, part, after, isBegun)));
+      return hasLook(node) ? join(rest) : sequence(join(empty), rest);
+    }
+    case 'look': {
+      const ahead = translate(languages, node.of, all, isBegun);
+      return and(node.negative ? not(ahead) : ahead, rest);
+    }
+    case 'repeat':
+      return translateRepeat(languages, node, rest);
   }
+}
 
-  #repeat({ of, min, max }: Extract<Node, { kind: 'repeat' }>, rest: Language): Language {
-    const { empty, or, repeat, sequence } = this.#languages;
-    if (!hasLook(of)) return sequence(repeat(this.translate(of, empty), min, max), rest);
-    if (max > 1) throw new UnknownPatternError('has a look-ahead within a repetition');
-    return min === 1 ? this.translate(of, rest) : or(rest, this.translate(of, rest));
-  }
+function translateRepeat(
+  languages: Languages,
+  { of, min, max }: Extract<Node, { kind: 'repeat' }>,
+  rest: Language,
+): Language {
+  const { empty, or, repeat, sequence } = languages;
+  if (!hasLook(of)) return sequence(repeat(translate(languages, of, empty), min, max), rest);
+  if (max > 1) throw new UnknownPatternError('has a look-ahead within a repetition');
+  const once = translate(languages, of, rest);
+  return min === 1 ? once : or(rest, once);
 }
 
 /** Whether nothing but `^` and look-aheads precede each part at the beginning. */

@@ -30,18 +30,20 @@ function* boxes(view: DataView, from: number, to: number, size: ImageSize): Gene
 }
 
 /** Boxes that have boxes in them, and the bytes before those. */
-const CONTAINERS = new Map([
-  ['meta', 4],
-  ['iprp', 0],
-  ['ipco', 0],
-  ['moov', 0],
-  ['trak', 0],
-  ['mdia', 0],
-  ['minf', 0],
-  ['stbl', 0],
-  ['stsd', 8],
-  ['av01', 78],
-]);
+const CONTAINERS = new Map(
+  Object.entries({
+    iprp: 0,
+    ipco: 0,
+    moov: 0,
+    trak: 0,
+    mdia: 0,
+    minf: 0,
+    stbl: 0,
+    meta: 4,
+    stsd: 8,
+    av01: 78,
+  }),
+);
 
 /** The size counts that the boxes tell, and that of the AV1 data, which decoders allocate before they compare them. */
 export const avif: ImageReader = (view) => {

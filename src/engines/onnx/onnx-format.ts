@@ -49,13 +49,15 @@ const modulesFacts = z.array(z.looseObject({ type: z.string().max(200) })).max(2
 const poolingFacts = z.record(z.string().max(100), z.unknown());
 
 const MODULES = new Set(['Transformer', 'Pooling', 'Normalize']);
-const POOLINGS = new Map<string, TransformersVariant['pooling']>([
-  ['mean', 'mean'],
-  ['mean_tokens', 'mean'],
-  ['cls', 'cls'],
-  ['cls_token', 'cls'],
-  ['lasttoken', 'last_token'],
-]);
+const POOLINGS = new Map<string, TransformersVariant['pooling']>(
+  Object.entries({
+    mean: 'mean',
+    mean_tokens: 'mean',
+    cls: 'cls',
+    cls_token: 'cls',
+    lasttoken: 'last_token',
+  }),
+);
 
 /** Quantized graphs of the hub have 8 bits. */
 const quantizationOf = (quantized: boolean): string => (quantized ? 'INT8' : 'F32');

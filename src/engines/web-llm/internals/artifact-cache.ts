@@ -37,22 +37,14 @@ async function answer(request: RequestInfo | URL): Promise<Response> {
 }
 
 /** The part of a Cache that web-llm uses. It is read-only. */
-class ArtifactCache implements Pick<Cache, 'match' | 'add' | 'keys' | 'delete'> {
-  match(request: RequestInfo | URL): Promise<Response> {
-    return answer(request);
-  }
+const artifactCache: Pick<Cache, 'match' | 'add' | 'keys' | 'delete'> = {
+  match: answer,
   /** Downloads a shard. web-llm calls it for every shard, four at a time. */
-  async add(request: RequestInfo | URL): Promise<void> {
-    await answer(request);
-  }
+  add: async (request) => void (await answer(request)),
   /** Reports no files: web-llm then asks for each before it loads the first. */
-  keys(): Promise<Request[]> {
-    return Promise.resolve([]);
-  }
-  delete(): Promise<boolean> {
-    return Promise.resolve(false);
-  }
-}
+  keys: async () => [],
+  delete: async () => false,
+};
 
 let installed = false;
 const isOurs = (name: string): boolean => name.startsWith('webllm/');
@@ -66,7 +58,7 @@ function installCaches(): void {
     if (own) return own;
     throw new DOMException('This browser has no Cache API here', 'NotSupportedError');
   };
-  const artifacts = new ArtifactCache() as Partial<Cache> as Cache;
+  const artifacts = artifactCache as Partial<Cache> as Cache;
   const storage: CacheStorage = {
     open: async (name) => (isOurs(name) ? artifacts : browser().open(name)),
     has: async (name) => isOurs(name) || browser().has(name),
