@@ -42,7 +42,6 @@ interface TemplateInput {
  */
 export class BoundedTemplate {
   readonly #program: Program;
-  readonly #read: WeakSet<object>;
   /** Whether the template requires message contents as arrays of parts. */
   readonly #takesParts: boolean;
 
@@ -53,8 +52,6 @@ export class BoundedTemplate {
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
     this.#program = new Template(withoutCarriageReturns(source)).parsed;
     allowWhatJinjaAllows(this.#program);
-    this.#read = new WeakSet();
-    markRead(this.#program, this.#read);
     this.#takesParts = /\bcontent\b/.test(source) && !this.#shows(PROBE) && this.#shows(toParts(PROBE));
   }
 
@@ -95,7 +92,7 @@ export class BoundedTemplate {
     const environment = new Environment();
     for (const [name, value] of Object.entries({ ...globals, ...items })) environment.set(name, value);
     const { length } = JSON.stringify(items);
-    const text = new BoundedInterpreter(environment, length, this.#read).run(this.#program).value;
+    const text = new BoundedInterpreter(environment, length).run(this.#program).value;
     return typeof text === 'string' ? text : '';
   }
 }
@@ -138,19 +135,16 @@ type Evaluate = Interpreter['evaluate'];
 type Node = Parameters<Evaluate>[0];
 type Value = ReturnType<Evaluate>;
 
-/** Node types that return an existing value. */
-const READS = new Set(['Identifier', 'MemberExpression', 'Ternary', 'SelectExpression', 'StringLiteral']);
-
 class BoundedInterpreter extends Interpreter {
-  readonly #read: WeakSet<object>;
   readonly #maxSize: number;
   readonly #maxWork: number;
   #work = 0;
+  /** Sizes of the lists and dictionaries that cannot change: those with a namespace in them can. */
+  readonly #sizes = new WeakMap<object, number>();
 
   /** @param given characters of what it renders */
-  constructor(environment: Environment, given: number, read: WeakSet<object>) {
+  constructor(environment: Environment, given: number) {
     super(environment);
-    this.#read = read;
     this.#maxSize = MAX_SIZE + MAX_SIZE_A_CHARACTER * given;
     this.#maxWork = MAX_WORK + MAX_WORK_A_CHARACTER * given;
   }
@@ -158,7 +152,9 @@ class BoundedInterpreter extends Interpreter {
   override evaluate(node: Node, environment: Environment): Value {
     this.#spend(1);
     const value = super.evaluate(node, environment);
-    if (node && (this.#read.has(node) || !isRead(node))) this.#measure(value);
+    const { size } = this.#measure(value);
+    // A loop makes objects for all of its rounds before the first.
+    if (node && ITERABLE in node) this.#spend(size);
     return value;
   }
 
@@ -168,20 +164,28 @@ class BoundedInterpreter extends Interpreter {
       throw new BoundError('it takes more than the steps that a template may take');
   }
 
-  /** Values inside a value that several names hold count each time: as a text, they are repeated. */
-  #measure(value: Value): void {
-    let size = 0;
-    const rest: unknown[] = [value];
-    while (rest.length > 0) {
-      const each = (rest.pop() as Partial<Value> | undefined)?.value;
-      const characters = typeof each === 'string' ? each.length : 0;
-      size += 1 + characters;
-      this.#spend(1 + characters / CHARACTERS_A_UNIT);
-      if (Array.isArray(each)) for (const element of each) rest.push(element);
-      else if (each instanceof Map) for (const element of each.values()) rest.push(element);
-      if (size + rest.length > this.#maxSize)
-        throw new BoundError(`it makes a value of more than ${this.#maxSize} characters or elements`);
-    }
+  /** Characters and elements of a value. Parts that several names hold count each time: as a text, they are repeated. */
+  #measure(value: Value): { size: number; isFixed: boolean } {
+    const known = this.#sizes.get(value);
+    if (known !== undefined) return { size: known, isFixed: true };
+    const inner: unknown = value.value;
+    const characters = typeof inner === 'string' ? inner.length : 0;
+    let size = 1 + characters;
+    this.#spend(characters / CHARACTERS_A_UNIT);
+    let isFixed = value.type !== 'NamespaceValue';
+    const isContainer = Array.isArray(inner) || inner instanceof Map;
+    if (isContainer)
+      for (const part of inner.values() as Iterable<Value>) {
+        this.#spend(1);
+        const measured = this.#measure(part);
+        size += measured.size;
+        isFixed &&= measured.isFixed;
+        if (size > this.#maxSize) break;
+      }
+    if (size > this.#maxSize)
+      throw new BoundError(`it makes a value of more than ${this.#maxSize} characters or elements`);
+    if (isContainer && isFixed) this.#sizes.set(value, size);
+    return { size, isFixed };
   }
 }
 
@@ -191,41 +195,12 @@ interface Parts {
   computed?: unknown;
   lhs?: unknown;
   value?: unknown;
-  left?: Parts;
-  right?: Parts;
-  operand?: Parts;
   iterable?: Parts;
-  operator?: Parts;
   property?: Parts;
-  callee?: Parts;
-  filter?: Parts;
 }
 
-const isLogical = ({ operator }: Parts): boolean => operator?.value === 'and' || operator?.value === 'or';
-
-const isRead = (node: Parts & { type: string }): boolean =>
-  node.type === 'BinaryExpression'
-    ? isLogical(node)
-    : READS.has(node.type) && node.property?.type !== 'SliceExpression';
-
-/** Filters that write a whole value as a text. */
-const WRITES = new Set(['tojson', 'string', 'indent', 'join', 'sort', 'unique']);
-const BODIES = new Set(['body', 'alternate', 'defaultBlock']);
-
-/** Collects the nodes whose values are read as a whole: as a text, or by a loop. */
-function markRead(node: Parts, read: WeakSet<object>): void {
-  const { type, left, right, operand, filter, iterable } = node;
-  if (type === 'BinaryExpression' && !isLogical(node))
-    for (const child of [left, right]) if (child) read.add(child);
-  // A loop makes objects for all of its rounds before the first.
-  if (iterable) read.add(iterable);
-  if (type === 'FilterExpression' && operand && WRITES.has(nameOf(filter))) read.add(operand);
-  for (const [name, child] of Object.entries(node))
-    if (BODIES.has(name) && Array.isArray(child)) for (const statement of child) read.add(statement);
-  for (const child of childrenOf(node)) markRead(child, read);
-}
-
-const nameOf = (filter: Parts | undefined): string => String(filter?.callee?.value ?? filter?.value);
+/** Marks the nodes that a loop goes through. */
+const ITERABLE = Symbol('iterable');
 
 const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
 
@@ -245,6 +220,7 @@ function allowWhatJinjaAllows(node: Parts): void {
 /** A loop over nothing has no rounds, as in Jinja; the library throws. */
 function allowUndefinedList(node: Parts): void {
   const orEmpty = (left: unknown): object => ({
+    [ITERABLE]: true,
     type: 'BinaryExpression',
     operator: { type: 'BinaryOperator', value: 'or' },
     left,
