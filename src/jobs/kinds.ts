@@ -21,6 +21,8 @@ export type ModelKind = (typeof MODEL_KINDS)[number];
 /** The job of a kind. The intersection lets the compiler infer the kind from a job. */
 export type JobOf<K extends Kind> = JobKinds[K]['job'] & { kind: K };
 export type EventOf<K extends Kind> = JobKinds[K]['event'];
+/** The events of one job, as an engine yields them. */
+export type Events<K extends Kind> = AsyncGenerator<EventOf<K>, void, undefined>;
 
 /** The job with a limit on who may answer it. */
 export const limited = <J extends AnyJob, Limit extends Partial<AnyJob>>(

@@ -1,5 +1,6 @@
 import { serverError, ServiceError } from '../../errors/service-error.ts';
-import type { DecisionEvent, DecisionJob } from '../../jobs/decision.ts';
+import type { DecisionJob } from '../../jobs/decision.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import { type Engine, runs } from '../../engines/engine.ts';
 import { decideByLabels, type ScoringEngine } from './label-decisions.ts';
 import { decideBySimilarity } from './similarity-decisions.ts';
@@ -10,7 +11,7 @@ export async function* decide(
   job: DecisionJob,
   signal: AbortSignal,
   onPrefill: () => void,
-): AsyncGenerator<DecisionEvent, void, undefined> {
+): Events<'decision'> {
   const began = performance.now();
   const { fingerprint } = engine;
   onPrefill();

@@ -1,6 +1,6 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
-import { type ChatEvent, type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
-import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
+import { type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
+import type { Events, EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '../../engines/engine.ts';
@@ -89,7 +89,7 @@ async function* truncating(
   job: ChatJob,
   signal: AbortSignal,
   onPrefill: () => void,
-): AsyncGenerator<ChatEvent, void, undefined> {
+): Events<'chat'> {
   for (let tries = 1; ; tries++) {
     try {
       return yield* engine.run(job, signal, onPrefill);

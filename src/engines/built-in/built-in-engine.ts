@@ -5,6 +5,7 @@ import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../.
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { PageModelEvent, PageModel } from '../../protocol/page-model.ts';
 import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import { abortable, Channel, withTimeout } from '../../util/async.ts';
 import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
 import { builtInFault } from './built-in-fault.ts';
@@ -41,11 +42,7 @@ class BuiltInEngine implements Engine<'chat'> {
     this.facts = { contextLength: facts.contextLength, thinks: false, vision: facts.images };
   }
 
-  async *run(
-    job: ChatJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     signal.throwIfAborted();
     const began = performance.now();
     refuseImages(job, this.#session);

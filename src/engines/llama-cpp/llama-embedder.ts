@@ -3,7 +3,8 @@ import type { Wllama } from '@wllama/wllama';
 import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
+import type { EmbeddingJob } from '../../jobs/embedding.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
@@ -45,11 +46,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     this.facts = { contextLength: options.contextLength };
   }
 
-  async *run(
-    job: EmbeddingJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<EmbeddingEvent, void, undefined> {
+  async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
     signal.throwIfAborted();
     onPrefill?.();
     const { input, toEvent } = beginEmbedding(job, this.#options, this.fingerprint);

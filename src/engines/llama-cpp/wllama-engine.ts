@@ -4,8 +4,9 @@ import type { VariantSampling } from '../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import type { ModelImage } from '../../images/draw-image.ts';
-import type { ChatEvent, ChatJob } from '../../jobs/chat.ts';
+import type { ChatJob } from '../../jobs/chat.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import { Channel } from '../../util/async.ts';
 import { tokenTerminal } from '../../util/gbnf.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
@@ -118,11 +119,7 @@ export class WllamaEngine implements Engine<'chat'> {
     };
   }
 
-  async *run(
-    given: ChatJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  async *run(given: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
@@ -212,7 +209,7 @@ export class WllamaEngine implements Engine<'chat'> {
   }
 
   /** Computes the prompt only where its tokens cannot be counted without. */
-  async *#count({ prompt }: Completion, run: Run): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#count({ prompt }: Completion, run: Run): Events<'chat'> {
     const { images, signal } = run;
     const { specialText } = this.#renderer;
     try {
@@ -228,7 +225,7 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  async *#complete(completion: Completion, run: Run): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#complete(completion: Completion, run: Run): Events<'chat'> {
     const { images, signal } = run;
     const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
     let leave = () => {};

@@ -1,6 +1,7 @@
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
-import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
+import type { EmbeddingJob } from '../../jobs/embedding.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
@@ -132,11 +133,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.fingerprint = fingerprint;
   }
 
-  async *run(
-    job: EmbeddingJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<EmbeddingEvent, void, undefined> {
+  async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
     signal.throwIfAborted();
     onPrefill?.();
     const { input, toEvent } = beginEmbedding(job, this.#variant, this.fingerprint);

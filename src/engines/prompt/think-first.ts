@@ -1,4 +1,5 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import { TokenTexts } from '../../util/token-texts.ts';
 import { HarmonySplitter } from './harmony-splitter.ts';
 import { type ReplySplitter, ThoughtSplitter } from './thought-splitter.ts';
@@ -66,7 +67,7 @@ export const toCompletion = (
   ...(topLogprobs !== undefined && { topLogprobs }),
 });
 
-export type Complete = (completion: Completion) => AsyncGenerator<ChatEvent, void, undefined>;
+export type Complete = (completion: Completion) => Events<'chat'>;
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
 
@@ -101,7 +102,7 @@ export class ThinkFirst {
   }
 
   /** `contextLength`: tokens of prompt and reply together. */
-  async *events(contextLength: number): AsyncGenerator<ChatEvent, void, undefined> {
+  async *events(contextLength: number): Events<'chat'> {
     const whole = toCompletion(this.#job, this.#prompt);
     const { constraint, topLogprobs: _, ...plain } = whole;
     // A form that begins with the reply leaves no room for thoughts.

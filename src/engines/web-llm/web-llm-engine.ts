@@ -1,6 +1,7 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
-import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../jobs/chat.ts';
+import type { ChatJob, Delta, TokenLogprob } from '../../jobs/chat.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import {
   CountedError,
   type Pipeline,
@@ -110,7 +111,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   /** Leaves the empty thoughts out where the request asks for reasoning: the model then writes its own. */
-  run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  run(job: ChatJob, signal: AbortSignal): Events<'chat'> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };
     const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
@@ -123,11 +124,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     return new ThinkFirst(job, prompt, thinking, complete).events(this.#parts.contextLength);
   }
 
-  async *#generate(
-    job: ChatJob,
-    replyPrefix: string | undefined,
-    signal: AbortSignal,
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#generate(job: ChatJob, replyPrefix: string | undefined, signal: AbortSignal): Events<'chat'> {
     signal.throwIfAborted();
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);

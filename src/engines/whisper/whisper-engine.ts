@@ -1,10 +1,7 @@
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import type {
-  TranscriptionEvent,
-  TranscriptionJob,
-  TranscriptionProgress,
-} from '../../jobs/transcription.ts';
+import type { TranscriptionJob, TranscriptionProgress } from '../../jobs/transcription.ts';
+import type { Events } from '../../jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
 import type { HelperWorker } from '../helper-worker.ts';
 import type { SoundReader } from '../sound/sound-reader.ts';
@@ -45,11 +42,7 @@ export class WhisperEngine implements Engine<'transcription'> {
   }
 
   /** Source of the method: OpenAI's whisper, `transcribe`. */
-  async *run(
-    job: TranscriptionJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+  async *run(job: TranscriptionJob, signal: AbortSignal, onPrefill?: () => void): Events<'transcription'> {
     const began = performance.now();
     this.#check(job);
     signal.throwIfAborted();
