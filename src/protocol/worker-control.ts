@@ -103,6 +103,8 @@ export interface LoadProgress {
   bytesPerSecond?: number;
 }
 
+export type OnProgress = (progress: LoadProgress) => void;
+
 export interface EngineStatus {
   epoch: string;
   /** Memory of the device, as far as the browser reports it; null: it does not. */

@@ -17,7 +17,7 @@ import { Mutex } from '../../util/async.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
 import type { ModelSource, WeightsCommand } from '../../protocol/weights-command.ts';
 import type { HubOffer, ModelDetails } from '../../protocol/weights-messages.ts';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { OnProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { Device } from '../../engines/device.ts';
@@ -62,11 +62,7 @@ export class ModelAdder {
   }
 
   /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws ServiceError */
-  add(
-    command: AddCommand,
-    signal: AbortSignal,
-    onProgress: (progress: LoadProgress) => void,
-  ): Promise<AddedModel> {
+  add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
     return this.#turns.run(() => this.#add(command, signal, onProgress));
   }
 
@@ -119,7 +115,7 @@ export class ModelAdder {
   async #add(
     { id: wanted, source, keepTemplateText }: AddCommand,
     signal: AbortSignal,
-    onProgress: (progress: LoadProgress) => void,
+    onProgress: OnProgress,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
     const described = await this.#describe(source, signal, keepTemplateText);

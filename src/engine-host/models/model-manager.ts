@@ -1,5 +1,5 @@
 import { type Catalog, type CatalogModel, hasWeights, type Variant } from '../../catalog/catalog.ts';
-import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
+import type { ModelStatus, OnProgress } from '../../protocol/worker-control.ts';
 import { abortable } from '../../util/async.ts';
 import { answers, type Job, type Kind } from '../../jobs/kinds.ts';
 import type { Engine, Engines } from '../../engines/engine.ts';
@@ -29,8 +29,6 @@ const MAX_LOSSES = 2;
 
 /** Restricts which of a model's variants a request may use. */
 type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
-
-type OnProgress = (progress: LoadProgress) => void;
 
 /** Reports that a variant begins a job, gives the first part of an answer, or has no job any more. */
 export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;

@@ -11,7 +11,7 @@ import { readStart } from '../../model-files/sources/read-start.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { LoadProgress, OnProgress } from '../../protocol/worker-control.ts';
 import { chooseModel, listModels } from './repository-models.ts';
 import { decoded } from '../../util/decoded.ts';
 
@@ -153,7 +153,7 @@ interface Storing {
   /** Part of the id, made of the model's name. */
   slug: string;
   signal: AbortSignal;
-  onProgress(progress: LoadProgress): void;
+  onProgress: OnProgress;
 }
 
 /**

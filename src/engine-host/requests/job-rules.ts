@@ -17,23 +17,21 @@ interface JobRules<K extends Kind> {
     engine: Engine<JobKinds[K]['model']>,
     job: JobOf<K>,
   ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
-  run(
-    engine: Engine<JobKinds[K]['model']>,
-    job: JobOf<K>,
-    signal: AbortSignal,
-    onPrefill: () => void,
-  ): AsyncIterable<EventOf<K>>;
+  run: RunJob<K>;
 }
+
+export type RunJob<K extends Kind> = (
+  engine: Engine<JobKinds[K]['model']>,
+  job: JobOf<K>,
+  signal: AbortSignal,
+  onPrefill: () => void,
+) => AsyncIterable<EventOf<K>>;
 
 const fetchAll: typeof fetchImages = async (...given) =>
   (await import('./fetch-images.ts')).fetchImages(...given);
 
-const alone = <K extends ModelKind>(
-  engine: Engine<K>,
-  job: JobOf<K>,
-  signal: AbortSignal,
-  onPrefill: () => void,
-): AsyncIterable<EventOf<K>> => engine.run(job, signal, onPrefill);
+const alone = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
+  engine.run(...job);
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
@@ -49,8 +47,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       return { ...job, input: { messages } };
     },
     compile: withGrammar,
-    run: (engine, job, signal, onPrefill) =>
-      job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
+    run: (engine, job, ...given) => (job.truncate ? truncating : alone<'chat'>)(engine, job, ...given),
   },
   embedding: { run: alone },
   transcription: { run: alone },
@@ -84,12 +81,7 @@ async function withGrammar(
 }
 
 /** A conversation that does not fit is tried again without its oldest turns. */
-async function* truncating(
-  engine: Engine<'chat'>,
-  job: ChatJob,
-  signal: AbortSignal,
-  onPrefill: () => void,
-): Events<'chat'> {
+async function* truncating(...[engine, job, signal, onPrefill]: Parameters<RunJob<'chat'>>): Events<'chat'> {
   for (let tries = 1; ; tries++) {
     try {
       return yield* engine.run(job, signal, onPrefill);

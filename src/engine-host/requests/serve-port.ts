@@ -5,7 +5,7 @@ import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../prot
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
 import { requestLock, whenReleased } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
+import type { EngineStatus, OnProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import { JobPaused, type Reader, serveJob } from './serve-job.ts';
@@ -98,7 +98,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   async function reply(question: AskedQuestion): Promise<void> {
     const { modelManager, imageOrigins } = serving;
     const { signal } = abort;
-    const sendProgress = (progress: LoadProgress) => send({ type: 'progress', progress });
+    const sendProgress: OnProgress = (progress) => send({ type: 'progress', progress });
     if (question.type === 'status') send({ type: 'status', status: serving.status() });
     else if (question.type === 'weights') {
       const { command } = question;
@@ -154,7 +154,7 @@ class Credit {
   }
 }
 
-function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {
+function throttled(report: OnProgress): OnProgress {
   let last = { at: 0, phase: '' };
   return (progress) => {
     const at = performance.now();

@@ -1,6 +1,6 @@
 import type { CommandOf, WeightsCommand } from '../../protocol/weights-command.ts';
 import type { WeightsReplies } from '../../protocol/weights-messages.ts';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { OnProgress } from '../../protocol/worker-control.ts';
 import { requestError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import { exportDescription, importFile } from '../../model-files/model-import-export.ts';
@@ -22,7 +22,7 @@ type Handler<T extends CommandType> = (
   service: WeightsService,
   command: CommandOf<T>,
   signal: AbortSignal,
-  onProgress: (progress: LoadProgress) => void,
+  onProgress: OnProgress,
 ) => Promise<WeightsReplies[T]>;
 
 const DONE = { type: 'done' } as const;
@@ -83,7 +83,7 @@ export async function serveWeights<T extends CommandType>(
   service: WeightsService,
   command: CommandOf<T>,
   signal: AbortSignal,
-  onProgress: (progress: LoadProgress) => void = () => undefined,
+  onProgress: OnProgress = () => undefined,
 ): Promise<WeightsReplies[T]> {
   const { commandSchema } = await import('../../protocol/weights-command.ts');
   if (!commandSchema.safeParse(command).success)

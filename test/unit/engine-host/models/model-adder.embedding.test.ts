@@ -5,7 +5,11 @@ import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
 import { detectDevice } from '../../../../src/engines/device.ts';
 import { folderOf, graphOf } from '../../../../src/engines/onnx/transformers-files.ts';
-import { addedFormats, chooseModel, listModels } from '../../../../src/engine-host/models/repository-models.ts';
+import {
+  addedFormats,
+  chooseModel,
+  listModels,
+} from '../../../../src/engine-host/models/repository-models.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder } from '../../../../src/engine-host/models/model-adder.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
