@@ -62,6 +62,14 @@ const seed = z
 /** An id or a name of a conversation's calls: sets are made of them. */
 export const callText = z.string().check(z.minLength(1), z.maxLength(256));
 
+/** A call in the input of responses and decisions. */
+export const functionCallItem = z.object({
+  type: z.literal('function_call'),
+  call_id: callText,
+  name: callText,
+  arguments: z.string(),
+});
+
 /** Passed on to the engine. */
 export const samplingFields = {
   ...numberFields,

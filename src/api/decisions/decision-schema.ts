@@ -1,6 +1,6 @@
 import { invalidField } from '../../errors/service-error.ts';
 import * as z from '../../util/zod.ts';
-import { callText, text, textOrParts } from '../body/fields.ts';
+import { callText, functionCallItem, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 
 /** What a request to /v1/decisions may be. Fields not named here are ignored. */
@@ -43,12 +43,6 @@ const message = z.object({
   role: z.enum(['user', 'developer', 'system', 'assistant']),
   content,
 });
-const functionCall = z.object({
-  type: z.literal('function_call'),
-  call_id: callText,
-  name: callText,
-  arguments: z.string(),
-});
 const customCall = z.object({
   type: z.literal('custom_tool_call'),
   call_id: callText,
@@ -63,7 +57,7 @@ const callOutput = z.object({
 
 const item = z.discriminatedUnion(
   'type',
-  [message, functionCall, customCall, callOutput],
+  [message, functionCallItem, customCall, callOutput],
   'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"',
 );
 

@@ -5,6 +5,7 @@ import {
   callText,
   flag,
   flatFormat,
+  functionCallItem,
   metadata,
   reasoningEffort,
   samplingFields,
@@ -57,13 +58,6 @@ const message = z.object({
   content,
 });
 
-const callItem = z.object({
-  type: z.literal('function_call'),
-  call_id: callText,
-  name: callText,
-  arguments: z.string(),
-});
-
 const resultItem = z.object({
   type: z.literal('function_call_output'),
   call_id: callText,
@@ -74,7 +68,7 @@ const resultItem = z.object({
 /** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
-const items = [message, callItem, resultItem, reasoningItem] as const;
+const items = [message, functionCallItem, resultItem, reasoningItem] as const;
 export const inputItem = z.discriminatedUnion('type', items);
 export type InputItem = z.infer<typeof inputItem>;
 

@@ -161,8 +161,7 @@ export class LlamaReplyReader {
     // The counts of `accepted` come with the timings, which a result that could not be read lacks.
     this.#held = this.#accepted || chunk.timings ? '' : text;
     if (this.#held) return;
-    if (chunk.timings)
-      yield* this.#accept(chunk.timings.cache_n + chunk.timings.prompt_n, chunk.timings.cache_n);
+    if (chunk.timings) yield* this.#accept(chunk.timings);
     const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;
     const tokens = Math.max(0, predicted - this.#tokens);
     this.#tokens = Math.max(this.#tokens, predicted);
@@ -173,22 +172,20 @@ export class LlamaReplyReader {
   *end(): Generator<ChatEvent, void, undefined> {
     const timings = this.#timings;
     if (!timings) throw new Error('the reply ended without its timings');
-    yield* this.#accept(timings.cache_n + timings.prompt_n, timings.cache_n);
+    yield* this.#accept(timings);
+    const { promptTokens, cachedTokens } = this.#accepted ?? promptOf(timings);
+    const completionTokens = this.#before + timings.predicted_n;
     yield {
       type: 'done',
       finishReason: this.#finishReason,
-      usage: {
-        promptTokens: this.#accepted?.promptTokens ?? 0,
-        cachedTokens: this.#accepted?.cachedTokens ?? 0,
-        completionTokens: this.#before + timings.predicted_n,
-      },
+      usage: { promptTokens, cachedTokens, completionTokens },
       timings: { queueMs: 0, prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
     };
   }
 
-  *#accept(promptTokens: number, cachedTokens: number): Generator<ChatEvent, void, undefined> {
+  *#accept(timings: LlamaTimings): Generator<ChatEvent, void, undefined> {
     if (this.#accepted) return;
-    this.#accepted = { promptTokens, cachedTokens };
+    this.#accepted = promptOf(timings);
     yield { type: 'accepted', accepted: { ...this.#accepted, fingerprint: this.#fingerprint } };
   }
 
@@ -198,5 +195,10 @@ export class LlamaReplyReader {
     return content.map((raw) => ({ ...one(raw), top: (raw.top_logprobs ?? []).slice(0, wanted).map(one) }));
   }
 }
+
+const promptOf = ({ cache_n: cachedTokens, prompt_n: computed }: LlamaTimings) => ({
+  promptTokens: cachedTokens + computed,
+  cachedTokens,
+});
 
 const one = ({ token, logprob, bytes }: RawLogprob) => ({ token, logprob, bytes: bytes ?? null });

@@ -46,25 +46,22 @@ export function asLoadFailure(
     return lacksFeature(name, /feature ([\w-]+)/.exec(message)?.[1] ?? 'a feature', error);
   if (thrown.name === 'WebGPUNotAvailableError' || /compatible GPU|Cannot initialize runtime/.test(message))
     return noGpu(name, error);
-  const fault = libraryFault(thrown, name, library, deviceOpened);
+  const fault = libraryFault(thrown, name, library) ?? (deviceOpened ? undefined : notRun(library));
   if (fault !== undefined) return serverError('weights_corrupt', fault, error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
   return serverError('engine_failed', `${name} could not be loaded on this GPU: ${why}`, error);
 }
 
-function libraryFault(
-  error: Error,
-  name: string,
-  library: string,
-  deviceOpened: boolean,
-): string | undefined {
+function libraryFault(error: Error, name: string, library: string): string | undefined {
   if (error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError)
     return `The model library ${library} cannot be run: it is cut short, or built for another version of web-llm.`;
   if (/Cannot find (function|parameter|param)|VMFunction|required function|_metadata/i.test(error.message))
     return `The model library ${library} does not belong to the weights of ${name}.`;
-  // The library runs before a GPU is opened: what fails so early is not MLC's.
-  return deviceOpened ? undefined : `The model library ${library} is none that web-llm can run.`;
+  return undefined;
 }
+
+/** The library runs before a GPU is opened: what fails so early is not MLC's. */
+const notRun = (library: string): string => `The model library ${library} is none that web-llm can run.`;
 
 export const noGpu = (name: string, cause?: unknown): ServiceError =>
   serverError(
