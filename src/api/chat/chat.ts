@@ -1,4 +1,4 @@
-import type { ChatImage, ChatMessage, Constraint, Reasoning, ToolCall } from '../../jobs/chat.ts';
+import type { ChatMessage, Constraint, Reasoning, ToolCall } from '../../jobs/chat.ts';
 import {
   omitNulls,
   toIncludeUsage,
@@ -11,6 +11,7 @@ import { admitGeneration } from '../generation/admission.ts';
 import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
 import { conflicting, invalidField, unsupported } from '../../errors/service-error.ts';
+import { orEmptyObject, toContent, toText, wellFormed } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
@@ -182,61 +183,3 @@ const toCall = (id: string, { name, arguments: json }: { name: string; arguments
   name,
   arguments: orEmptyObject(json),
 });
-
-/** A history may have empty arguments, and templates parse them. */
-export const orEmptyObject = (json: string): string => (json.trim() === '' ? '{}' : json);
-
-type ImageDetail = string | null | undefined;
-type ImagePart = { type: string } & (
-  { image_url: string; detail?: ImageDetail } | { image_url: { url: string; detail?: ImageDetail } }
-);
-type Part =
-  { type: string; text: string } | { type: 'refusal'; refusal: string } | ImagePart | { type: string };
-type Content = string | readonly Part[];
-
-/**
- * A message's content as engines take it: texts joined, images in their places between them.
- * @param at where it stands in the request
- * @param textType of the parts that this endpoint takes
- * @param images null: none may be there
- * @throws ServiceError 400
- */
-export function toContent(
-  content: Content,
-  at: string,
-  textType: 'text' | 'input_text',
-  images: ChatImage[] | null = [],
-): { content: string; images?: ChatImage[] } {
-  if (typeof content === 'string') return { content: wellFormed(content) };
-  let text = '';
-  let separator = '';
-  for (const [index, part] of content.entries()) {
-    const param = `${at}[${index}]`;
-    if (images && 'image_url' in part) {
-      const { image_url: image } = part;
-      const { url, detail } = typeof image === 'string' ? { ...part, url: image } : image;
-      images.push({ at: text.length, url, ...(detail && { detail }), param });
-      separator = '';
-    } else {
-      text += separator + textOf(part, param, textType);
-      separator = '\n';
-    }
-  }
-  return { content: wellFormed(text), ...(images?.length && { images }) };
-}
-
-export const toText = (content: Content, at: string, textType: 'text' | 'input_text'): string =>
-  toContent(content, at, textType, null).content;
-
-function textOf(part: Part, param: string, textType: string): string {
-  if ('text' in part) return part.text;
-  if ('refusal' in part) return part.refusal;
-  throw unsupported(`${param}.type`, `must be "${textType}" here`);
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
-/** Half a surrogate pair is not a character: the encoder to UTF-8 puts the replacement character in its place. */
-export const wellFormed = (text: string): string =>
-  /\p{Surrogate}/u.test(text) ? decoder.decode(encoder.encode(text)) : text;

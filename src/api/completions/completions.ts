@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { MAX_CHOICES } from '../body/request-body.ts';
 import { toIncludeUsage, toSampling, type Generation } from '../generation/generation.ts';
-import { wellFormed } from '../chat/chat.ts';
+import { wellFormed } from '../body/message-content.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {
   streamAnswer,

@@ -2,7 +2,7 @@ import { invalidField, unsupported } from '../../errors/service-error.ts';
 
 import type { ChatImage } from '../../jobs/chat.ts';
 import type { DecisionJob, DecisionQuestion } from '../../jobs/decision.ts';
-import { wellFormed } from '../chat/chat.ts';
+import { wellFormed } from '../body/message-content.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 

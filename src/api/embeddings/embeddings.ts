@@ -3,7 +3,7 @@ import { engineLost } from '../../errors/engine-lost.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
-import { wellFormed } from '../chat/chat.ts';
+import { wellFormed } from '../body/message-content.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
 import { answerJson, answerHeaders, JSON_TYPE } from '../http/response.ts';
 import { requireModel } from '../models/models.ts';

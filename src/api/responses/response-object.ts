@@ -5,7 +5,7 @@ import type { AnswerHead } from '../generation/answers.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 import { isFunctionTool } from '../tools/callable-tools.ts';
-import { orEmptyObject, toContent, toText, wellFormed } from '../chat/chat.ts';
+import { orEmptyObject, toContent, toText, wellFormed } from '../body/message-content.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;

@@ -25,7 +25,7 @@ import {
   type ResponseState,
 } from './response-object.ts';
 import type { ResponseBody } from './response-schema.ts';
-import { wellFormed } from '../chat/chat.ts';
+import { wellFormed } from '../body/message-content.ts';
 import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
