@@ -50,8 +50,10 @@ if (scope.name.startsWith('em-pthread')) {
   if (scope.KERNELS_VERSION) scope.postMessage({ verb: KERNELS_VERSION, args: [scope.KERNELS_VERSION] });
 }
 
-/** Identity function for `Suspending`, which is called with `new`. */
-const unchanged = <T>(imported: T): T => imported;
+/** Identity function for `Suspending`: called with `new`, and before this line runs, so no arrow function. */
+function unchanged<T>(imported: T): T {
+  return imported;
+}
 
 /** Substitutes JSPI where the browser lacks it, as the package does: WASM imports and exports stay as they are. */
 function addJspi(api: Suspending): void {
