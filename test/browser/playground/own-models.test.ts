@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -20,6 +21,9 @@ const REPOSITORY = 'someone/SmolLM2-GGUF';
 const MINI_LM = 'public/models/all-minilm-l6-v2-int8';
 const EMBEDDER = 'someone/MiniLM-ONNX';
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** A page that allows the hub, as the playground does once it is asked. */
+const ALLOWED = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ sources: { hub: true } }))}`;
 const toHub = (text: string): string => text.replaceAll('https://huggingface.co', hub.url);
 
 let hub: ModelHub;
@@ -38,8 +42,17 @@ beforeAll(async () => {
     ModelHub.start(),
     AlteredSite.start(inject('siteUrl'), { isolated: true }),
   ]);
-  for (const name of await readdir('dist/test-site/assets'))
-    if (name.endsWith('.js')) site.files.set(`/assets/${name}`, toHub);
+  /** Hashes in the service worker's list, as the service worker keeps no script that differs from it. */
+  const hashes = new Map<string, string>();
+  for (const name of await readdir('dist/test-site/assets')) {
+    if (!name.endsWith('.js')) continue;
+    site.files.set(`/assets/${name}`, toHub);
+    const text = await readFile(`dist/test-site/assets/${name}`, 'utf8');
+    hashes.set(sha256(text), sha256(toHub(text)));
+  }
+  site.files.set('/localtext-sw.js', (text) =>
+    text.replaceAll(/[\da-f]{64}/g, (hash) => hashes.get(hash) ?? hash),
+  );
   // Its policy names the hub.
   for (const path of ['/', '/index.html']) site.files.set(path, toHub);
   const huge = { ...chatMetadata, 'llama.block_count': 10_000, 'llama.embedding_length': 2 ** 20 };
@@ -174,7 +187,7 @@ test('a model of the hub: chosen, stopped, continued, and asked from another tab
   expect(again.length).toBeLessThan(5);
   expect(await stored()).not.toContainEqual(expect.stringMatching(/^unfinished\//));
 
-  const { page: other, key } = await openPage(context, site.url);
+  const { page: other, key } = await openPage(context, site.url, ALLOWED);
   answer = await askAddedModel(other, key, 'mine');
   expect(answer).toMatch(/\w/);
   await other.close();
@@ -204,7 +217,7 @@ test('an embedding model of the hub answers as the one of the site does', async 
     embedding: { dimensions: 384, pooling: 'mean' },
   });
 
-  const { page: other, key } = await openPage(context, site.url);
+  const { page: other, key } = await openPage(context, site.url, ALLOWED);
   vectors = await embed(other, key, 'minilm-onnx');
   const own = await embed(other, key, 'jade-mole-4');
   for (const [at, vector] of vectors.entries()) {
