@@ -1,5 +1,11 @@
 import type { WireError } from '../errors/wire-error.ts';
-import { LOAD_PATH, type LoadLine, PROTOCOL_HEADER, STATUS_PATH } from '../protocol/local-paths.ts';
+import {
+  LINES_TYPE,
+  LOAD_PATH,
+  type LoadLine,
+  PROTOCOL_HEADER,
+  STATUS_PATH,
+} from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
 import { startErrors } from './load-chunk.ts';
@@ -62,26 +68,16 @@ export async function readStatus(): Promise<EngineStatus | null> {
 const brokenOff = (cause?: unknown): LocaltextError =>
   new LocaltextError('engine_lost', 'The model load was interrupted. Try again.', cause);
 
-/** @throws TypeError when the connection breaks. */
+/**
+ * Follows the load until its end.
+ * @throws LocaltextError for an `error` line, or an answer that is none of the service worker's; TypeError when the connection breaks
+ */
 const follow: typeof loadModel = async (model, signal, onProgress) => {
   const response = await fetchLocal(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, {
     method: 'POST',
     signal,
   });
-  let loaded = false;
-  await readLines(response, (line) => {
-    if (line.type === 'progress') onProgress?.(line.progress);
-    loaded ||= line.type === 'loaded';
-  });
-  if (!loaded) throw brokenOff();
-};
-
-/**
- * Reads the lines of an answer to its end.
- * @throws LocaltextError for an `error` line, or an answer that is an error; TypeError when the connection breaks
- */
-async function readLines(response: Response, onLine: (line: LoadLine) => void): Promise<void> {
-  if (!response.ok || !response.body) throw await toError(response);
+  if (response.headers.get('content-type') !== LINES_TYPE || !response.body) throw await toError(response);
   // Chromium shows a service worker's answer that only a reader has drained as cancelled. One that is read whole is not.
   void response
     .clone()
@@ -91,13 +87,14 @@ async function readLines(response: Response, onLine: (line: LoadLine) => void): 
   let rest = '';
   for (;;) {
     const { done, value } = await lines.read();
-    if (done) return;
+    if (done) throw brokenOff();
     const parts = (rest + value).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) {
       const line = JSON.parse(part) as LoadLine;
       if (line.type === 'error') throw fromWire(line.error);
-      onLine(line);
+      if (line.type === 'loaded') return;
+      onProgress?.(line.progress);
     }
   }
-}
+};

@@ -24,6 +24,9 @@ export const KEEP_ALIVE_MS = 10_000;
 /** POST `?model=<id>` → a `LoadLine` of JSON a line, until the model is in memory. */
 export const LOAD_PATH = '/localtext/load';
 
+/** Content type of the lines. A host that answers in the service worker's place has another. */
+export const LINES_TYPE = 'application/x-ndjson';
+
 export type LoadLine =
   { type: 'progress'; progress: LoadProgress } | { type: 'loaded' } | { type: 'error'; error: WireError };
 

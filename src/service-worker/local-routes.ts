@@ -1,4 +1,5 @@
 import {
+  LINES_TYPE,
   LOAD_PATH,
   STATUS_PATH,
   KEEP_ALIVE_PATH,
@@ -55,7 +56,7 @@ function streamLoad(url: URL, v1: Pick<V1, 'load'>): Response {
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
     .finally(() => stream.end());
   return new Response(stream.body, {
-    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+    headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' },
   });
 }
 

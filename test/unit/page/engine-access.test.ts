@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { loadModel, readStatus } from '../../../src/page/engine-access.ts';
+import { LINES_TYPE } from '../../../src/protocol/local-paths.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -8,6 +9,7 @@ const LINES = [
   { type: 'progress', progress: { phase: 'download', loadedBytes: 1, totalBytes: 2 } },
   { type: 'loaded' },
 ];
+const lines = { headers: { 'content-type': LINES_TYPE } };
 const body = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 /** Answers each request with the next of these, the last one again and again. */
@@ -25,7 +27,7 @@ function host(...answers: (() => Response)[]): { signals: (AbortSignal | null | 
 const { signal } = new AbortController();
 
 test("an error of the caller's `onProgress` ends the load at once, and is the caller's", async () => {
-  const { signals } = host(() => new Response(body));
+  const { signals } = host(() => new Response(body, lines));
   const fault = new TypeError('no element');
   const onProgress = (): never => {
     throw fault;
@@ -38,7 +40,7 @@ test('a connection that breaks is taken up again', async () => {
   const broken = (): never => {
     throw new TypeError('Failed to fetch');
   };
-  const { signals } = host(broken, broken, () => new Response(body));
+  const { signals } = host(broken, broken, () => new Response(body, lines));
   const onProgress = vi.fn<() => void>();
   await loadModel('a', signal, onProgress);
   expect(signals).toHaveLength(3);
@@ -50,13 +52,14 @@ test('a connection that breaks is taken up again', async () => {
 test.each([
   ['a page', 200, '<!doctype html>'],
   ['a page for errors', 404, '<!doctype html>'],
-])('a host that answers the status with %s: the service worker has no control', async (_, status, html) => {
-  host(() => new Response(html, { status }));
-  await expect(readStatus()).rejects.toMatchObject({
-    name: 'LocaltextError',
-    code: 'service_worker_no_control',
-    message: expect.stringContaining(`answered ${status}`),
-  });
+])('a host that answers with %s: the service worker has no control', async (_, status, html) => {
+  host(() => new Response(html, { status, headers: { 'content-type': 'text/html' } }));
+  for (const ask of [readStatus, () => loadModel('a', signal)])
+    await expect(ask()).rejects.toMatchObject({
+      name: 'LocaltextError',
+      code: 'service_worker_no_control',
+      message: expect.stringContaining(`answered ${status}`),
+    });
 });
 
 test('no engine answers: there is no status', async () => {
