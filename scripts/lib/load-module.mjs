@@ -1,7 +1,13 @@
-import { runnerImport } from 'vite';
+import { createServer } from 'vite';
 
-/** Imports a module in TypeScript, which Vite compiles. */
+/** Imports a module in TypeScript, and what that imports later. Vite compiles them, as long as the process runs. */
 export async function loadModule(path) {
-  const { module } = await runnerImport(path, { configFile: false, logLevel: 'warn' });
-  return module;
+  const server = await createServer({
+    configFile: false,
+    appType: 'custom',
+    logLevel: 'warn',
+    optimizeDeps: { noDiscovery: true },
+    server: { middlewareMode: true, hmr: false, ws: false, watch: null },
+  });
+  return server.ssrLoadModule(path);
 }
