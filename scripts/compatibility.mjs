@@ -1,7 +1,6 @@
 // Writes docs/compatibility.md from the schemas of the service.
-import { runnerImport } from 'vite';
-
+import { loadModule } from './lib/load-module.mjs';
 import { writeOrCheck } from './lib/write-or-check.mjs';
 
-const { module } = await runnerImport('./scripts/compatibility.ts');
-writeOrCheck('docs/compatibility.md', module.compatibilityDocument());
+const { compatibilityDocument } = await loadModule('/scripts/compatibility.ts');
+writeOrCheck('docs/compatibility.md', compatibilityDocument());

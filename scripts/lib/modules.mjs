@@ -57,8 +57,8 @@ const workerUrls = {
   name: 'worker-urls',
   transform(code) {
     const built = code.replaceAll(
-      /new URL\('[./\w-]*\b(worker)\.ts', import\.meta\.url\)/g,
-      `new URL('../$1/$1.js', import.meta.url)`,
+      /new URL\('[./\w-]*\bworker\.ts', import\.meta\.url\)/g,
+      `new URL('../worker/worker.js', import.meta.url)`,
     );
     return built === code ? null : { code: built, map: null };
   },

@@ -44,7 +44,8 @@ export class RestartableHelper<Helper extends object> {
     call: (helper: Remote<Helper>) => Promise<T>,
     { timeoutMs, toError, signal = this.#ended.signal }: CallOptions,
   ): Promise<T> {
-    const worker = await abortable(this.start(), signal);
+    const starting = this.start();
+    const worker = await abortable(starting, signal);
     let cause: unknown = null;
     try {
       const answer = await abortable(withTimeout(worker.call(call), timeoutMs), signal);
@@ -52,7 +53,9 @@ export class RestartableHelper<Helper extends object> {
     } catch (error) {
       cause = error;
     }
-    this.stop();
+    worker.end();
+    // A later call may have started another one.
+    if (this.#worker === starting) this.#worker = null;
     signal.throwIfAborted();
     this.#ended.signal.throwIfAborted();
     throw cause instanceof ServiceError && cause.code === 'worker_blocked' ? cause : toError(cause);

@@ -1,6 +1,8 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { AddOptions, AddSource } from './added-models.ts';
+import { askEngine } from './ask-engine.ts';
+import { eitherSignal } from './either-signal.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { loadChunk } from './load-chunk.ts';
 
@@ -27,12 +29,20 @@ export class AddedModels {
    * first, at the commit that `main` has.
    */
   async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
-    return (await this.#module()).listOffers(repository, options, this.#leader, this.#stopped);
+    return (await this.#module()).listOffers(
+      repository,
+      this.#leader,
+      eitherSignal(this.#stopped, options?.signal),
+    );
   }
 
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource, options?: Pick<AddOptions, 'signal'>): Promise<ModelDetails> {
-    return (await this.#module()).inspectSource(source, options, this.#leader, this.#stopped);
+    return (await this.#module()).inspectSource(
+      source,
+      this.#leader,
+      eitherSignal(this.#stopped, options?.signal),
+    );
   }
 
   /**
@@ -45,17 +55,22 @@ export class AddedModels {
    * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
-    return (await this.#module()).addModel(source, options, this.#leader, this.#stopped);
+    return (await this.#module()).addModel(
+      source,
+      options,
+      this.#leader,
+      eitherSignal(this.#stopped, options.signal),
+    );
   }
 
   /** Gives an added model another id. Requests that run are not affected. */
   async rename(id: string, to: string): Promise<void> {
-    await (await this.#module()).renameModel(id, to, this.#leader, this.#stopped);
+    await askEngine(this.#leader, { type: 'rename', target: id, id: to }, this.#stopped);
   }
 
   /** Removes an added model and its files; refused while requests run on it. */
   async remove(id: string): Promise<void> {
-    await (await this.#module()).removeModel(id, this.#leader, this.#stopped);
+    await askEngine(this.#leader, { type: 'remove', target: id }, this.#stopped);
   }
 
   /** Loads its own chunk, which most pages never need. */

@@ -4,7 +4,6 @@ import { giveFiles } from '../protocol/added-files.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { HubFile, HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
-import { eitherSignal } from './either-signal.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
 import { runCommand } from './run-command.ts';
@@ -28,14 +27,14 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 
 export async function addModel(
   source: AddSource,
-  { id, keepTemplateText = false, signal, onProgress }: AddOptions,
+  { id, keepTemplateText = false, onProgress }: Omit<AddOptions, 'signal'>,
   leader: ElectionMember,
-  stopped: AbortSignal,
+  signal: AbortSignal,
 ): Promise<AddedModel> {
   const { asked, end } = offer(source, leader.scope);
   const command = { type: 'add', id: id ?? null, source: asked, keepTemplateText } as const;
   try {
-    return (await runCommand(leader, command, eitherSignal(stopped, signal), onProgress)).model;
+    return (await runCommand(leader, command, signal, onProgress)).model;
   } finally {
     end();
   }
@@ -43,44 +42,25 @@ export async function addModel(
 
 export async function listOffers(
   repository: string,
-  options: Pick<AddOptions, 'signal'> | undefined,
   leader: ElectionMember,
-  stopped: AbortSignal,
+  signal: AbortSignal,
 ): Promise<HubOffer[]> {
   const command = { type: 'offers', source: hubSource({ hub: repository }) } as const;
-  return (await runCommand(leader, command, eitherSignal(stopped, options?.signal))).offers;
+  return (await runCommand(leader, command, signal)).offers;
 }
 
 export async function inspectSource(
   source: AddSource,
-  options: Pick<AddOptions, 'signal'> | undefined,
   leader: ElectionMember,
-  stopped: AbortSignal,
+  signal: AbortSignal,
 ): Promise<ModelDetails> {
   const { asked, end } = offer(source, leader.scope);
   const command = { type: 'inspect', source: asked } as const;
   try {
-    return (await runCommand(leader, command, eitherSignal(stopped, options?.signal))).details;
+    return (await runCommand(leader, command, signal)).details;
   } finally {
     end();
   }
-}
-
-export async function renameModel(
-  target: string,
-  id: string,
-  leader: ElectionMember,
-  stopped: AbortSignal,
-): Promise<void> {
-  await runCommand(leader, { type: 'rename', target, id }, stopped);
-}
-
-export async function removeModel(
-  target: string,
-  leader: ElectionMember,
-  stopped: AbortSignal,
-): Promise<void> {
-  await runCommand(leader, { type: 'remove', target }, stopped);
 }
 
 /** Source as the engine is asked for it; its files are available to the engine until `end()`. */

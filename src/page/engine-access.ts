@@ -7,7 +7,7 @@ import {
   STATUS_PATH,
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
+import type { EngineStatus, OnProgress } from '../protocol/worker-control.ts';
 import { startErrors } from './load-chunk.ts';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 
@@ -31,11 +31,7 @@ const MAX_BROKEN = 3;
  * Loads a model through the service worker, which finds the leader and outlives it.
  * @throws LocaltextError; the signal's reason when aborted
  */
-export async function loadModel(
-  model: string,
-  signal: AbortSignal,
-  onProgress?: (progress: LoadProgress) => void,
-): Promise<void> {
+export async function loadModel(model: string, signal: AbortSignal, onProgress?: OnProgress): Promise<void> {
   for (let broken = 1; ; broken++) {
     const ended = new AbortController();
     let thrown: unknown;

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReplies } from '../protocol/weights-messages.ts';
-import type { LoadProgress } from '../protocol/worker-control.ts';
+import type { OnProgress } from '../protocol/worker-control.ts';
 import { commandWeights } from '../transport/engine-client.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { pageTransport } from './election/page-transport.ts';
@@ -15,7 +15,7 @@ export async function runCommand<T extends WeightsCommand['type']>(
   leader: ElectionMember,
   command: CommandOf<T>,
   signal: AbortSignal,
-  onProgress?: (progress: LoadProgress) => void,
+  onProgress?: OnProgress,
 ): Promise<WeightsReplies[T]> {
   const { scope } = leader;
   const connection = { scope, transport: pageTransport(leader), locks: navigator.locks };

@@ -1,5 +1,6 @@
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
+import { askEngine } from './ask-engine.ts';
 import { loadChunk } from './load-chunk.ts';
 import { eitherSignal } from './either-signal.ts';
 import type { ElectionMember } from './election/election-member.ts';
@@ -71,10 +72,10 @@ export class Weights {
     await importFiles(files, async (file) => (await take(file)).imported, options.onFile);
   }
 
-  async #ask<T extends WeightsCommand['type']>(
+  #ask<T extends WeightsCommand['type']>(
     command: CommandOf<T>,
     signal = this.#stopped,
   ): Promise<WeightsReplies[T]> {
-    return (await loadChunk(import('./run-command.ts'))).runCommand(this.#leader, command, signal);
+    return askEngine(this.#leader, command, signal);
   }
 }

@@ -3,7 +3,7 @@ import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 import type { EngineMessage, Question } from '../protocol/engine-port.ts';
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReplies } from '../protocol/weights-messages.ts';
-import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
+import type { EngineStatus, OnProgress } from '../protocol/worker-control.ts';
 import { callEngine, engineFailed } from './call-engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
 import { trackProgress } from './job-progress.ts';
@@ -46,8 +46,6 @@ function run<K extends Kind>(
     },
   });
 }
-
-type OnProgress = (progress: LoadProgress) => void;
 
 /**
  * Loads a model into the engine, wherever it is; continues with the next leader when that one dies.

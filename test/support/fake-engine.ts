@@ -10,6 +10,7 @@ import type {
   EngineRequest,
   Waiting,
 } from '../../src/api/service-dependencies.ts';
+import { ServiceError } from '../../src/errors/service-error.ts';
 import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
@@ -36,6 +37,17 @@ export interface FakeReply {
   /** Ends the engine after so many deltas; another one loads for a while. */
   handOver?: { after: number; loadMs: number };
 }
+
+/** Refusal of a queue that is full. */
+export const QUEUE_FULL = new ServiceError({
+  status: 429,
+  type: 'rate_limit_error',
+  code: 'rate_limit_exceeded',
+  param: null,
+  message: 'The queue is full.',
+  retryAfterMs: 5,
+  isQueueFull: true,
+});
 
 /** An engine with a known text, which sees what is asked of it and whether it was freed. */
 export class FakeEngine implements EngineClient {

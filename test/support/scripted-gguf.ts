@@ -1,14 +1,10 @@
-import { writeGguf } from './write-gguf.ts';
+import { CONTROL, F32, NORMAL, USER_DEFINED, writeGguf } from './write-gguf.ts';
 
 /** Tokens of the context, and so of prompt and reply together. */
 const CONTEXT = 256;
 const FEED_FORWARD = 32;
 /** Heads of 16 values, which are no whole block of Q8_0: the KV cache is in floats. */
 const HEADS = 16;
-const F32 = 0;
-const CONTROL = 3;
-const USER_DEFINED = 4;
-const NORMAL = 1;
 
 interface Script {
   /** Chat template, without variables but `messages`. */

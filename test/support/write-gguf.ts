@@ -10,6 +10,13 @@ export interface GgufContents {
   tensors?: { name: string; shape: number[]; type: number; bytes: number; data?: Buffer }[];
 }
 
+/** Type of a tensor of floats. */
+export const F32 = 0;
+/** Types of tokens. */
+export const NORMAL = 1;
+export const CONTROL = 3;
+export const USER_DEFINED = 4;
+
 const ALIGNMENT = 32;
 
 /** A GGUF with that metadata and those tensors. */

@@ -185,7 +185,7 @@ export class ResponseOutput {
     return this.items.some(({ type }) => type !== 'reasoning');
   }
 
-  /** Sends the whole reasoning, as servers of open models do. A summary, for clients that read no other text, is the same. */
+  /** Sends the whole reasoning, as servers of open models do. Its summary is the same text, for clients that read nothing else. */
   *reasoning(delta: string): Generator<Unnumbered> {
     const { part, summary } =
       this.#open?.type === 'reasoning'

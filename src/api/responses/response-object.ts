@@ -12,7 +12,7 @@ type Responses = OpenAI.Responses.Response;
 /** The client computes `output_text`. */
 export type ResponseObject = Omit<Responses, 'output' | 'output_text' | 'tool_choice' | 'usage'> & {
   output: OutputItem[];
-  /** Open Responses has a mode of allowed tools more than OpenAI. */
+  /** Allowed tools may have the mode `none`, which OpenAI's types lack. */
   tool_choice: NonNullable<ResponseBody['tool_choice']>;
   /** Whether `previous_response_id` may name it. */
   store: boolean;

@@ -27,7 +27,7 @@ export interface ToolFunction {
 export interface CallableTools {
   /** One or more. */
   functions: ToolFunction[];
-  /** Whether the reply must consist of calls. Otherwise the model may answer in words instead. */
+  /** Whether the reply must consist of calls. Otherwise the model may answer with text instead. */
   mustCall: boolean;
   /** Whether the request names the one function to be called. */
   isNamed: boolean;

@@ -29,8 +29,8 @@ export class SharedJobs {
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
-    if (known && isSampled(job) && (origin.attempt ?? (known.isNew ? 0 : 1)) === 0) {
-      if (origin.attempt === 0) known.askedBeside(0);
+    if (known && isSampled(job) && known.isBeside(origin.attempt)) {
+      known.askedBeside(origin.attempt);
       return work(reader, signal);
     }
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
@@ -44,10 +44,7 @@ export class SharedJobs {
   }
 }
 
-/**
- * Equal requests for a sampled reply want one each, where the client says that they are no repetitions, or does not say
- * and asks for them at once.
- */
+/** Equal requests for a sampled reply want one each, unless one repeats another. */
 const isSampled = (job: JobOf<Kind>): boolean =>
   'sampling' in job && job.sampling.temperature > 0 && job.sampling.seed === undefined;
 
@@ -97,8 +94,9 @@ class SharedJob<K extends Kind> {
     this.#abandoned.signal.addEventListener('abort', end);
   }
 
-  get isNew(): boolean {
-    return performance.now() - this.#began < TOGETHER_MS;
+  /** Whether an equal request is no repetition: by its number, or, without one, as it comes at once. */
+  isBeside(attempt: number | undefined): boolean {
+    return attempt === undefined ? performance.now() - this.#began < TOGETHER_MS : attempt === 0;
   }
 
   async follow(reader: Reader<K>, signal: AbortSignal, attempt?: number): Promise<void> {
@@ -117,8 +115,9 @@ class SharedJob<K extends Kind> {
   }
 
   /** Notes an equal request that is computed by itself: a later attempt may be its. */
-  askedBeside(number: number): void {
-    this.#attempts.push({ number, limit: new AbortController(), at: performance.now() });
+  askedBeside(number: number | undefined): void {
+    if (number !== undefined)
+      this.#attempts.push({ number, limit: new AbortController(), at: performance.now() });
   }
 
   /** A later attempt says that the one before is given up, and after how long: the later one has as much time. */

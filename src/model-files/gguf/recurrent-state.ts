@@ -10,8 +10,8 @@ const DEFAULT_SHIFT = 2;
  * Bytes of the state that a layer without attention keeps of a conversation, whatever its length. From llama.cpp's
  * `n_embd_r()` and `n_embd_s()`.
  */
-export function layerStateBytes(of: SizeOf): number {
-  const size = (name: string): number => of(name, MAX_WIDTH);
+export function layerStateBytes(sizeOf: SizeOf): number {
+  const size = (name: string): number => sizeOf(name, MAX_WIDTH);
   const width = size('embedding_length');
   const head = size('wkv.head_size');
   if (head > 0) return FLOAT_BYTES * width * ((size('token_shift_count') || DEFAULT_SHIFT) + head);

@@ -42,6 +42,8 @@ export class ElectionMember extends EventTarget {
   /** Thefts of the lock in a row, and the time of the last one. */
   #thefts = { count: 0, at: -Infinity };
 
+  /** The wait of `queueAgain()`, which its callers share. */
+  #leaving: Promise<void> | null = null;
   /** Aborted where the lock of this turn is lost or given up. */
   #turn = new AbortController();
 
@@ -86,10 +88,13 @@ export class ElectionMember extends EventTarget {
   }
 
   /** Queues again, behind the tabs that wait, once no request runs. Where none waits, this tab goes on. */
-  async queueAgain(): Promise<void> {
-    const { locks } = navigator;
+  queueAgain(): Promise<void> {
+    return (this.#leaving ??= this.#leaveIdle().finally(() => (this.#leaving = null)));
+  }
+
+  async #leaveIdle(): Promise<void> {
     const { signal } = this.#turn;
-    while (this.leading && !signal.aborted && (await requestsRun(locks, this.scope)))
+    while (this.leading && !signal.aborted && (await requestsRun(navigator.locks, this.scope)))
       await delay(POLL_INTERVAL_MS);
     if (!signal.aborted) await this.#giveWay();
   }

@@ -1,4 +1,4 @@
-import { type GgufContents, writeGguf } from '../write-gguf.ts';
+import { CONTROL, F32, type GgufContents, NORMAL, writeGguf } from '../write-gguf.ts';
 
 type Tensor = NonNullable<GgufContents['tensors']>[number];
 
@@ -25,10 +25,6 @@ const TILES = 4;
 
 /** Seed with which the likeliest tokens of the tests are well ahead of the next: rounding does not decide. */
 const SEED = 57;
-
-const F32 = 0;
-const NORMAL = 1;
-const CONTROL = 3;
 
 interface Encoder {
   /** Pixels of a tile's side. */

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
 import { createContext, runInContext } from 'node:vm';
 
-import { CacheManager, Wllama } from '@wllama/wllama/esm/index.js';
+import { Wllama } from '@wllama/wllama/esm/index.js';
 import { afterEach, expect, test, vi } from 'vitest';
 
+import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
 import { wllamaWorker } from '../../../tools/engine-files/wllama-worker.ts';
 
 const installed = createRequire(import.meta.url).resolve;
@@ -11,18 +12,6 @@ const entry = installed('@wllama/wllama/esm/index.js');
 const compat = installed('@wllama/wllama-compat/wasm/wllama.js');
 
 afterEach(() => vi.unstubAllGlobals());
-
-const noCache = (): CacheManager =>
-  new CacheManager([
-    {
-      isSupported: () => true,
-      read: async () => null,
-      write: async () => undefined,
-      getSize: async () => -1,
-      list: async () => [],
-      delete: async () => undefined,
-    },
-  ]);
 
 /** What the package itself would start its worker, and its threads, from. */
 async function packageScripts(): Promise<{ worker: string; thread: string }> {

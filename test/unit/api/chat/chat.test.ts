@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
-import { FakeEngine, type FakeReply } from '../../../support/fake-engine.ts';
+import { FakeEngine, type FakeReply, QUEUE_FULL } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
 
@@ -248,18 +248,8 @@ describe('a prompt that does not fit', () => {
 });
 
 describe('a request of many choices', () => {
-  const full = new ServiceError({
-    status: 429,
-    type: 'rate_limit_error',
-    code: 'rate_limit_exceeded',
-    param: null,
-    message: 'The queue is full.',
-    retryAfterMs: 5,
-    isQueueFull: true,
-  });
-
   test('a later choice that meets a full queue waits for its turn', async () => {
-    const engine = new FakeEngine((_, index) => (index >= 4 && index < 8 ? { refuse: full } : {}));
+    const engine = new FakeEngine((_, index) => (index >= 4 && index < 8 ? { refuse: QUEUE_FULL } : {}));
     const { fetch } = await fakeService({ engine });
     const { choices } = await completion(await fetch(PATH, chat({ n: 6 })));
     expect(choices.map(({ message }) => message.content)).toEqual(
@@ -269,7 +259,7 @@ describe('a request of many choices', () => {
   });
 
   test('a later choice that a server refuses for its own limit is the answer', async () => {
-    const { isQueueFull: _, ...limit } = full.wire;
+    const { isQueueFull: _, ...limit } = QUEUE_FULL.wire;
     const engine = new FakeEngine((__, index) =>
       index >= 4 ? { refuse: new ServiceError({ ...limit, retryAfterMs: 0 }) } : {},
     );
@@ -279,7 +269,7 @@ describe('a request of many choices', () => {
   });
 
   test('a client that leaves meanwhile is waited for no longer', async () => {
-    const engine = new FakeEngine((_, index) => (index >= 4 ? { refuse: full } : {}));
+    const engine = new FakeEngine((_, index) => (index >= 4 ? { refuse: QUEUE_FULL } : {}));
     const { fetch } = await fakeService({ engine });
     const left = new AbortController();
     const answer = fetch(PATH, { ...chat({ n: 5 }), signal: left.signal });

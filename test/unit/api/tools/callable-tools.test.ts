@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { CallReader } from '../../../../src/api/tools/call-reader.ts';
-import { FakeEngine } from '../../../support/fake-engine.ts';
+import { FakeEngine, QUEUE_FULL } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
 
@@ -311,30 +311,22 @@ describe('streamed', () => {
   });
 
   test('a call that meets a full queue waits for its turn', async () => {
-    const full = new ServiceError({
-      status: 429,
-      type: 'rate_limit_error',
-      code: 'rate_limit_exceeded',
-      param: null,
-      message: 'The queue is full.',
-      retryAfterMs: 5,
-      isQueueFull: true,
-    });
     const engine = new FakeEngine((job, index) =>
-      job.constraint ? (index < 3 ? { refuse: full } : {}) : { deltas: ['<tool_call>'] },
+      job.constraint ? (index < 3 ? { refuse: QUEUE_FULL } : {}) : { deltas: ['<tool_call>'] },
     );
     expect(deltas(await stream(engine, {})).length).toBeGreaterThan(2);
     expect(engine.jobs).toHaveLength(4);
   });
 });
 
+const stopAll = { id: 'call_1', type: 'function', function: { name: 'stop_all', arguments: '{}' } };
+
 test('results of tools reach the engine after the calls that they answer', async () => {
   const engine = new FakeEngine();
-  const call = { id: 'call_1', type: 'function', function: { name: 'stop_all', arguments: '{}' } };
   const messages = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'Stop.' },
-    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'assistant', content: null, tool_calls: [stopAll] },
     { role: 'tool', content: 'stopped', tool_call_id: 'call_1' },
   ];
   await ask(engine, { messages });
@@ -347,10 +339,9 @@ const MANY = { isNamed: false, maxCalls: 8 };
 
 test('a call without words, and a result without parts, as LangChain sends them', async () => {
   const engine = new FakeEngine();
-  const call = { id: 'call_1', type: 'function', function: { name: 'stop_all', arguments: '{}' } };
   const messages = [
     { role: 'user', content: 'Stop.' },
-    { role: 'assistant', content: [], tool_calls: [call] },
+    { role: 'assistant', content: [], tool_calls: [stopAll] },
     { role: 'tool', content: [], tool_call_id: 'call_1' },
   ];
   await ask(engine, { messages });
