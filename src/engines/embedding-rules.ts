@@ -14,7 +14,7 @@ export function refuseOversizedInput(
 }
 
 export function inputTooLong(index: number, length: string, contextLength: number): ServiceError {
-  const message = `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`;
+  const message = `This model's maximum context length is ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`;
   return requestError(400, message, 'context_length_exceeded', `input[${index}]`);
 }
 

@@ -27,7 +27,7 @@ export function contextLengthExceeded(
     taken &&
     ` ${taken.images === 1 ? 'Its image takes' : `Its ${taken.images} images take`} ${taken.tokens} of them.`;
   return new ContextLengthError(
-    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply.${images ?? ''} Shorten the messages${taken ? ', or send fewer images' : ''}.`,
+    `This model's maximum context length is ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply.${images ?? ''} Shorten the messages${taken ? ', or send fewer images' : ''}.`,
     contextLength / promptTokens,
   );
 }

@@ -130,6 +130,6 @@ function ofWholePrompt(input: ChatJob['input'], logprobs: readonly TokenLogprob[
     return true;
   });
   if (remaining <= 0) return promptLogprobs;
-  const message = 'The prompt is longer than the model’s context. Shorten the messages.';
+  const message = 'The prompt is longer than the model’s maximum context length. Shorten the messages.';
   throw requestError(400, message, 'context_length_exceeded', 'messages');
 }

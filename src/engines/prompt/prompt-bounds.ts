@@ -38,7 +38,7 @@ function refuseCharacters(characters: number, mostEach: number, contextLength: n
 
 const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
   new ContextLengthError(
-    `This model's context holds ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
+    `This model's maximum context length is ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
     share,
   );
 

@@ -19,7 +19,7 @@ function refusal(input: Parameters<typeof refuseOversized>[0]): string | null {
 
 test('a prompt that cannot fit is refused by its length, with both numbers', () => {
   expect(refusal({ prompt: 'x'.repeat(16_000) })).toContain(
-    'holds 100 tokens, and the prompt has 16000 characters',
+    'maximum context length is 100 tokens, and the prompt has 16000 characters',
   );
   expect(refusal({ messages: [said('x'.repeat(2000)), said('y'.repeat(2000))] })).toContain(
     '4000 characters',
