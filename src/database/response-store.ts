@@ -4,15 +4,21 @@ import { type ResponseRecord, withDatabase, withTransaction } from './database.t
 /** How long an answer is kept, as OpenAI's service keeps them. */
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 /** Limits of each key: one app cannot drive out another's answers. */
-const BOUNDS = { responses: 1000, characters: 64_000_000 };
+const BOUNDS = { responses: 10_000, characters: 64_000_000 };
+/** Share of the bounds that new responses may take before the next pruning, which reads a key of each response. */
+const UNPRUNED_SHARE = 0.01;
 
 /** Answers of /v1/responses, in the browser's own database. */
 export function createResponseStore(scope: string, now: () => number, bounds = BOUNDS): ResponseStore {
+  let unpruned = UNPRUNED_SHARE;
   return {
     async put(stored) {
       const record = pack(stored);
       if (record.characters > bounds.characters) throw new Error('the answer is larger than the store');
       await withDatabase(scope, (database) => database.put('responses', record));
+      unpruned += 1 / bounds.responses + record.characters / bounds.characters;
+      if (unpruned < UNPRUNED_SHARE) return;
+      unpruned = 0;
       // The answer does not wait for it; what is left undone is done after the next one.
       void prune(scope, now(), bounds).catch(() => {});
     },

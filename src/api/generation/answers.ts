@@ -50,7 +50,9 @@ export interface StreamEncoder {
   encode(event: ChoiceEvent): string;
   end(usage: ChatUsage): string | Promise<string>;
   /** The status has been sent: the error is an event. */
-  failure(error: ServiceError, usage: ChatUsage): string;
+  failure(error: ServiceError, usage: ChatUsage): string | Promise<string>;
+  /** Ends the reply of a client that has left. */
+  abandon?(usage: ChatUsage): void;
 }
 
 export const HEARTBEAT_MS = 5000;
@@ -69,6 +71,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     dependencies.heartbeatMs ?? HEARTBEAT_MS,
   );
   let encoder: StreamEncoder | null = null;
+  const hasLeft = (): boolean => stream.isClosed || watch.gone.aborted;
   const started = (): StreamEncoder => (encoder ??= format.stream(answerHead(run, format.idPrefix)));
 
   const send = async (): Promise<void> => {
@@ -96,9 +99,9 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       stream.send(await started().end(counter.usage));
       trace.done();
     } catch (error) {
-      trace.failed(error, stream.isClosed || watch.gone.aborted);
-      if (watch.gone.aborted) stream.fail(watch.gone.reason);
-      else stream.send(started().failure(asServiceError(error), counter.usage));
+      trace.failed(error, hasLeft());
+      if (hasLeft()) stream.fail(watch.gone.reason);
+      else stream.send(await started().failure(asServiceError(error), counter.usage));
     } finally {
       wait.end();
       watch.stop();
@@ -106,7 +109,13 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     }
   };
 
-  const work = send().finally(() => run.settle());
+  const work = send()
+    .catch((error: unknown) => {
+      // Precedes `settle`, as the client's next request may refer to the reply at once.
+      if (hasLeft()) encoder?.abandon?.(counter.usage);
+      throw error;
+    })
+    .finally(() => run.settle());
   try {
     await Promise.race([work, wait.headersDue]);
   } catch (error) {

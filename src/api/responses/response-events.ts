@@ -65,16 +65,22 @@ export class ResponseEvents implements StreamEncoder {
   }
 
   /** The SDKs throw on an `error` in an event's data. Without it they treat a partial reply as complete. */
-  failure(failure: ServiceError, usage: ChatUsage): string {
+  async failure(failure: ServiceError, usage: ChatUsage): Promise<string> {
     const begin = this.#begun ? '' : this.#begin();
     const closed = this.#write(this.#output.close('incomplete'));
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
-    const response = this.#options.render(state) as never;
+    // Clients refer to the items that they have seen.
+    const response = (await this.#options.keep(state)) as never;
     const failed = this.#write([{ type: 'response.failed', response }]);
     return (
       begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
     );
+  }
+
+  abandon(usage: ChatUsage): void {
+    this.#write(this.#output.close('incomplete'));
+    void this.#options.keep(this.#state('incomplete', usage));
   }
 
   #begin(): string {
@@ -116,6 +122,7 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
   const started = {
     ...ended,
     status: 'in_progress',
+    error: null,
     completed_at: null,
     incomplete_details: null,
     output: [],
@@ -137,7 +144,7 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
     }
     yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
   }
-  const status = ended.status === 'incomplete' ? 'incomplete' : 'completed';
+  const status = ended.status as 'completed' | 'incomplete' | 'failed';
   yield { type: `response.${status}`, response: ended as never };
 }
 

@@ -70,7 +70,7 @@ export async function createResponse(
     stream: (head) =>
       new ResponseEvents(head.id, {
         summarizes: summarizes(request),
-        render: (state) => toResponse(head, request, wanted && state.status !== 'failed', state, now()),
+        render: (state) => toResponse(head, request, wanted, state, now()),
         keep: (state) => keep(head, state),
       }),
     whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice, summarizes(request)), usage }),

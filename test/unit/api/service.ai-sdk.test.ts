@@ -129,6 +129,45 @@ describe.each(majors)('the AI SDK %s', (_, sdk) => {
     });
   });
 
+  test.each(['a stop', 'an error'])('a chat goes on after %s in mid-reply', async (end) => {
+    const engine = new FakeEngine({
+      thoughts: ['Hm.'],
+      deltas: ['Hello', ', ', 'world'],
+      delayMs: 5,
+      fail: new Error('x'),
+    });
+    const { model, inputs } = await connect(sdk, engine);
+    const stop = new AbortController();
+    const first = sdk.streamText({
+      model,
+      prompt: 'One.',
+      maxRetries: 0,
+      abortSignal: stop.signal,
+      onError: () => undefined,
+    });
+    const shown: ai6.UIMessage[] = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'One.' }] }];
+    const stream = first.toUIMessageStream();
+    for await (const reply of sdk.readUIMessageStream({ stream, onError: () => undefined })) {
+      shown[1] = structuredClone(reply);
+      const last = reply.parts.at(-1);
+      if (end === 'a stop' && last?.type === 'text' && last.text !== '') stop.abort();
+    }
+    engine.reply = () => ({});
+    const messages = await sdk.convertToModelMessages(shown);
+    const content = 'Two.';
+    const second = await HOW.streamed(sdk, model, { messages: [...messages, { role: 'user', content }] });
+    expect(second.text).toBe('Hello, world!');
+    expect(inputs[1]).toContainEqual({
+      type: 'item_reference',
+      id: expect.stringMatching(/^msg_/) as string,
+    });
+    expect(promptOf(engine)).toEqual([
+      { role: 'user', content: 'One.' },
+      { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
+      { role: 'user', content },
+    ]);
+  });
+
   test('the default provider holds an object to its schema', async () => {
     const { model } = await connect(sdk, new FakeEngine());
     const { object } = await sdk.generateObject({ model, prompt: 'Light?', schema: light, maxRetries: 0 });

@@ -135,6 +135,31 @@ test('an item is of its key alone, and of a response that is kept', async () => 
   await expect(ask(client, kept)).rejects.toMatchObject({ status: 404, param: 'input[0].id' });
 });
 
+test('a reply that its client has left is kept as far as it came', async () => {
+  const { client, engine, fetch } = await connect(new FakeEngine({ delayMs: 5 }));
+  const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
+  const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let events = '';
+  while (!events.includes('"Hello"')) events += (await reader?.read())?.value ?? '';
+  await reader?.cancel();
+  const [id = ''] = /msg_\w+/.exec(events) ?? [];
+  const input = [
+    { type: 'item_reference' as const, id },
+    { role: 'user' as const, content: 'Go on.' },
+  ];
+  await client.responses.create({ model, input });
+  expect(promptOf(engine)).toEqual([
+    { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
+    { role: 'user', content: 'Go on.' },
+  ]);
+  const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
+  expect(await client.responses.retrieve(response)).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: null,
+    output: [{ id, status: 'incomplete' }],
+  });
+});
+
 test('references may not add up to more than a body', async () => {
   const { client, fetch } = await connect();
   const { id } = await client.responses.create({ model, input: 'x'.repeat(1024 * 1024) });

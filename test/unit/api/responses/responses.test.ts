@@ -150,10 +150,16 @@ describe('a response', () => {
         events.push(event);
     };
     await expect(read()).rejects.toBeInstanceOf(APIError);
-    expect(events.at(-1)).toMatchObject({
+    const failed = events.at(-1);
+    expect(failed).toMatchObject({
       type: 'response.failed',
-      response: { store: false, output: [{ type: 'message', status: 'incomplete' }] },
+      response: { status: 'failed', store: true, output: [{ type: 'message', status: 'incomplete' }] },
     });
+    const { id = '' } = failed?.type === 'response.failed' ? failed.response : {};
+    expect(await client.responses.retrieve(id)).toMatchObject({ status: 'failed' });
+    const replayed = [];
+    for await (const event of await client.responses.retrieve(id, { stream: true })) replayed.push(event);
+    expect(replayed).toEqual(events);
   });
 });
 
@@ -343,6 +349,24 @@ describe('what is kept', () => {
     }
     await expect.poll(() => store.get(`${name} 1`)).toBeNull();
     for (const kept of [2, 3, 4]) expect(await store.get(`${name} ${kept}`)).not.toBeNull();
+  });
+
+  test('an app keeps more than a thousand', async () => {
+    const store = createResponseStore('/', () => 2e12);
+    const put = (index: number): Promise<void> => {
+      const created = 2e12 - 2000 + index;
+      return store.put({
+        id: `of many ${index}`,
+        keyId: 'many',
+        created,
+        response: {},
+        input: [],
+        messages: [],
+      });
+    };
+    for (let index = 0; index < 1100; index++) await put(index);
+    // It is read once the last put has pruned.
+    expect(await store.get('of many 0')).not.toBeNull();
   });
 
   test("another key's answers drive none out", async () => {
