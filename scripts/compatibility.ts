@@ -257,7 +257,8 @@ is left out, and \`localtext-warning\` names it. Upstream servers and the browse
 
 const STORED = `## Stored responses
 
-A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. Of more than 1,000 responses or 64 million characters of one key, the oldest are deleted. One that does not fit has \`store: false\`.
+A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. Of more than 10,000 responses or 64 million characters of one key, the oldest are deleted. One that does not fit has \`store: false\`.
+A streamed response that fails, or whose client leaves, is kept as far as it came, with the status \`failed\` or \`incomplete\`: a stop does not end a conversation.
 
 | request | answer |
 |---|---|
@@ -266,7 +267,9 @@ A response with \`store\` (the default) is kept for 30 days for its key, and so 
 | \`GET /v1/responses/{id}/input_items\` | a page of its request's items: \`limit\` (1 to 100, 20 by default), \`order\` (\`desc\` by default), \`after\` (the id of an item) |
 
 The next request may refer to it by \`previous_response_id\`, and to each of its items, of the answer or of the request, by
-\`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404.
+\`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404. The AI SDK's default provider sends such references
+at every turn. An app that keeps its chats longer than responses are kept sets \`providerOptions: { openai: { store: false } }\`, or uses
+\`openai.chat(id)\`: both send the whole conversation.
 \`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: no response runs in the background, and none is compacted.
 `;
 

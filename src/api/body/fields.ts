@@ -18,7 +18,7 @@ export const textOrParts = <Part extends z.ZodMiniType>(part: Part, least = 1) =
     'must be a string or an array of text parts',
   );
 
-const MAX_STOP_SEQUENCES = 4;
+const MAX_STOP_SEQUENCES = 32;
 const MAX_STOP_CHARACTERS = 1024;
 const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));
 
