@@ -94,3 +94,8 @@ export const isFound = ({ status }: Answer): boolean => status >= 200 && status 
 
 /** SPA fallback returned for a missing file. */
 export const isHtml = ({ type }: Answer): boolean => type === 'text/html';
+
+const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
+
+/** Whether browsers run a file of this media type as a script. */
+export const isScriptType = (type: string): boolean => SCRIPT.test(type);

@@ -1,7 +1,7 @@
-import { type Content, eachOf, isFound, isHtml, fetchContent } from './answers.ts';
+import { type Content, eachOf, isFound, isHtml, isScriptType, fetchContent } from './answers.ts';
 import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
-import { type Examined, isScriptType } from './service-worker.ts';
+import type { Examined } from './service-worker.ts';
 import type { SiteFile } from '../../../protocol/site-file.ts';
 
 export interface FileOptions {

@@ -1,13 +1,10 @@
 import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
-import { isFound, isHtml, fetchText } from './answers.ts';
+import { isFound, isHtml, isScriptType, fetchText } from './answers.ts';
 import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
+import { examineContent } from './imported-scripts.ts';
 import type { FileLists } from '../../site-files.ts';
 import type { SiteFile } from '../../../protocol/site-file.ts';
-
-const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
-
-export const isScriptType = (type: string): boolean => SCRIPT.test(type);
 
 /** What the service worker's script shows, with its lists of the site's files. */
 export interface Examined extends FileLists {
@@ -28,7 +25,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
     const [first] = answers;
     const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;
     const fix =
-      "Put localtext's there (the Vite plugin and `localtext init` do), or name the place: start({ serviceWorker: { url } }), and --service-worker here.";
+      "Put localtext's there (the Vite plugin and `localtext init` do). If it is elsewhere, or part of the site's own service worker, name that with --service-worker.";
     const findings = [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)];
     return { findings, folder: null, shell: [], large: [] };
   }
@@ -45,8 +42,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
       `Serve .js files as text/javascript.${hostAdvice(script.headers)}`,
     );
-  if (!script.text.includes('localtext:'))
-    found(`${at} does not contain localtext.`, "Call addLocaltext() of 'localtext/sw' in it, first of all.");
+  findings.push(...(await examineContent(script)));
   const folder = new URL('./', script.url);
   const allowed = script.headers.get('service-worker-allowed');
   const scope = allowed === null ? folder : new URL(allowed, script.url);

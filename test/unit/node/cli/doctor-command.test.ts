@@ -104,6 +104,16 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     /addLocaltext/,
   ],
   [
+    'a service worker that imports a script which is not there',
+    (site) =>
+      change(site, '/localtext-sw.js', {
+        body: 'self.skipWaiting();importScripts("localtext-sw-import.js")',
+      }),
+    'fault',
+    /imports http.*\/localtext-sw-import\.js, which answers 404/,
+    /`localtext init` write localtext-sw-import\.js/,
+  ],
+  [
     'a service worker that is cached for long',
     (site) =>
       change(site, '/localtext-sw.js', {
@@ -233,6 +243,20 @@ test('a server for single-page apps, which answers with its page where a file is
     expect.stringMatching(/no service worker at .*: a page of HTML is answered/),
     expect.stringMatching(/There are no weights/),
   ]);
+});
+
+test('a generated service worker imports localtext, beside scripts of other origins', async () => {
+  const javascript = { 'content-type': 'text/javascript' };
+  const body = `define(["./workbox-1a"],function(e){"use strict";importScripts("https://other.example/x.js",'./localtext-sw-import.js'),self.skipWaiting()})`;
+  const found = await complaints(
+    (site) => {
+      site['/app/sw.js'] = { headers: javascript, body };
+      site['/app/localtext-sw-import.js'] = { headers: javascript, body: '"localtext:claim"' };
+      site['/app/'] = site['/'] ?? {};
+    },
+    { path: '/app/', serviceWorker: 'sw.js', models: '/models/' },
+  );
+  expect(found).toEqual([]);
 });
 
 test('a page above the scope of its service worker', async () => {
