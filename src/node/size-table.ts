@@ -3,14 +3,21 @@ import { join } from 'node:path';
 
 import type { Variant } from '../catalog/catalog.ts';
 import { defaultCatalog } from '../catalog/default-catalog.ts';
+import { MODEL_LISTS } from './model-lists.ts';
 
 type Row = [name: string, visitor: string, engine: string, deployed: string];
 
 /** Files of an engine that a visitor's device downloads once, without a GPU and with one. */
-const ENGINE_FILES: Readonly<Record<string, string[]>> = {
+const ENGINE_FILES: Readonly<Record<Variant['engine'], string[]>> = {
   wllama: ['wllama.wasm'],
   transformers: ['ort-wasm-simd-threaded.wasm', 'ort-wasm-simd-threaded.asyncify.wasm'],
+  whisper: ['ort-wasm-simd-threaded.wasm'],
+  'web-llm': [],
+  'built-in': [],
+  upstream: [],
 };
+
+const models = [defaultCatalog, ...MODEL_LISTS].flatMap((list) => list.models ?? []);
 
 /**
  * What the models of a folder cost, for the end of `localtext pull` and of a build.
@@ -27,13 +34,13 @@ export async function sizeTable(
   if (unclaimed.size === 0) return [];
   const modelBytes = sum(unclaimed.values());
   const variants = new Map(
-    defaultCatalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
+    models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
   );
   const rows: Row[] = [];
   for (const variant of variants.values()) {
     const { visitor, deployed } = claim(variant, unclaimed);
     if (deployed === 0) continue;
-    const engine = (ENGINE_FILES[variant.engine] ?? []).map((name) => megabytes(wasm.get(name) ?? 0));
+    const engine = ENGINE_FILES[variant.engine].map((name) => megabytes(wasm.get(name) ?? 0));
     rows.push([variant.name, megabytes(visitor), engine.join(' or '), megabytes(deployed)]);
   }
   const others = sum(unclaimed.values());

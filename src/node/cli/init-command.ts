@@ -35,8 +35,11 @@ export async function run(args: string[]): Promise<void> {
     },
   });
   const [folder, ...others] = positionals;
-  if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
   const { remove } = values;
+  if (folder === undefined || others.length > 0) {
+    const hint = remove !== undefined && positionals.includes('all') ? ' Write --remove=all.' : '';
+    throw new UsageError(`localtext init takes one folder.${hint}`);
+  }
   if (remove !== undefined) {
     if (!REMOVALS.has(remove)) throw new UsageError(`--remove takes no value, or "all"; not "${remove}".`);
     if (values.offline || values.servers) throw new UsageError('--remove goes with no other option.');
@@ -69,6 +72,7 @@ function whatIsLeft(folder: string): string {
       '     const localtext = await start();',
       "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
       '   </script>',
+      "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
     ].join('\n'),
     [
       'Serve the folder over https or from localhost. For WASM threads on the first visit, send these headers with every',

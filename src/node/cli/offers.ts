@@ -66,7 +66,7 @@ export async function offerToIgnore(
   const outside = path === '' || path.startsWith('../');
   if (outside || !mayAsk || !isInteractive())
     return `git does not ignore ${folder}: add a line "${path}/" to .gitignore, so that the weights are not committed.`;
-  const question = `git does not ignore ${folder}. Add "${path}/" to .gitignore? [Y/n] `;
+  const question = `git does not ignore ${folder}. Add "${path}/" to .gitignore? (No, if the site is deployed from this repository.) [Y/n] `;
   if (!(await ask(question, signal))) return null;
   const file = join(root, '.gitignore');
   const text = await readFile(file, 'utf8').catch(() => '');

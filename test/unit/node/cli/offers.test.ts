@@ -35,7 +35,9 @@ test.each([
 ])('a terminal that answers %j', async (answer, expected, text) => {
   terminal(answer);
   expect(await offerToIgnore('public/models', true, signal, root)).toBe(expected);
-  expect(said).toContain('Add "public/models/" to .gitignore?');
+  expect(said).toContain(
+    'Add "public/models/" to .gitignore? (No, if the site is deployed from this repository.)',
+  );
   expect(await ignored()).toBe(text);
 });
 
