@@ -250,7 +250,7 @@ const page = {
     status: null,
     when: 'Another service worker is registered for the scope.',
     remedy:
-      'Add localtext to it and name it: `start({ serviceWorker: { url } })`. Unregister it if the site no longer uses it.',
+      'Add localtext to it (`docs/service-worker.md`) and pass its registration. Unregister it if the site no longer uses it.',
   },
   service_worker_no_control: {
     status: null,
@@ -315,7 +315,7 @@ const page = {
   server_error: {
     status: null,
     when: 'The service rejected a call of the page library for a reason without a separate code.',
-    remedy: 'Read the message.',
+    remedy: 'Try again. If it recurs, report the message, with what the console of the page says.',
   },
 } satisfies Documentation;
 

@@ -10,6 +10,9 @@ const NAMES: Record<string, string> = {
   '/v1/embeddings': 'embeddings',
   '/v1/completions': 'completion',
   '/v1/responses': 'response',
+  '/v1/decisions': 'decisions',
+  '/v1/audio/transcriptions': 'transcription',
+  '/v1/audio/translations': 'translation',
   '/v1/models': 'models',
 };
 

@@ -137,5 +137,5 @@ export const lockStolen = (): ServiceError =>
 export const foreignWorker = (script: string, scope: string): LocaltextError =>
   new LocaltextError(
     'service_worker_foreign',
-    `Another service worker, ${script}, is registered for ${scope}, and a scope has one only. If the site uses it, add localtext to it (docs/service-worker.md) and pass it: start({ serviceWorker: { url: '${new URL(script).pathname}' } }). If it is left from an earlier version of the site, unregister it before start(): await (await navigator.serviceWorker.getRegistration('${new URL(scope).pathname}'))?.unregister().`,
+    `Another service worker, ${script}, is registered for ${scope}, and a scope has one only. If the site uses it, add localtext to it (docs/service-worker.md) and pass its registration: start({ serviceWorker: registration }). If it is left from an earlier version of the site, unregister it before start(): await (await navigator.serviceWorker.getRegistration('${new URL(scope).pathname}'))?.unregister().`,
   );

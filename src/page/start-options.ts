@@ -47,7 +47,8 @@ export interface StartOptions {
     | ServiceWorkerRegistration;
   /**
    * Cross-origin isolation (WASM with threads) where the host sends no COOP and COEP headers: the service worker adds
-   * them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
+   * them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers alone. A service worker of
+   * the site's own adds none.
    */
   isolation?: 'next-visit' | 'reload' | 'off';
 }

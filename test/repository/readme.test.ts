@@ -9,6 +9,7 @@ import * as doctor from '../../src/node/cli/doctor-command.ts';
 import * as init from '../../src/node/cli/init-command.ts';
 import * as pull from '../../src/node/cli/pull-command.ts';
 import * as start from '../../src/node/cli/start-command.ts';
+import { globIgnores } from '../../src/node/vite-plugin/vite-plugin.ts';
 
 const DOCUMENTS = [
   'README.md',
@@ -94,6 +95,12 @@ describe.each(DOCUMENTS)('%s', (path) => {
 
 test('the README has at most 130 lines', async () => {
   expect((await readFile('README.md', 'utf8')).trimEnd().split('\n').length).toBeLessThanOrEqual(130);
+});
+
+test("the manual's patterns are those of globIgnores()", async () => {
+  const text = await readFile('docs/service-worker.md', 'utf8');
+  const [, patterns = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
+  expect(JSON.parse(patterns)).toEqual(globIgnores());
 });
 
 test("the manual's catalog is one", async () => {

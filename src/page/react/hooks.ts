@@ -38,7 +38,10 @@ export function useLocaltext(): LocaltextState {
 }
 
 export interface Model extends ModelState {
-  /** Loads it, in whichever tab the engine is. Without this call, the first request does. Stays the same function. */
+  /**
+   * Loads it, in whichever tab the engine is; it downloads without a question. Without this call, the first request does.
+   * Stays the same function.
+   */
   load: () => void;
   /** Ends this page's load; what is downloaded is kept, unlike by `weights.cancel()`. Stays the same function. */
   cancel: () => void;
@@ -48,10 +51,11 @@ export interface Model extends ModelState {
  * Whether a model is ready, its load's progress, and why it failed.
  * @param id as `GET /v1/models` lists it
  * @example
+ * ```tsx
  * import { useModel } from 'localtext/react';
- * import { useEffect } from 'react';
- * const { state, progress, load } = useModel('amber-phoenix-4');
- * useEffect(load, [load]);
+ * const { state, load } = useModel('amber-phoenix-4');
+ * const button = <button onClick={load}>Download ({state})</button>;
+ * ```
  */
 export function useModel(id: string): Model {
   const store = useStore();
