@@ -1,7 +1,15 @@
 /** A plain number is a u32. */
 export type GgufMetadata = Record<
   string,
-  number | string | boolean | string[] | { f32: number } | { f32s: number[] } | { i32s: number[] }
+  | number
+  | string
+  | boolean
+  | string[]
+  | { f32: number }
+  | { f64: number }
+  | { i32: number }
+  | { f32s: number[] }
+  | { i32s: number[] }
 >;
 
 export interface GgufContents {
@@ -79,6 +87,8 @@ function typed(value: GgufMetadata[string]): Buffer[] {
   if (typeof value === 'string') return [u32(8), text(value)];
   if (typeof value === 'boolean') return [u32(7), Buffer.of(Number(value))];
   if ('f32' in value) return [u32(6), floats([value.f32])];
+  if ('f64' in value) return [u32(12), Buffer.from(Float64Array.of(value.f64).buffer)];
+  if ('i32' in value) return [u32(5), Buffer.from(Int32Array.of(value.i32).buffer)];
   if ('f32s' in value) return [u32(9), u32(6), u64(value.f32s.length), floats(value.f32s)];
   if ('i32s' in value)
     return [u32(9), u32(5), u64(value.i32s.length), Buffer.from(Int32Array.from(value.i32s).buffer)];

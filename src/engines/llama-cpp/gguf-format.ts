@@ -1,6 +1,7 @@
 import { COPIED_SHARE } from '../../catalog/engines/llama-cpp.ts';
 import { formatBytes, memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
 import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
+import type { GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
 import { inspectModel, type InspectedModel, isProjector } from '../../model-files/gguf/inspect-model.ts';
 import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
@@ -10,6 +11,8 @@ import { runsMainWasm } from './wasm-build.ts';
 const SAMPLING = { topK: 40, minP: 0.05 };
 const POOLING_GUESS =
   'The file does not say how the vectors of a text’s tokens become one. Their mean is taken: if the model was trained otherwise, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
+const TAGGED_EMBEDDING =
+  'The file is tagged as that of an embedding model and names no pooling, so the model is added for chat. For vectors, choose a file that names its pooling, or add the model to a catalog with `dimensions` and `pooling`.';
 /** The type of a model's file, as most names of files have it. */
 const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
 /** An embedding model computes a text in one step, whose buffers grow with it. */
@@ -55,7 +58,7 @@ export const ggufFormat: AddedFormat = {
         hasChatTemplate: chatTemplate !== null,
         canChat,
         tensors: facts.tensors,
-        ...(facts.guessesPooling && { warning: POOLING_GUESS }),
+        ...warningOf(facts),
       },
       shortage: fit.shortage,
       async fault() {
@@ -66,6 +69,11 @@ export const ggufFormat: AddedFormat = {
     };
   },
 };
+
+function warningOf({ embedding, guessesPooling, isTaggedEmbedding }: GgufFacts): { warning?: string } {
+  if (guessesPooling) return { warning: POOLING_GUESS };
+  return !embedding && isTaggedEmbedding ? { warning: TAGGED_EMBEDDING } : {};
+}
 
 /** Detects an importance matrix by its name, which has no quantization as the names of models have. */
 const isImportanceMatrix = (name: string): boolean => /imatrix/i.test(name) && !QUANTIZATION.test(name);

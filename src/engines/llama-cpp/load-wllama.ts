@@ -2,15 +2,14 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
 import { promptStates, SLOTS } from '../../catalog/engines/llama-cpp.ts';
-import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { ggufFacts, type GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
-import { readGguf } from '../../model-files/gguf/read-gguf.ts';
+import type { GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { chatThreads, hasThreads, requestAdapter } from '../device.ts';
 import { PromptRenderer } from '../prompt/prompt-renderer.ts';
 import { halvedLengths } from '../../catalog/memory-estimate.ts';
+import { chatFacts } from './chat-facts.ts';
 import { noCache } from './no-cache.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
@@ -39,7 +38,8 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
-  const facts = variant.dimensions === undefined ? await readFacts(languageOf(variant, blobs)) : null;
+  const language = languageOf(variant, blobs) ?? new Blob();
+  const facts = variant.dimensions === undefined ? await chatFacts(variant.name, language) : null;
 
   return loadFitting(
     halvedLengths(variant.contextLength),
@@ -75,7 +75,7 @@ async function loadOnce(
     return new LlamaEmbedder(wllama, serverCalls(wllama, log), options);
   }
   const language = languageOf(variant, blobs);
-  const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
+  const prompt = await chatPrompt(wllama, language, facts, variant.keepTemplateText);
   const imageMarker = mediaMarkerOf(wllama);
   return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
     fingerprint,
@@ -94,16 +94,6 @@ async function loadOnce(
 
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
   blobs[files.findIndex(({ role }) => role === undefined)];
-
-/** Reads a file's header; null: it is not understood, and llama.cpp tells why. */
-async function readFacts(language = new Blob()): Promise<GgufFacts | null> {
-  try {
-    return await readHeader(startOfBlob(language), (cursor) => ggufFacts(readGguf(cursor), cursor));
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
-}
 
 /** Half floats have twice the bytes of Q8_0. */
 const GPU_SHARE = 2;
@@ -182,13 +172,14 @@ async function start(
 async function chatPrompt(
   wllama: Wllama,
   gguf: Blob | undefined,
+  facts: GgufFacts | null,
   keepsAddedText: boolean | undefined,
 ): Promise<PromptRenderer> {
   const tokens = gguf
     ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
     : { bos: null, eos: null };
   return new PromptRenderer({
-    source: wllama.getChatTemplate(),
+    source: wllama.getChatTemplate() || (facts?.chatTemplate ?? null),
     tokens,
     addsBos: wllama.mustAddBosToken(),
     keepsAddedText,

@@ -75,16 +75,38 @@ function findBeforeMessages(render: RenderTold, bos: string): AddedText {
   const opening = text.slice(unopened.length);
   const beforeAssistant = between(text, USER, ASSISTANT);
   if (opening === '' || !beforeAssistant.endsWith(opening)) return NOTHING;
-  const closing = beforeAssistant.slice(0, -opening.length);
+  const closing = beforeAssistant.slice(0, -opening.length) || commonClosing(beforeAssistant, beforeLast);
   const userOpening = beforeLast.slice(closing.length);
   if (!beforeLast.startsWith(closing) || userOpening === '' || !beforeUser.endsWith(userOpening))
     return NOTHING;
-  const added = beforeUser.slice(0, -userOpening.length);
+  // Space between two messages goes with the first of them.
+  const firstOpening = userOpening.trimStart();
+  const added = beforeUser.slice(0, -firstOpening.length);
   const ends = controlTokenEnds(added);
   if (added.slice(ends.at(-1) ?? 0).trim() === '') return NOTHING;
   // A default message opens with as many tokens as a user's.
-  const at = ends[ends.length - 1 - controlTokenEnds(userOpening).length] ?? 0;
-  return { at, text: added.slice(at) };
+  const at = ends[ends.length - 1 - controlTokenEnds(firstOpening).length] ?? 0;
+  const beginning = beforeUser.slice(0, at) + firstOpening;
+  return beginsWithClosing(beginning, render, bos) ? NOTHING : { at, text: added.slice(at) };
+}
+
+/** End of a message, where a template ends the last one only before an assistant's opening. */
+function commonClosing(beforeAssistant: string, beforeUser: string): string {
+  let length = 0;
+  while (length < beforeUser.length && beforeAssistant[length] === beforeUser[length]) length++;
+  const common = beforeUser.slice(0, length);
+  // Both openings may begin with the same token, or with the same characters of two.
+  return common.slice(0, Math.max(0, common.lastIndexOf('<'), common.lastIndexOf('[')));
+}
+
+/** Whether a prompt begins with the token that ends a system message, which a prompt with one does not begin with. */
+function beginsWithClosing(beginning: string, render: RenderTold, bos: string): boolean {
+  const text = attempt(() => render([system, user], true));
+  const [end = 0] = controlTokenEnds(beginning);
+  const token = beginning.slice(0, end);
+  if (!text?.includes(SYSTEM) || token === '') return false;
+  const after = between(text, SYSTEM, USER).trimStart();
+  return after.startsWith(token) && !text.startsWith(token, bos.length);
 }
 
 /** Finds the text between the opening of the caller's system message and its content: a date, the model's name. */

@@ -94,21 +94,24 @@ function withoutImageUrls(job: ChatJob): ChatJob {
   return { ...job, input: { messages } };
 }
 
+const unusable = (why: string): string => `has a chat template that cannot be used: ${why}`;
+
 /** Why a model's template cannot be used, as a phrase that follows its name; undefined: it renders a plain message. */
 export async function templateFault(source: string): Promise<string | undefined> {
   const renderer = new PromptRenderer({ source, tokens: { bos: null, eos: null }, addsBos: false });
+  const content = 'Hello';
   const job: ChatJob = {
     kind: 'chat',
     model: '',
-    input: { messages: [{ role: 'user', content: 'Hello' }] },
+    input: { messages: [{ role: 'user', content }] },
     sampling: { temperature: 1, topP: 1 },
   };
   try {
-    await renderer.open(job, null, new AbortController().signal);
-    return undefined;
+    const { prompt } = await renderer.open(job, null, new AbortController().signal);
+    return prompt.includes(content) ? undefined : unusable('it does not show the messages');
   } catch (error) {
     if (!(error instanceof ServiceError) || error.wire.status !== 400) throw error;
-    return `has a chat template that cannot be used: ${error.message.split(': ').slice(1).join(': ')}`;
+    return unusable(error.message.split(': ').slice(1).join(': '));
   } finally {
     renderer.end();
   }

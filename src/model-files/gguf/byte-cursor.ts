@@ -42,6 +42,11 @@ export class ByteCursor {
     return this.#view.getFloat32(at, true);
   }
 
+  f64(): number {
+    const at = this.#take(8);
+    return this.#view.getFloat64(at, true);
+  }
+
   /** Number of 8 bytes; inexact above 2^53, which exceeds every valid value here. */
   u64(): number {
     const at = this.#take(8);

@@ -4,8 +4,8 @@ import { hasChatMl } from './chat-ml.ts';
 import {
   align,
   type Gguf,
-  type GgufValue,
-  readFloat,
+  hasTexts,
+  readNumber,
   readNumbers,
   TENSOR_TYPES,
   tensorBytes,
@@ -35,6 +35,8 @@ export interface GgufFacts {
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   /** Whether the pooling is a guess: the file of an embedding model names none. */
   guessesPooling: boolean;
+  /** Whether the file's tags are those of an embedding model. */
+  isTaggedEmbedding: boolean;
   tensors: number;
   /** Sampling settings that its makers advise, where the file has them. */
   sampling: Pick<VariantSampling, 'topK' | 'minP' | 'repeatPenalty'>;
@@ -70,6 +72,8 @@ const fileTypes = new Map(
 );
 
 const TEMPLATE_KEY = 'tokenizer.chat_template';
+/** Template for conversations with tools: the only one of some files, which llama.cpp then uses for all. */
+const TOOL_TEMPLATE_KEY = `${TEMPLATE_KEY}.tool_use`;
 
 const MAX_CONTEXT = 2 ** 27;
 const MAX_LAYERS = 10_000;
@@ -96,7 +100,8 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   };
   const number = (key: string, max: number): number | null => {
     const value = metadata.get(key)?.value;
-    return typeof value === 'number' ? bounded(key, value, max) : null;
+    // Some tools write -1 for what a model does not have.
+    return typeof value === 'number' && value >= 0 ? bounded(key, value, max) : null;
   };
   const count = number('split.count', MAX_SPLITS) ?? 1;
   const index = number('split.no', MAX_SPLITS) ?? 0;
@@ -118,19 +123,21 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   };
   requireSizes(gguf, architecture);
   const vectors = embedding(architecture, of);
+  const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
     architecture,
     name: printable(text('general.name') ?? '') || null,
     license: printable(text('general.license') ?? '') || null,
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
-    chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
-    canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
+    chatTemplate: template,
+    canChat: vectors === null && (template !== null || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
     ...samplingFacts(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     embedding: vectors,
     guessesPooling: vectors !== null && !POOLINGS.has(of('pooling_type', 2 ** 31)),
+    isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
     split,
   };
 }
@@ -149,11 +156,30 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
  * `set_swa_pattern()`.
  */
 const FULL_LAYERS = new Map([
+  ['afmoe', 4],
+  ['cohere2', 4],
+  ['cohere2moe', 4],
+  ['exaone-moe', 4],
+  ['exaone4', 4],
   ['gemma2', 2],
   ['gemma3', 6],
-  ['cohere2', 4],
+  ['gemma3n', 5],
   ['gpt-oss', 2],
+  ['laguna', 4],
+  ['lfm2', Infinity],
+  ['llama4', 4],
+  ['mellum', 4],
+  ['muse-glimmer', 4],
+  ['olmo2', 4],
+  ['plamo3', 8],
+  ['smallthinker', 4],
 ]);
+
+/** Architectures whose first layer of every period sees the whole context; of others it is the last. */
+const FULL_FIRST: ReadonlySet<string> = new Set(['laguna', 'smallthinker']);
+
+/** Tokens that such layers see, where files do not say it. */
+const WINDOWS = new Map([['gemma2', 4096]]);
 
 /** Reads a size that the file gives for each layer; null: it gives none, or one for all. */
 type SizeList = (name: string, max: number) => number[] | null;
@@ -168,7 +194,7 @@ function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 
   const topK = metadata.get(`${SAMPLING}top_k`)?.value;
   const fraction = (name: string, max: number): number | null => {
     const { at } = metadata.get(SAMPLING + name) ?? {};
-    const value = (at === undefined ? null : readFloat(cursor, at)) ?? NaN;
+    const value = (at === undefined ? null : readNumber(cursor, at)) ?? NaN;
     return value >= 0 && value <= max ? value : null;
   };
   const minP = fraction('min_p', 1);
@@ -220,11 +246,12 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   // Floats take four times the bytes of Q8_0.
   const perHead = (key: number, value: number): number =>
     (isLatent ? key : key + value) * (kvInBlocks ? 1 : 4);
-  const tokens = of('attention.sliding_window', MAX_CONTEXT);
+  const tokens = of('attention.sliding_window', MAX_CONTEXT) || (WINDOWS.get(architecture) ?? 0);
   const pattern = list('attention.sliding_window_pattern', MAX_LAYERS);
   const period = of('attention.sliding_window_pattern', MAX_LAYERS) || (FULL_LAYERS.get(architecture) ?? 1);
+  const first = FULL_FIRST.has(architecture) ? 0 : 1;
   const seesWindow = (layer: number): boolean =>
-    tokens > 0 && (pattern ? pattern[layer] : (layer + 1) % period) !== 0;
+    tokens > 0 && (pattern ? pattern[layer] : (layer + first) % period) !== 0;
   let [full, windowed, states] = [0, 0, 0];
   for (const [layer, count] of counts.entries()) {
     if (hasState(layer)) states++;
@@ -242,7 +269,8 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */
-function chatTemplate(value: GgufValue['value'] | undefined): string | null {
+function chatTemplate({ metadata }: Gguf, key: string): string | null {
+  const value = metadata.get(key)?.value;
   if (value === null) throw new FormatError('has a chat template of more than 1 MiB, or one that is no text');
   return typeof value === 'string' && value !== '' ? value : null;
 }
@@ -253,6 +281,7 @@ const POOLINGS = new Map([
   [2, 'cls' as const],
   [3, 'last_token' as const],
 ]);
+const NO_POOLING = 0;
 /** A pooling that scores a pair of texts. */
 const RANK_POOLING = 4;
 /** Weights behind the last layer that turn a text into a score. */
@@ -269,7 +298,22 @@ function embedding(architecture: string, of: (key: string, max: number) => numbe
   return { dimensions, pooling };
 }
 
+/** Weights behind the last layer that turn vectors into those of an embedding model. */
+const DENSE = /^dense_\d/;
+
+const TAGS_KEY = 'general.tags';
+const EMBEDDING_TAGS = ['sentence-similarity', 'feature-extraction'];
+
+function isTaggedEmbedding({ metadata }: Gguf, cursor: ByteCursor): boolean {
+  const { at, value } = metadata.get(TAGS_KEY) ?? {};
+  return at !== undefined && value === null && EMBEDDING_TAGS.some((tag) => hasTexts(cursor, at, [tag]));
+}
+
 const RERANKER = 'a reranking model, which scores pairs of texts';
+const TOKEN_VECTORS = 'a model that gives each token a vector, as ColBERT does';
+
+/** A readable file of a model that neither chats nor gives texts a vector, though llama.cpp may load it. */
+export class OtherModelError extends FormatError {}
 
 /** What files of other types are, by `general.type`. That of a projector is known by its architecture. */
 const OTHER_TYPES = new Map([
@@ -277,20 +321,25 @@ const OTHER_TYPES = new Map([
   ['imatrix', 'an importance matrix, by which a model is quantized'],
 ]);
 
-function requireKnown(architecture: string, { metadata, tensors }: Gguf): void {
-  const type = OTHER_TYPES.get(String(metadata.get('general.type')?.value));
-  if (type !== undefined) throw new FormatError(`is no model, but ${type}`);
+function requireKnown(architecture: string, gguf: Gguf): void {
+  const type = OTHER_TYPES.get(String(gguf.metadata.get('general.type')?.value));
+  if (type !== undefined) throw new OtherModelError(`is no model, but ${type}`);
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
-  const ranks =
-    metadata.get(`${architecture}.pooling_type`)?.value === RANK_POOLING ||
-    tensors.some(({ name }) => CLASSIFIER.test(name));
-  const other = REFUSED_ARCHITECTURES.get(architecture) ?? (ranks ? RERANKER : undefined);
+  const other = REFUSED_ARCHITECTURES.get(architecture) ?? otherUse(architecture, gguf);
   if (other !== undefined)
-    throw new FormatError(`is no chat or embedding model, but ${other} (architecture ${architecture})`);
+    throw new OtherModelError(`is no chat or embedding model, but ${other} (architecture ${architecture})`);
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
   throw new FormatError(
     `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
   );
+}
+
+/** What a model of a known architecture is trained for instead of texts or their vectors. */
+function otherUse(architecture: string, { metadata, tensors }: Gguf): string | undefined {
+  const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
+  const has = (weights: RegExp): boolean => tensors.some(({ name }) => weights.test(name));
+  if (pooling === RANK_POOLING || has(CLASSIFIER)) return RERANKER;
+  return pooling === NO_POOLING && has(DENSE) ? TOKEN_VECTORS : undefined;
 }
 
 /** @throws FormatError for tensors that llama.cpp cannot read */

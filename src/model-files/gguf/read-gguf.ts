@@ -2,6 +2,8 @@ import { type ByteCursor, FormatError } from './byte-cursor.ts';
 
 /** Format: GGUF, as its specification in the ggml project has it. Little-endian. Version 1 is no longer in use. */
 const VERSIONS = new Set([2, 3]);
+/** The versions' first byte, last: the file is big-endian. */
+const BIG_ENDIAN = new Set([2 * 2 ** 24, 3 * 2 ** 24]);
 const MAX_NAME_BYTES = 65_535;
 const MAX_TEXT_BYTES = 2 ** 20;
 const MAX_DIMENSIONS = 4;
@@ -11,8 +13,11 @@ const DEFAULT_ALIGNMENT = 32;
 
 /** Bytes of a metadata value by its type; strings (8) and arrays (9) have their length in front. */
 const SCALAR_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
-const FLOATS = new Set([6, 12]);
 const FLOAT_32 = 6;
+const FLOAT_64 = 12;
+const FLOATS = new Set([FLOAT_32, FLOAT_64]);
+/** Integers with a sign. */
+const SIGNED = new Set([1, 3, 5, 11]);
 /** Bytes of a value's type, which stands before it. */
 const TYPE_BYTES = 4;
 const STRING = 8;
@@ -55,6 +60,8 @@ export function readGguf(cursor: ByteCursor): Gguf {
   if (magic === 'PK\u0003\u0004') throw new FormatError('is not a GGUF, but a ZIP archive');
   if (magic !== 'GGUF') throw new FormatError('is not a GGUF');
   const version = cursor.u32();
+  if (BIG_ENDIAN.has(version))
+    throw new FormatError('is a big-endian GGUF, which cannot be read here: use a little-endian one');
   if (!VERSIONS.has(version)) throw new FormatError(`is a GGUF of version ${version}, and not of 2 or 3`);
   const tensorCount = entryCount(cursor, 'number of tensors');
   const entries = entryCount(cursor, 'number of metadata entries');
@@ -115,10 +122,21 @@ export function readNumbers(cursor: ByteCursor, at: number, most: number): numbe
   return bytes > 0 && length <= most ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
 }
 
-/** A 32-bit fraction; null: a value of another type. @param at the value's place in the metadata */
-export function readFloat(cursor: ByteCursor, at: number): number | null {
+/** A number, also a fraction; null: a value of another type. @param at the value's place in the metadata */
+export function readNumber(cursor: ByteCursor, at: number): number | null {
   cursor.position = at - TYPE_BYTES;
-  return cursor.u32() === FLOAT_32 ? cursor.f32() : null;
+  const type = cursor.u32();
+  if (type === FLOAT_32) return cursor.f32();
+  if (type === FLOAT_64) return cursor.f64();
+  const bytes = SCALAR_BYTES[type] ?? 0;
+  return bytes > 0 ? integer(cursor, type, bytes) : null;
+}
+
+/** Exact up to 2^53; of 8 bytes, a number below 0 may be another one below 0. */
+function integer(cursor: ByteCursor, type: number, bytes: number): number {
+  const value = cursor.unsigned(bytes);
+  const isNegative = SIGNED.has(type) && value >= 2 ** (8 * bytes - 1);
+  return isNegative ? Math.min(-1, value - 2 ** (8 * bytes)) : value;
 }
 
 /** Whether an array of strings has each of these short texts. @param at the array's place in the metadata */
@@ -162,7 +180,7 @@ function readValue(cursor: ByteCursor, key: string, type: number): GgufValue['va
   }
   const bytes = SCALAR_BYTES[type];
   if (bytes === undefined) throw new FormatError(`has a value of unknown type ${type} for ${key}`);
-  if (!FLOATS.has(type)) return cursor.unsigned(bytes);
+  if (!FLOATS.has(type)) return integer(cursor, type, bytes);
   cursor.skip(bytes);
   return null;
 }

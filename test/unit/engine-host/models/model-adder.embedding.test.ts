@@ -108,6 +108,13 @@ test('says that it guesses the pooling of a file that names none', async () => {
   expect(await inspected({ ...bert, 'bert.pooling_type': 1 })).not.toHaveProperty('warning');
 });
 
+test('warns where a file is tagged as an embedding model and is taken for chat', async () => {
+  const tagged = { ...chatMetadata, 'general.tags': ['feature-extraction'] };
+  publish({ 'a.gguf': writeGguf({ metadata: tagged, tensors: [oneTensor] }) });
+  const warning = expect.stringContaining('added for chat') as string;
+  expect(await inspect()).toMatchObject({ canChat: true, warning });
+});
+
 test('a repository offers its graphs for the CPU and its GGUF files, at its commit', async () => {
   const commit = publish({
     ...base,

@@ -2,7 +2,7 @@ import { expose, proxy } from 'comlink';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { type PromptFormat, templateWorker } from '../../../../src/engines/prompt/chat-prompt.ts';
-import { PromptRenderer } from '../../../../src/engines/prompt/prompt-renderer.ts';
+import { PromptRenderer, templateFault } from '../../../../src/engines/prompt/prompt-renderer.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { holdLock } from '../../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../../src/util/async.ts';
@@ -23,22 +23,21 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A renderer whose worker starts when `started` resolves, and parses its template when `parsed` does. */
-function slowRenderer() {
-  const [started, parsed] = [createDeferred(), createDeferred()];
+/** Puts a worker into the place of the browser's: it starts when `started` resolves, and parses when `parsed` does. */
+function stubWorker({ started, parsed }: Record<'started' | 'parsed', Promise<void>>) {
   const { manager: locks } = new FakeLocks();
   const isParsing = vi.fn();
   const template = {
     ...templateWorker,
     async load(format: PromptFormat) {
       isParsing();
-      await parsed.promise;
+      await parsed;
       return templateWorker.load(format);
     },
   };
   const host = {
     async helper(_: string, lock: string) {
-      await started.promise;
+      await started;
       await holdLock(locks, lock);
       return proxy(template);
     },
@@ -51,6 +50,13 @@ function slowRenderer() {
   vi.stubGlobal('navigator', { locks });
   vi.stubGlobal('location', new URL('https://site.example/worker.js'));
   vi.stubGlobal('addEventListener', () => undefined);
+  return isParsing;
+}
+
+/** A renderer whose worker starts when `started` resolves, and parses its template when `parsed` does. */
+function slowRenderer() {
+  const [started, parsed] = [createDeferred(), createDeferred()];
+  const isParsing = stubWorker({ started: started.promise, parsed: parsed.promise });
   const renderer = new PromptRenderer({ source: SOURCE, tokens: { bos: null, eos: null }, addsBos: false });
   return {
     started,
@@ -94,4 +100,17 @@ test('the start of a worker takes none of the time for its template', async () =
   parsed.resolve();
   expect(await opened).toMatchObject({ prompt: 'Hello' });
   end();
+});
+
+test.each([
+  ['shows the message', SOURCE, undefined],
+  [
+    'shows another text',
+    "{{ 'Hi' }}",
+    'has a chat template that cannot be used: it does not show the messages',
+  ],
+  ['refuses', "{{ raise_exception('no users') }}", 'has a chat template that cannot be used: no users'],
+])('a model to be added whose template %s', async (_, source, fault) => {
+  stubWorker({ started: Promise.resolve(), parsed: Promise.resolve() });
+  expect(await templateFault(source)).toBe(fault);
 });

@@ -100,3 +100,26 @@ test('a line about the mode of reasoning stays', () => {
       prompts['reasoning-line.jinja']?.[of]?.[0],
     );
 });
+
+test.each(['ends-with-next.jinja', 'line-between.jinja'])(
+  "%s: the template's own system message is left out with its end",
+  (name) => {
+    expect(render(read(name), conversations['plain'] ?? [], false, false)).toBe(
+      '<|im_start|>user\n Hello <|im_end|>\n<|im_start|>assistant\n',
+    );
+    expect(render(read(name), conversations['system'] ?? [], false, false)).toBe(
+      prompts[name]?.['system']?.[0],
+    );
+  },
+);
+
+test('text that cannot be left out without the end of a message stays', () => {
+  // The end of a system message is not that of a user's, which only the assistant's opening shows.
+  const source =
+    "{% set ns = namespace(end='') %}{% if messages[0].role != 'system' %}<|system|>Be kind.</s>{% endif %}" +
+    "{% for m in messages %}{{ ns.end }}<|{{ m.role }}|>{{ m.content }}{% set ns.end = '<|end|>' if m.role == 'user' else '</s>' %}{% endfor %}" +
+    '{% if add_generation_prompt %}{{ ns.end }}<|assistant|>{% endif %}';
+  expect(render(source, conversations['plain'] ?? [], false, false)).toBe(
+    '<|system|>Be kind.</s><|user|> Hello <|end|><|assistant|>',
+  );
+});

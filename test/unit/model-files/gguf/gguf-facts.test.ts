@@ -30,6 +30,7 @@ test('the header tells what a model is', async () => {
     kvInBlocks: false,
     embedding: null,
     guessesPooling: false,
+    isTaggedEmbedding: false,
     split: null,
   });
 });
@@ -58,6 +59,16 @@ test.each<[string, Record<string, number | string>, object]>([
 test.each([
   ['as often as its file says', 'llama', { 'llama.attention.sliding_window_pattern': 4 }, 6],
   ['as often as its architecture has it', 'gemma3', {}, 7],
+  ['but one of four', 'olmo2', {}, 6],
+  ['but one of five', 'gemma3n', {}, 7],
+  ['but one of eight', 'plamo3', {}, 7],
+  [
+    'but the first of four',
+    'smallthinker',
+    { 'smallthinker.attention.head_count_kv': { i32s: [9, 2, 2, 2, 9, 2, 2, 2] } },
+    6,
+  ],
+  ['in all', 'lfm2', {}, 8],
   ['in none, where nothing says which', 'phi3', {}, null],
 ])('a layer sees the last tokens alone %s', async (_, architecture, pattern, layers) => {
   const bytes = withMetadata({
@@ -75,6 +86,25 @@ test.each([
     ...pattern,
   });
   expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 64, tokens: 512 });
+});
+
+test('the window of a Gemma 2 that names none', async () => {
+  const { 'general.architecture': _, ...base } = chatMetadata;
+  const gemma = {
+    ...base,
+    'general.architecture': 'gemma2',
+    'gemma2.block_count': 4,
+    'gemma2.embedding_length': 128,
+    'gemma2.attention.head_count': 4,
+  };
+  const bytes = writeGguf({ metadata: gemma, tensors: [oneTensor] });
+  expect((await factsOf(bytes)).kvWindow).toEqual({ values: 2 * 4 * 64, tokens: 4096 });
+});
+
+test('a number below 0 is none', async () => {
+  const window = { 'llama.attention.sliding_window': { i32: -1 }, 'llama.pooling_type': { i32: -1 } };
+  const facts = await factsOf(withMetadata({ ...window, 'llama.context_length': { i32: -1 } }));
+  expect(facts).toMatchObject({ embedding: null, kvWindow: null, contextLength: 2048, canChat: true });
 });
 
 const KV = 'llama.attention.head_count_kv';
@@ -278,6 +308,32 @@ test.each([
   expect(await factsOf(bytes)).toMatchObject({ canChat, chatTemplate: null });
 });
 
+test.each<[string, GgufMetadata, boolean]>([
+  ['an empty template', {}, false],
+  [
+    'an empty template, and the tokens of ChatML',
+    { 'tokenizer.ggml.tokens': ['<|im_start|>', '<|im_end|>'] },
+    true,
+  ],
+])('%s: it can chat, or continues text', async (_, metadata, canChat) => {
+  const facts = await factsOf(withMetadata({ 'tokenizer.chat_template': '', ...metadata }));
+  expect(facts).toMatchObject({ canChat, chatTemplate: null });
+});
+
+test('the only template of a file may be the one for tools', async () => {
+  const { 'tokenizer.chat_template': _template, ...base } = chatMetadata;
+  const metadata = { ...base, 'tokenizer.chat_template.tool_use': '{{ tools }}' };
+  const bytes = writeGguf({ metadata, tensors: [oneTensor] });
+  expect(await factsOf(bytes)).toMatchObject({ canChat: true, chatTemplate: '{{ tools }}' });
+});
+
+test.each([
+  [['code', 'sentence-similarity'], true],
+  [['code'], false],
+])('a file with the tags %s', async (tags, isTaggedEmbedding) => {
+  expect(await factsOf(withMetadata({ 'general.tags': tags }))).toMatchObject({ isTaggedEmbedding });
+});
+
 test('without a file type, the quantization is that of most bytes; without a name, there is none', async () => {
   const facts = await factsOf(withMetadata({ 'general.file_type': 999, 'general.name': '' }));
   expect(facts).toMatchObject({ quantization: 'Q8_0', name: null });
@@ -384,20 +440,40 @@ test.each<[string, GgufMetadata, object]>([
   ],
   ['off', { top_k: 0, min_p: { f32: 0 } }, { minP: 0 }],
   ['out of bounds', { top_k: 2 ** 31, min_p: { f32: NaN }, penalty_repeat: { f32: Infinity } }, {}],
-  ['of another type', { top_k: '20', min_p: 1, penalty_repeat: { f32s: [1] } }, {}],
+  ['as other types of numbers', { min_p: 1, penalty_repeat: { f64: 1.1 } }, { minP: 1, repeatPenalty: 1.1 }],
+  ['of another type', { top_k: '20', min_p: '1', penalty_repeat: { f32s: [1] } }, {}],
 ])('sampling settings %s', async (_, given, sampling) => {
   const named = Object.entries(given).map(([name, value]) => [`general.sampling.${name}`, value]);
   expect((await factsOf(withMetadata(Object.fromEntries(named) as GgufMetadata))).sampling).toEqual(sampling);
 });
 
-test.each<[string, Record<string, number | string | { f32: number }>, object]>([
+test.each<[string, GgufMetadata, object]>([
   ['of its makers', { temp: { f32: 0.5 }, top_p: { f32: 0.75 } }, { temperature: 0.5, topP: 0.75 }],
   ['that are greedy', { temp: { f32: 0 } }, { temperature: 0 }],
   ['out of bounds', { temp: { f32: 3 }, top_p: { f32: -1 } }, {}],
-  ['of another type', { temp: '0.5', top_p: 1 }, {}],
+  ['as other types of numbers', { temp: { f64: 0.6 }, top_p: 1 }, { temperature: 0.6, topP: 1 }],
+  ['below 0', { temp: { i32: -1 } }, {}],
+  ['of another type', { temp: '0.5', top_p: { f32s: [1] } }, {}],
 ])('temperature and top_p %s', async (_, given, defaults) => {
   const named = Object.entries(given).map(([name, value]) => [`general.sampling.${name}`, value]);
   expect((await factsOf(withMetadata(Object.fromEntries(named) as GgufMetadata))).defaults).toEqual(defaults);
+});
+
+test('a model that gives tokens vectors, and texts none, is refused', async () => {
+  const tensors = [oneTensor, { ...oneTensor, name: 'dense_2.weight' }].map((tensor) => ({
+    ...tensor,
+    bytes: 96,
+  }));
+  const file = (pooling: number) =>
+    factsOf(writeGguf({ metadata: { ...chatMetadata, 'llama.pooling_type': pooling }, tensors }));
+  await expect(file(0)).rejects.toThrow('but a model that gives each token a vector');
+  expect(await file(1)).toMatchObject({ embedding: { pooling: 'mean' } });
+});
+
+test('a big-endian file is refused as such', async () => {
+  const bytes = withMetadata({});
+  bytes.writeUInt32BE(3, 4);
+  await expect(factsOf(bytes)).rejects.toThrow('is a big-endian GGUF');
 });
 
 test('a model with the weights of a classifier is a reranker', async () => {

@@ -1,0 +1,27 @@
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
+import { ggufFacts, type GgufFacts, OtherModelError } from '../../model-files/gguf/gguf-facts.ts';
+import { readGguf } from '../../model-files/gguf/read-gguf.ts';
+
+/**
+ * Reads the header of a chat model's file; null: it is not understood, and llama.cpp tells why.
+ * @throws ServiceError `model_load_failed` for a model of another kind, which llama.cpp would load all the same
+ */
+export async function chatFacts(variant: string, file: Blob): Promise<GgufFacts | null> {
+  const facts = await readHeader(startOfBlob(file), (cursor) => ggufFacts(readGguf(cursor), cursor)).catch(
+    (error: unknown) => {
+      if (error instanceof OtherModelError)
+        throw otherModel(variant, error.message, 'Use the file of a chat model.');
+      if (error instanceof FormatError) return null;
+      throw error;
+    },
+  );
+  const { embedding } = facts ?? {};
+  if (!embedding) return facts;
+  const { dimensions, pooling } = embedding;
+  const repair = `Give the variant \`dimensions: ${dimensions}\` and \`pooling: '${pooling}'\` in the catalog, or use the file of a chat model.`;
+  throw otherModel(variant, 'is that of an embedding model', repair);
+}
+
+const otherModel = (variant: string, what: string, repair: string): ServiceError =>
+  serverError('model_load_failed', `The model ${variant} could not be loaded: its file ${what}. ${repair}`);

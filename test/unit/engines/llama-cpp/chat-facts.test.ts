@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+
+import { chatFacts } from '../../../../src/engines/llama-cpp/chat-facts.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+
+const facts = (metadata: GgufMetadata) =>
+  chatFacts(
+    'tiny-q8',
+    new Blob([writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] })]),
+  );
+
+test.each<[string, GgufMetadata, string]>([
+  [
+    'an embedding model',
+    { 'llama.pooling_type': 3 },
+    "its file is that of an embedding model. Give the variant `dimensions: 64` and `pooling: 'last_token'` in the catalog",
+  ],
+  [
+    'a reranking model',
+    { 'llama.pooling_type': 4 },
+    'its file is no chat or embedding model, but a reranking',
+  ],
+  ['an adapter', { 'general.type': 'adapter' }, 'its file is no model, but a LoRA adapter'],
+])('%s of a catalog is not loaded for chat', async (_, metadata, message) => {
+  await expect(facts(metadata)).rejects.toMatchObject({
+    code: 'model_load_failed',
+    message: expect.stringContaining(`The model tiny-q8 could not be loaded: ${message}`) as string,
+  });
+});
+
+test('a chat model has its facts, and llama.cpp decides about a file that is not understood', async () => {
+  expect(await facts({})).toMatchObject({ architecture: 'llama', canChat: true });
+  expect(await facts({ 'general.architecture': 'nonsense' })).toBeNull();
+  expect(await chatFacts('tiny-q8', new Blob(['GGUF']))).toBeNull();
+});
