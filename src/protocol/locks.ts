@@ -18,6 +18,9 @@ export const nameIn = (scope: string): string => (scope === '/' ? 'localtext' : 
 /** Tabs queue for it; the holder is the leader and owns the engine worker. */
 export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 
+/** Held by the leader beside the leader lock: tells its URL to those that it does not answer. */
+export const leaderUrlLock = (scope: string, url: string): string => `${nameIn(scope)}:leader:${url}`;
+
 /** Held by the engine worker itself. A tab that acquires it knows that the worker of that epoch has ended. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 

@@ -1,7 +1,7 @@
 import { protocolMismatch, serverError, ServiceError } from '../errors/service-error.ts';
 import { callChannel, type CallEngine } from '../protocol/discovery.ts';
 import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
-import { leaderLock } from '../protocol/locks.ts';
+import { leaderLock, leaderUrlLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { backoff } from '../util/async.ts';
 import type { EngineConnection, Ways } from './engine-connection.ts';
@@ -104,12 +104,14 @@ async function engineUnavailable(
   deadlineMs: number,
 ): Promise<ServiceError> {
   const { held = [] } = await locks.query().catch(() => ({ held: [] }));
-  const leads = held.some(({ name }) => name === leaderLock(scope));
+  const names = held.map(({ name = '' }) => name);
+  const before = leaderUrlLock(scope, '');
+  const url = names.find((name) => name.startsWith(before))?.slice(before.length);
   const seconds = Math.round(deadlineMs / 1000);
   return serverError(
     'engine_unavailable',
-    leads
-      ? `The tab that holds the Web Lock ${leaderLock(scope)} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
+    names.includes(leaderLock(scope))
+      ? `The tab ${url ? `${url}, which` : 'that'} holds the Web Lock ${leaderLock(scope)}${url ? ',' : ''} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
 }

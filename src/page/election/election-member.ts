@@ -2,7 +2,7 @@ import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
 import { hearCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
-import { leaderLock, requestsRun } from '../../protocol/locks.ts';
+import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { loadChunk, startErrors } from '../load-chunk.ts';
 import { LocaltextError } from '../localtext-error.ts';
@@ -59,13 +59,18 @@ export class ElectionMember extends EventTarget {
 
   /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
   async run(leave: AbortSignal): Promise<void> {
+    const { locks } = navigator;
     while (!leave.aborted) {
       const turn = (this.#turn = new AbortController());
       const signal = AbortSignal.any([leave, turn.signal]);
       let isStolen = false;
       let leading: Promise<MessagePort[]> | undefined;
-      const lead = () => (leading = this.#lead(signal));
-      await navigator.locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
+      const lead = () => {
+        leading = this.#lead(signal);
+        locks.request(leaderUrlLock(this.scope, location.href), () => leading).catch(() => undefined);
+        return leading;
+      };
+      await locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
         if (signal.aborted) return;
         if ((error as Error).name !== 'AbortError') throw error;
         const { count, at } = this.#thefts;
@@ -209,6 +214,6 @@ const workerFailed = (cause: unknown): ServiceError =>
     ? serverError(cause.code, cause.message, cause)
     : serverError(
         'engine_worker_failed',
-        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+        "The engine worker did not start. Reload the site's first tab: its console says why.",
         cause,
       );

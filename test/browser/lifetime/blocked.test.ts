@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
-import type { Tab } from './support/tab.ts';
+import { PAGE, type Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, ['amber-phoenix-4']);
 const long = 600_000;
@@ -53,4 +53,28 @@ test.each([
     await release();
   }
   expect((await leader.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+});
+
+test('a tab that a dialog blocks before its engine has started is named to the others', async () => {
+  await lent.leave();
+  const leader = await lent.open({ start: 'none', path: `${PAGE}?blocked#/notes` });
+  const opened = leader.page.waitForEvent('dialog');
+  const closed = leader.page.evaluate(async () => {
+    const started = window.lifetime.start({ isolation: 'off' });
+    const leads = async () =>
+      (await navigator.locks.query()).held?.some(({ name }) => name === 'localtext:leader');
+    while (!(await leads()));
+    alert('Are you sure?');
+    await started;
+  });
+  const dialog = await opened;
+  const tab = await lent.open();
+  const { error } = await tab.run(counting({ max_tokens: 2 }), 90_000);
+  expect(error).toMatchObject({
+    code: 'engine_unavailable',
+    message: expect.stringContaining(`The tab ${leader.page.url()}, which holds`) as string,
+  });
+  await dialog.accept();
+  await closed;
+  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { callChannel, hearCalls } from '../../../../src/protocol/discovery.ts';
-import { holdLock, leaderLock, requestLock } from '../../../../src/protocol/locks.ts';
+import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/util/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
@@ -11,6 +11,7 @@ import { sleep } from '../../../support/virtual-time.ts';
 
 const locks = new FakeLocks();
 vi.stubGlobal('navigator', { locks: locks.manager });
+vi.stubGlobal('location', { href: 'https://site.example/app' });
 afterAll(() => vi.unstubAllGlobals());
 
 /** Script of a build that the server no longer has. */
@@ -49,9 +50,12 @@ test('a tab whose lock is stolen ends its engine, and leads again when the lock 
   const member = new ElectionMember('/', {} as EngineSettings);
   const ended = member.run(stop.signal);
   await expect.poll(() => [...running]).toEqual(['1']);
+  const named = leaderUrlLock('/', location.href);
+  expect(locks.heldNames()).toContain(named);
   const release = locks.steal(leaderLock('/'));
   await expect.poll(() => [...running]).toEqual([]);
   expect(member.leading).toBe(false);
+  await expect.poll(() => locks.heldNames()).not.toContain(named);
   release();
   await expect.poll(() => [...running]).toEqual(['2']);
   expect(member.leading).toBe(true);
