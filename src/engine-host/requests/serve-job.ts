@@ -17,7 +17,7 @@ import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../../engines/engine.ts';
-import type { Claim } from '../../engines/slot-queue.ts';
+import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
 /** Reports why nothing has come yet, and what is known already. */
@@ -36,6 +36,9 @@ export class JobPaused extends Error {}
 const MIN_PAUSED_REPLY = 32;
 /** Tokens of a reply that gives way only where such a one, or a streamed one, is waiting. */
 const SHORT_REPLY = 128;
+
+/** Time after which an answer that is not read gives way to jobs that wait, in milliseconds. */
+const UNREAD_MS = 5000;
 
 /** Questions and answers of a decision that is short enough. */
 const SHORT_DECISION = 32;
@@ -128,8 +131,7 @@ async function serveOnce<K extends Kind>(
         showTimings(event.timings, detail);
         event.timings.queueMs = queueMs;
       }
-      // A reader without credit must not hold a slot that another is to have.
-      await abortable(Promise.resolve(reader.send(event)), until);
+      await turn.whileUnread(abortable(Promise.resolve(reader.send(event)), until), loadedModel.queue);
       if (event.type === 'delta') turn.afterDelta();
     }
     return null;
@@ -165,6 +167,15 @@ class Turn {
   /** Aborts with a `JobPaused`. */
   get over(): AbortSignal {
     return this.#over.signal;
+  }
+
+  /**
+   * Waits until the reader has taken an event. One that does not, as in a tab that a dialog blocks, must not keep a slot that
+   * others wait for: not even with a job that begins again.
+   */
+  async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
+    const timer = setInterval(() => queue.queued > 0 && this.#end(), UNREAD_MS);
+    await sent.finally(() => clearInterval(timer));
   }
 
   afterDelta(): void {
