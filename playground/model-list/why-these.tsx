@@ -5,12 +5,13 @@ import type { VariantReason } from '../../src/index.ts';
 /** The engine's own account of its choice: why these weights, and what kept it from those before. */
 export function WhyThese({ model, reasons }: { model: string; reasons: VariantReason[] }) {
   const others = reasons.filter(({ chosen }) => !chosen);
+  const ended = reasons.find(({ endedTab }) => endedTab);
   return (
     <>
       {reasons.find(({ chosen }) => chosen)?.reason}
-      {others.some(({ endedTab }) => endedTab) && (
+      {ended && (
         <p class="small">
-          A larger variant ended the tab.{' '}
+          {ended.chosen ? 'Its load' : 'A larger variant'} ended the tab.{' '}
           <button type="button" class="button" onClick={() => void load(model, true)}>
             Try it again
           </button>

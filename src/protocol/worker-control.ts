@@ -30,6 +30,8 @@ export interface LoadRecords {
   begun(loads: readonly string[]): Promise<void>;
   /** Ids of the loads with which a tab has ended. */
   fatal(): Promise<string[]>;
+  /** A load was refused for its record, and the page was told: it may begin again some minutes later. */
+  refused(load: string): Promise<void>;
 }
 
 /** Keys in `localStorage`. */

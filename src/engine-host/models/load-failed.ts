@@ -42,5 +42,13 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   return failed(variant, why, cause);
 }
 
+/** A model has no other variant than such with which a tab has ended. */
+export const endedTab = (variant: Variant): ServiceError =>
+  failed(
+    variant,
+    'it ended its tab the last time, and may be too large for this device. Choose a smaller model, or try it again with ready(id, { retry: true }).',
+    null,
+  );
+
 const failed = (variant: Variant, why: string, cause: unknown): ServiceError =>
   serverError('model_load_failed', `The model ${variant.name} could not be loaded: ${why}`, cause);

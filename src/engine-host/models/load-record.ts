@@ -2,6 +2,7 @@ import { hasWeights, type Variant } from '../../catalog/catalog.ts';
 import type { Engine, Engines } from '../../engines/engine.ts';
 import type { PageServices } from '../../protocol/worker-control.ts';
 import { withTimeout } from '../../util/async.ts';
+import { endedTab } from './load-failed.ts';
 import { loadId } from './load-id.ts';
 import type { LoadVariant } from './loaded-model.ts';
 import type { OnJob } from './model-manager.ts';
@@ -30,9 +31,18 @@ export class LoadRecord {
     return this.#ask(this.#loads.fatal(), []);
   }
 
-  /** Records a load while it is past its download: that ends no tab by the model's size. */
+  /**
+   * Records a load while it is past its download: that ends no tab by the model's size.
+   * @throws ServiceError `model_load_failed` where it has ended a tab
+   */
   recorded(load: LoadVariant): LoadVariant {
     return async (variant, options): Promise<Engine> => {
+      const id = loadId(variant, this.#engines);
+      // The planner skips it where another variant can run.
+      if ((await this.fatal()).includes(id)) {
+        await this.#ask(this.#loads.refused(id), undefined);
+        throw endedTab(variant);
+      }
       let ended = false;
       try {
         const engine = await load(variant, {

@@ -74,8 +74,9 @@ function asItWent(
   loadedModels: readonly LoadedModel[],
 ): VariantReason[] {
   const first = planned.find(({ chosen }) => chosen);
-  if (shown?.state !== 'ready' || !first || first.variant === shown.variant.name) return planned;
+  if (shown?.state !== 'ready' || !first) return planned;
   const { name, engine } = shown.variant;
+  if (first.variant === name && !first.endedTab) return planned;
   const error = loadedModels.find(({ variant }) => variant.name === first.variant)?.error;
   const reason = error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
   const others = planned.filter(({ variant }) => variant !== name);

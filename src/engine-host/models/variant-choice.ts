@@ -28,7 +28,7 @@ export interface PlannerOptions {
   engines: Engines;
   /** Names of variants that the page prefers, the most wanted first. */
   prefer?: readonly string[] | undefined;
-  /** `loadId` of variants with which a tab has ended. Where another can run, they are skipped. */
+  /** `loadId` of variants with which a tab has ended. Where another can run, they are skipped; else their load fails. */
   fatal?: () => Promise<readonly string[]>;
 }
 
@@ -70,7 +70,7 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
     const others = candidates.filter((each) => !ended.includes(loadId(each, engines)));
     if (others.length > 0) {
       for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
-        skipped.push({ variant, engine, chosen: false, reason: ENDED_TAB, endedTab: true });
+        skipped.push({ variant, engine, chosen: false, ...ENDED_TAB });
       candidates = others;
     }
     const [first] = candidates;
@@ -79,12 +79,16 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
     const reason = prefer.includes(name)
       ? 'preferred, and this device can run it'
       : describe(needsOf(first, engines), await device);
-    return { candidates, reasons: [{ variant: name, engine, chosen: true, reason }, ...skipped] };
+    const why = others.length > 0 ? { reason } : ENDED_TAB;
+    return { candidates, reasons: [{ variant: name, engine, chosen: true, ...why }, ...skipped] };
   };
 }
 
-const ENDED_TAB =
-  'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again';
+const ENDED_TAB = {
+  reason:
+    'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again',
+  endedTab: true,
+} as const;
 
 /** Variants that the page prefers, then the others, each in their order. */
 function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {

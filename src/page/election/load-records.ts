@@ -3,6 +3,9 @@ import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker
 /** A device may have had little memory left by chance: a load that ended its tab is tried again after so long. */
 const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
+/** How long a load is refused once the page was told why. A page that asks again and again does not end again at once. */
+const REFUSED_MS = 10 * 60_000;
+
 /** Time at which a tab ended with each load, in milliseconds since 1970, by the load's id. */
 type Fatal = Record<string, number>;
 
@@ -35,6 +38,12 @@ export class StoredLoads implements LoadRecords {
 
   async fatal(): Promise<string[]> {
     return Object.keys(readFatal(this.#scope));
+  }
+
+  async refused(load: string): Promise<void> {
+    const { [load]: at = 0, ...others } = readFatal(this.#scope);
+    const told = Date.now() - MAX_AGE_MS + REFUSED_MS;
+    if (at > told) write(fatalLoadsKey(this.#scope), { ...others, [load]: told });
   }
 
   /** The worker has ended, and the page has not. */

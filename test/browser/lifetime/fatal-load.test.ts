@@ -74,6 +74,43 @@ test('a load that ended its tab is not begun again where a smaller variant can r
   expect((await chosen(third))?.fingerprint).toMatch(/^large-/);
 });
 
+test('the only variant of a model, whose load ended its tab, is an error at the next visit, until the page asks for it', async () => {
+  const { catalog, serve } = await smallChat();
+  serve(lent.site);
+  const first = await lent.open({ catalog });
+  first.page.evaluate((id) => window.lifetime.handle().ready(id), MODEL).catch(() => undefined);
+  await expect
+    .poll(async () => (await records(first)).begun, { interval: 2, timeout: 60_000 })
+    .toHaveLength(1);
+  await crash(first.page);
+  await first.page.close();
+
+  const second = await lent.open({ catalog });
+  for (let asked = 0; asked < 2; asked++) {
+    const { error } = await second.run(counting({ max_tokens: 2 }));
+    expect(error).toMatchObject({
+      code: 'model_load_failed',
+      message: expect.stringContaining('ended its tab') as string,
+    });
+  }
+  expect((await chosen(second))?.reasons).toContainEqual(
+    expect.objectContaining({ chosen: true, endedTab: true }),
+  );
+  const retry = () =>
+    second.page.evaluate(
+      (id) =>
+        window.lifetime
+          .handle()
+          .ready(id, { retry: true })
+          .then(() => null, String),
+      MODEL,
+    );
+  // A load that has just failed begins again after a second.
+  await expect.poll(retry).toBe(null);
+  expect((await second.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+  expect((await chosen(second))?.reasons?.some(({ endedTab }) => endedTab)).toBe(false);
+});
+
 /** Records of this page's scope: loads under way, and those that ended a tab. */
 const records = ({ page }: Tab) =>
   page.evaluate(() => ({

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
 import { EngineHost } from '../../../src/engine-host/engine-host.ts';
+import { loadId } from '../../../src/engine-host/models/load-id.ts';
 import type { PageServices } from '../../../src/protocol/worker-control.ts';
 import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
 import type { Engines } from '../../../src/engines/engine.ts';
@@ -39,9 +40,11 @@ async function catalogOf(more: object = {}) {
 /** A page that keeps the loads of its engine. */
 function fakePage(fatal: string[] = []) {
   const begun: (readonly string[])[] = [];
+  const refused: string[] = [];
   const loads = {
     begun: async (variants: readonly string[]) => void begun.push(variants),
     fatal: async () => fatal,
+    refused: async (load: string) => void refused.push(load),
   };
   const page: PageServices = {
     decodeAudio: async () => ({ plays: [] }),
@@ -51,7 +54,7 @@ function fakePage(fatal: string[] = []) {
     },
     loads,
   };
-  return { begun, page };
+  return { begun, refused, page };
 }
 
 async function startHost(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
@@ -98,6 +101,36 @@ test('an engine that is registered in one place is chosen, loaded from stored we
     .toMatchObject({
       soft: { memoryBytes: 1000 + 2 * text.length },
     });
+  site.close();
+});
+
+test('the only variant, with which a tab has ended, is not loaded until its record is gone', async () => {
+  const [{ variants } = { variants: [] }] = parseCatalog(await catalogOf(), engines).models;
+  const [soft] = variants.filter(({ name }) => name === 'soft').map((variant) => loadId(variant, engines));
+  const fatal = [soft ?? ''];
+  const { begun, refused, page } = fakePage(fatal);
+  const site = await serveFile({ body: Buffer.from(text) });
+  const host = await startHost(site, page, engines);
+  const load = () => host.modelManager.ready('parrot', never, { again: true });
+  await expect(load()).rejects.toMatchObject({
+    wire: { code: 'model_load_failed', message: expect.stringContaining('ended its tab') as string },
+  });
+  expect(refused).toEqual([soft]);
+  expect(begun).toEqual([]);
+  const reasonOf = () => host.status().models[0]?.reasons?.find(({ chosen }) => chosen);
+  expect(reasonOf()).toMatchObject({ variant: 'soft', endedTab: true });
+
+  fatal.length = 0;
+  await expect
+    .poll(() =>
+      load().then(
+        () => host.status().models[0]?.state,
+        () => 'failed',
+      ),
+    )
+    .toBe('ready');
+  expect(reasonOf()).toMatchObject({ variant: 'soft' });
+  expect(reasonOf()).not.toHaveProperty('endedTab');
   site.close();
 });
 

@@ -103,7 +103,9 @@ test('a variant with which a tab has ended makes way for the next, unless there 
     reason: expect.stringMatching(/^ended its tab .*retry: true/) as string,
   });
   expect((await choose({}, [], { fatal: ['big-f16', 'big-f32'] })).name).toBe('small');
-  expect((await choose({}, [], { fatal: ['big-f16', 'big-f32', 'small'] })).name).toBe('big-f16');
+  const last = await choose({}, [], { fatal: ['big-f16', 'big-f32', 'small'] });
+  expect(last.name).toBe('big-f16');
+  expect(last.reasons[0]).toMatchObject({ variant: 'big-f16', chosen: true, endedTab: true });
 });
 
 test('other weights of a variant are another load', () => {

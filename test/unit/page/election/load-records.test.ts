@@ -35,6 +35,21 @@ test('a load that ended its tab is known for 30 days from the last time, and oth
   expect(await new StoredLoads('/').fatal()).toEqual([]);
 });
 
+test('a load that was refused for its record may begin ten minutes later, and others not', async () => {
+  const loads = new StoredLoads('/');
+  await loads.begun(['large', 'middle']);
+  const next = new StoredLoads('/');
+  await next.refused('large');
+  vi.advanceTimersByTime(9 * 60_000);
+  // Refused again, it keeps the time of the first refusal.
+  await next.refused('large');
+  expect(await next.fatal()).toEqual(['middle', 'large']);
+  vi.advanceTimersByTime(2 * 60_000);
+  expect(await next.fatal()).toEqual(['middle']);
+  await next.refused('none');
+  expect(await next.fatal()).toEqual(['middle']);
+});
+
 test('a worker that is ended while its page lives leaves no record', async () => {
   const loads = new StoredLoads('/');
   await loads.begun(['large']);
