@@ -6,7 +6,7 @@ import { counted, SiteTab } from './support/site-tab.ts';
 import type { Browser } from './support/driver.ts';
 
 /** The whole path, from the client to an engine that counts: without weights, so that only the plumbing is tested. */
-describe.each(selectedBrowsers())('$name', ({ launch }) => {
+describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
   let browser: Browser;
   let site: StaticSite;
   const tabs: SiteTab[] = [];
@@ -78,6 +78,24 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
       expect(await asker.epoch()).not.toBe(epoch);
     },
   );
+
+  test.runIf(browserName !== 'webkit')(
+    'other tabs are answered while a script keeps the leading tab busy',
+    async () => {
+      const [leader, asker] = [await open(), await open()];
+      const until = await leader.keepBusy(20_000);
+      // By a call to the engine's worker, then by the link to it.
+      for (let round = 0; round < 2; round++)
+        expect(await asker.run({ max_tokens: 2 })).toMatchObject({ text: { 0: counted(2) }, error: null });
+      expect(Date.now()).toBeLessThan(until);
+    },
+  );
+
+  test('other tabs are answered after a script has kept the leading tab busy', async () => {
+    const [leader, asker] = [await open(), await open()];
+    await leader.keepBusy(3000);
+    expect(await asker.run({ max_tokens: 2 })).toMatchObject({ text: { 0: counted(2) }, error: null });
+  });
 
   test('without a network, a reloaded page answers', async () => {
     const tab = await open();

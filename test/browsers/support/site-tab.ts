@@ -106,6 +106,23 @@ export class SiteTab {
     await this.#tab.evaluate((run) => window.lifetime.abort(run), name);
   }
 
+  /** Keeps the page's script busy once its engine has started. @returns the end, in milliseconds since 1970 */
+  async keepBusy(milliseconds: number): Promise<number> {
+    await waitFor(this.#tab, async () => {
+      const { held } = await window.lifetime.locks();
+      return held.some((name) => name.startsWith('localtext:engine:'));
+    });
+    const until = await this.#tab.evaluate((busyMs) => {
+      const end = Date.now() + busyMs;
+      setTimeout(() => {
+        while (Date.now() < end);
+      }, 200);
+      return end;
+    }, milliseconds);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return until;
+  }
+
   /** Returns the status of a GET. */
   status(path: string, key = this.#key): Promise<number> {
     return this.#tab.evaluate(
