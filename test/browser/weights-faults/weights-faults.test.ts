@@ -6,8 +6,15 @@ import type { EmbedderTab } from './support/embedder-tab.ts';
 import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
 import { flipBit } from './support/flip-bit.ts';
 
-/** What the browser has a part in: test/unit/model-files has all of them. */
-const FAULTS = ['a connection that falls silent once', 'another file of the same length'].map((name) => {
+/** What the browser has a part in, and one of each error that a page may get: test/unit/model-files has all of them. */
+const FAULTS = [
+  'a connection that falls silent once',
+  '503 in every answer',
+  '403',
+  'a web page with status 200',
+  'a connection that drops in every answer',
+  'another file of the same length',
+].map((name) => {
   const fault = serverFaults.find((each) => each.name === name);
   if (!fault) throw new Error(`there is no fault '${name}'`);
   return fault;
