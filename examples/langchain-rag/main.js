@@ -24,7 +24,7 @@ const localtext = await localtextStore.start();
 const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
 const client = {
   apiKey: key,
-  configuration: { baseURL: localtext.baseURL, dangerouslyAllowBrowser: true },
+  configuration: { baseURL: localtext.baseURL, fetch: localtext.fetch, dangerouslyAllowBrowser: true },
 };
 
 const embeddings = new OpenAIEmbeddings({ ...client, model: 'jade-mole-4' });

@@ -26,6 +26,7 @@ const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'offline-chat example' });
 const openai = new OpenAI({
   baseURL: localtext.baseURL,
+  fetch: localtext.fetch,
   apiKey: key,
   dangerouslyAllowBrowser: true,
 });

@@ -16,7 +16,12 @@ await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'openai-agents example' });
-const openai = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+const openai = new OpenAI({
+  baseURL: localtext.baseURL,
+  fetch: localtext.fetch,
+  apiKey: key,
+  dangerouslyAllowBrowser: true,
+});
 // Traces would go to OpenAI.
 setTracingDisabled(true);
 

@@ -25,10 +25,10 @@ export function App() {
   );
 }
 
-async function connect({ baseURL, keys }) {
+async function connect({ baseURL, fetch, keys }) {
   // A key names the application. This one is the same after a reload and in every tab.
   const { key } = await keys.ensure({ label: 'react-ai-sdk example' });
-  const provider = createOpenAICompatible({ name: 'localtext', baseURL, apiKey: key });
+  const provider = createOpenAICompatible({ name: 'localtext', baseURL, fetch, apiKey: key });
   // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
   const agent = new ToolLoopAgent({
     model: provider(MODEL),

@@ -25,6 +25,7 @@ async function create(): Promise<OpenAI> {
 }
 
 async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const { fetch } = await handle;
   const headers = new Headers(init?.headers);
   headers.set('x-request-id', ownRequestId());
   const response = await fetch(input, { ...init, headers });

@@ -15,6 +15,7 @@ export function NewKeyDialog({ issued, onClose }: { issued: NewKey; onClose: () 
 
 const client = new OpenAI({
   baseURL: location.origin + '/v1',
+  // fetch: localtext.fetch, // of start(): an abort then ends the computation at once
   apiKey: '${issued.key}',
   dangerouslyAllowBrowser: true,
 });`;

@@ -19,7 +19,7 @@ let started: Promise<Localtext> | null = null;
  * @example
  * const localtext = await start();
  * const { key } = await localtext.keys.ensure({ label: 'notes' });
- * const client = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+ * const client = new OpenAI({ baseURL: localtext.baseURL, fetch: localtext.fetch, apiKey: key, dangerouslyAllowBrowser: true });
  */
 export function start(options: StartOptions = {}): Promise<Localtext> {
   if (started) return started;

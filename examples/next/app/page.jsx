@@ -35,8 +35,8 @@ function Chat() {
     ];
     try {
       const { key } = await localtext.keys.ensure({ label: 'next example' });
-      const { baseURL } = localtext;
-      const openai = new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+      const { baseURL, fetch } = localtext;
+      const openai = new OpenAI({ baseURL, fetch, apiKey: key, dangerouslyAllowBrowser: true });
       // Greedy: at its model card's 0.2, a model this small may answer in another language.
       const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
       for await (const { choices } of await openai.chat.completions.create(body))

@@ -17,6 +17,7 @@ export function openAiSample(body: Body, path: string): string {
 
 const client = new OpenAI({
   baseURL: location.origin + '/v1',
+  // fetch: localtext.fetch, // of start(): an abort then ends the computation at once
   apiKey: 'lt_…',
   dangerouslyAllowBrowser: true,
 });
