@@ -6,6 +6,7 @@ import { Markdown } from '../markdown/markdown.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { ContinueButton } from './continue-button.tsx';
 import type { AssistantTurn } from './conversation.ts';
+import { FirstReplyNote } from './first-reply-note.tsx';
 import { LogprobText } from './logprob-text.tsx';
 import { ReplyStatsLine } from './reply-stats-line.tsx';
 import { retry, writing } from './send.ts';
@@ -28,6 +29,7 @@ export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boole
       {shaded.value ? <LogprobText tokens={turn.logprobs} /> : <Markdown text={turn.content} />}
       {turn.toolCalls.length > 0 && <ToolCalls turn={turn} open={last && !live} />}
       {!live && <Ending turn={turn} />}
+      {!live && <FirstReplyNote turnId={turn.id} />}
       {last && <ContinueButton turn={turn} live={live} />}
       {!live && (
         <div class="turn-actions">

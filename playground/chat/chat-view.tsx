@@ -1,10 +1,10 @@
 import './chat.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { asksFirst } from '../client/asks-first.ts';
 import { load } from '../client/downloads.ts';
 import { hasMoreModels } from '../client/model-facts.ts';
 import { refreshModels } from '../client/models.ts';
-import { asksFirst } from '../client/saves-data.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
@@ -37,6 +37,7 @@ export function ChatView() {
   const over = useSignal(false);
   const wanted = route.value.id;
   const { model } = settings.value;
+  const asks = asksFirst(model);
 
   useEffect(() => void refreshHistory(), []);
   useEffect(() => {
@@ -49,9 +50,11 @@ export function ChatView() {
   useEffect(() => {
     // It may have been about another model.
     sendProblem.value = null;
-    // Where that may cost much, the user is asked first (the welcome holds the button).
-    if (!asksFirst()) void load(model);
   }, [model]);
+  useEffect(() => {
+    // The welcome has the button that asks. A message loads the model, too.
+    if (!asks) void load(model);
+  }, [model, asks]);
   useStopOnEscape(() => writing.value?.stop());
 
   const empty = turns.value.length === 0;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
-import { Icon } from '../components/icon.tsx';
-import { isComposing } from '../components/is-composing.ts';
+import { isSendKey } from '../components/keys.ts';
+import { SendButton } from '../components/send-button.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
@@ -41,7 +41,6 @@ export function Composer() {
     draft.value = area.value;
     area.focus();
   };
-  const busy = writing.value !== null;
   return (
     <form
       class="composer"
@@ -80,33 +79,19 @@ export function Composer() {
           if (takePictures(event.clipboardData?.files)) event.preventDefault();
         }}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || isComposing(event) || isTouch.value) return;
+          if (!isSendKey(event)) return;
           event.preventDefault();
           void submit();
         }}
       />
       <DictationSlot onText={insert} />
-      {busy ? (
-        <button
-          type="button"
-          class="composer-button"
-          aria-label="Stop"
-          title="Stop (Esc)"
-          onClick={() => writing.value?.stop()}
-        >
-          <Icon name="stop" />
-        </button>
-      ) : (
-        <button
-          type="submit"
-          class="composer-button"
-          aria-label="Send"
-          title="Send (Enter)"
-          disabled={!ready}
-        >
-          <Icon name="send" />
-        </button>
-      )}
+      <SendButton
+        label="Send"
+        stopLabel="Stop"
+        disabled={!ready}
+        busy={writing.value !== null}
+        onStop={() => writing.value?.stop()}
+      />
     </form>
   );
 }

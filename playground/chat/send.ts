@@ -1,12 +1,14 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
+import { isTouch } from '../media.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, keepTurn, putTurn, removeConversation, settings, turns } from './chat-state.ts';
 import { readConversation } from './conversation-store.ts';
 import type { Picture } from '../pictures/picture.ts';
 import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
+import { noteReply } from './first-reply.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
 import { count, messageOf } from '../format.ts';
@@ -127,12 +129,14 @@ async function ask(
   void loadFor(used.model, writing.value.stop);
   try {
     const body = await bodyOf(used, asked, beginning);
-    await streamReplies(body, controller.signal, (replies) => {
+    const requestId = await streamReplies(body, controller.signal, (replies) => {
+      announceFirstToken(latest, replies);
       latest = replies.map((reply) => continued(beginning, reply));
       for (const [index, turn] of blank.entries()) {
         target = putTurn(target, { ...turn, problem: null, ...latest[index] }, { save: false, show: false });
       }
     });
+    noteReply(blank[0], latest[0], requestId);
   } catch (error) {
     problem = controller.signal.aborted ? 'stopped' : messageOf(error);
   } finally {
@@ -149,6 +153,12 @@ async function ask(
 /** A reply is continued by its own model. */
 const settingsFor = (beginning: AssistantTurn | undefined): ChatSettings =>
   beginning ? { ...settings.value, model: beginning.model, choices: 1 } : settings.value;
+
+function announceFirstToken(before: Reply[], now: Reply[]): void {
+  const hasBegun = ({ stats }: Reply): boolean => stats.firstTokenMs !== null;
+  if (!before.some(hasBegun) && now.some(hasBegun))
+    announce(isTouch.value ? 'Writing.' : 'Writing. Escape stops it.');
+}
 
 /** Reads the new part of the reply to a screen reader. */
 function announceReply(

@@ -54,7 +54,7 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
       />
       <div class="field-pair">
         <NumberField
-          label="Most tokens"
+          label="Maximum tokens"
           min={1}
           placeholder="no limit"
           value={value.maxTokens}

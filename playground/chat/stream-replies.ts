@@ -9,23 +9,25 @@ import { emptyReply, type Reply } from './reply.ts';
 /**
  * Asks /v1 and hands out the choices as they grow, at most once a frame. What has come stays with the caller when
  * the stream breaks: the promise then rejects after a last call of `onReplies`.
+ * @returns the request's id in the log
  */
 export async function streamReplies(
   body: ChatCompletionCreateParamsStreaming,
   signal: AbortSignal,
   onReplies: (replies: Reply[]) => void,
-): Promise<void> {
+): Promise<string | null> {
   const client = await openai();
   const startedAt = performance.now();
   let replies = Array.from({ length: body.n ?? 1 }, emptyReply);
   const show = oncePerFrame(() => onReplies(replies));
   try {
-    const stream = await client.chat.completions.create(body, { signal });
-    for await (const chunk of stream) {
+    const { data, request_id } = await client.chat.completions.create(body, { signal }).withResponse();
+    for await (const chunk of data) {
       replies = replies.map((reply, index) => grow(reply, index, chunk, performance.now() - startedAt));
       show.request();
     }
     signal.throwIfAborted();
+    return request_id;
   } finally {
     show.cancel();
     replies = replies.map((reply) => ({

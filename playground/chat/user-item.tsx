@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
-import { isComposing } from '../components/is-composing.ts';
-import { isTouch } from '../media.ts';
+import { isComposing, isSendKey } from '../components/keys.ts';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
@@ -93,7 +92,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
             event.stopPropagation();
             onDone();
           }
-          if (event.key !== 'Enter' || event.shiftKey || isTouch.value) return;
+          if (!isSendKey(event)) return;
           event.preventDefault();
           submit();
         }}

@@ -1,9 +1,15 @@
+import { asksFirst } from '../client/asks-first.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { chosenVariant, hubBytes, weightBytes } from '../client/model-facts.ts';
-import { hueOf } from '../client/models.ts';
+import {
+  chosenVariant,
+  hubBytes,
+  idsWithTheSameWeights,
+  missingBytes,
+  weightBytes,
+} from '../client/model-facts.ts';
+import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { hubAllowed } from '../client/model-hub.ts';
-import { asksFirst } from '../client/saves-data.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
@@ -54,13 +60,12 @@ export function Welcome() {
             A model this small classifies, extracts and rewrites short texts. Do not rely on it for facts.
           </p>
         )}
+        {idsWithTheSameWeights(model).includes(FIRST_CHAT_MODEL) && (
+          <p class="welcome-line">On this device, its weights are those of {FIRST_CHAT_MODEL}.</p>
+        )}
         <GpuOffer model={model} />
         <LoadCard model={model} />
-        {!ready && asksFirst() && !downloads.value[model] && (
-          <button type="button" class="button button-primary" onClick={() => void load(model)}>
-            Load {model}
-          </button>
-        )}
+        {!ready && !downloads.value[model] && <LoadButton model={model} />}
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
@@ -77,5 +82,16 @@ export function Welcome() {
         </ul>
       </div>
     </div>
+  );
+}
+
+/** Button that starts a load, where the user is asked first; not before its size is known, unless it comes from the hub. */
+function LoadButton({ model }: { model: string }) {
+  const missing = missingBytes(model) ?? 0;
+  if (!asksFirst(model) || (missing === 0 && !hubAllowed.value)) return null;
+  return (
+    <button type="button" class="button button-primary" onClick={() => void load(model)}>
+      {missing > 0 ? `Download ${bytes(missing)} and start` : `Load ${model}`}
+    </button>
   );
 }

@@ -121,6 +121,7 @@ async function read(name: string, work: (signal: AbortSignal) => Promise<() => v
   const { signal: replaced } = reader;
   chosenModel.value = addError.value = addNote.value = null;
   reading.value = name;
+  announce(`Reading the header of ${name}…`);
   try {
     const show = await work(replaced);
     if (!replaced.aborted) show();

@@ -5,7 +5,7 @@ import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { PreparingDelay } from './preparing-delay.ts';
-import { messageOf } from '../format.ts';
+import { bytes, messageOf } from '../format.ts';
 
 export interface Download {
   model: string;
@@ -76,6 +76,7 @@ async function run(model: string, retry: boolean): Promise<void> {
       signal: controller.signal,
       onProgress: ({ phase, loadedBytes, totalBytes, bytesPerSecond: rate = null }) => {
         if (preparing.hides(phase)) return;
+        if (phase === 'download') tell(model, loadedBytes, totalBytes);
         update(model, { phase, loadedBytes, totalBytes, rate });
       },
     });
@@ -87,6 +88,14 @@ async function run(model: string, retry: boolean): Promise<void> {
       announce(`Loading ${model} was cancelled.`);
     } else update(model, { phase: 'failed', error: messageOf(error) });
   }
+}
+
+/** Announces the size of a download, and its half. */
+function tell(model: string, loadedBytes: number, totalBytes: number): void {
+  const before = downloads.peek()[model];
+  const half = totalBytes / 2;
+  if (before?.phase !== 'download') announce(`Downloading ${model}, ${bytes(totalBytes)}.`);
+  else if (before.loadedBytes < half && loadedBytes >= half) announce(`Half of ${model} is downloaded.`);
 }
 
 function update(model: string, change: Partial<Download>): void {

@@ -25,6 +25,12 @@ export function chosenVariant(id: string): Variant | undefined {
   );
 }
 
+/** Bytes that a load would still download; undefined until the engine has looked, and of a model that a server runs. */
+export function missingBytes(id: string): number | undefined {
+  const { reasons, estimates } = modelStatuses.value.find((model) => model.id === id) ?? {};
+  return estimates?.[reasons?.find(({ chosen }) => chosen)?.variant ?? '']?.downloadBytes;
+}
+
 /** Ids that chat: those of GET /v1/models once it has answered. */
 export const chatModels = computed(() => {
   const known = defaultCatalog.models.map(({ id }) => id);

@@ -3,10 +3,9 @@ import '../chat/chat.css';
 import { signal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
-import { Icon } from '../components/icon.tsx';
-import { isComposing } from '../components/is-composing.ts';
+import { isSendKey } from '../components/keys.ts';
+import { SendButton } from '../components/send-button.tsx';
 import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
-import { isTouch } from '../media.ts';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
 
@@ -36,25 +35,16 @@ export function CompareView() {
           value={prompt}
           onInput={({ currentTarget }) => (prompt.value = currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || isComposing(event) || isTouch.value) return;
-            submit(event);
+            if (isSendKey(event)) submit(event);
           }}
         />
-        {working.value ? (
-          <button
-            type="button"
-            class="composer-button"
-            aria-label="Stop both"
-            title="Stop (Esc)"
-            onClick={stopAll}
-          >
-            <Icon name="stop" />
-          </button>
-        ) : (
-          <button type="submit" class="composer-button" aria-label="Ask both" disabled={!prompt.value.trim()}>
-            <Icon name="send" />
-          </button>
-        )}
+        <SendButton
+          label="Ask both"
+          stopLabel="Stop both"
+          disabled={!prompt.value.trim()}
+          busy={working.value}
+          onStop={stopAll}
+        />
       </form>
       <div class="compare-columns">
         {sides.map((side) => (

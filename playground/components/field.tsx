@@ -141,6 +141,7 @@ export function TextField({
           <input
             {...ids}
             class={`input ${code ? 'input-code' : ''}`}
+            dir={code ? undefined : 'auto'}
             placeholder={placeholder}
             aria-invalid={error !== null}
             value={value}

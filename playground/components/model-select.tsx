@@ -1,5 +1,6 @@
+import { chatModels, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
-import { chatModels } from '../client/model-facts.ts';
+import { bytes } from '../format.ts';
 
 interface Props {
   label: string;
@@ -17,10 +18,16 @@ export function ModelSelect({ label, value, onChange }: Props) {
       <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
         {models.map((model) => (
           <option key={model} value={model}>
-            {model}
+            {withWeights(model)}
           </option>
         ))}
       </select>
     </label>
   );
+}
+
+/** An id with its weights on this device and their size, once they are chosen. */
+function withWeights(model: string): string {
+  const variant = chosenVariant(model);
+  return variant ? `${model} · ${variant.name} · ${bytes(weightBytes(variant))}` : model;
 }

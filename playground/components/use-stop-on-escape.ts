@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { isComposing } from './is-composing.ts';
+import { isComposing } from './keys.ts';
 
 /** Calls `stop` at Escape, unless a dialog or menu is open: Escape closes that. */
 export function useStopOnEscape(stop: () => void): void {

@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS, requestBody } from '../chat/chat-settings.ts';
 import type { Reply } from '../chat/reply.ts';
 import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { streamReplies } from '../chat/stream-replies.ts';
-import { loadFor } from '../client/downloads.ts';
+import { downloads, loadFor } from '../client/downloads.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { announce } from '../announce.ts';
 import { LoadCard } from '../components/load-card.tsx';
@@ -35,7 +35,8 @@ export function SpeedTest() {
       await streamReplies(body, aborter.signal, ([first]) => {
         reply.value = first ?? null;
       });
-      announce('The speed has been measured.');
+      const measured = reply.peek()?.stats.tokensPerSecond;
+      announce(measured ? `${measured.toFixed(1)} tokens per second.` : 'The speed could not be measured.');
     } catch (error) {
       if (!aborter.signal.aborted) problem.value = messageOf(error);
     } finally {
@@ -65,7 +66,9 @@ export function SpeedTest() {
         )}
       </div>
       <LoadCard model={model.value} />
-      {busy && <p class="small quiet">Writing {TOKENS} tokens…</p>}
+      {busy && downloads.value[model.value]?.phase === 'ready' && (
+        <p class="small quiet">Writing {TOKENS} tokens…</p>
+      )}
       {!busy && rate !== null && reply.value && (
         <>
           <p class="speed">

@@ -17,6 +17,7 @@ export function EmbeddingsView() {
   );
   const variant = chosenVariant(EMBEDDING_MODEL);
   const embedded = run.result.value;
+  const hasTable = embedded !== null && embedded.texts.length <= MATRIX_MOST;
   return (
     <div class="page" data-hue="jade">
       <header class="page-head">
@@ -48,8 +49,8 @@ export function EmbeddingsView() {
       {embedded && (
         <>
           <SearchBox embedded={embedded} />
-          {embedded.texts.length > 2 && <SimilarityMap embedded={embedded} />}
-          {embedded.texts.length <= MATRIX_MOST ? (
+          {embedded.texts.length > 2 && <SimilarityMap embedded={embedded} hasTable={hasTable} />}
+          {hasTable ? (
             <SimilarityMatrix embedded={embedded} />
           ) : (
             <p class="quiet small">The matrix is drawn for up to {MATRIX_MOST} texts.</p>

@@ -50,6 +50,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
               {...ids}
               class="input"
               type="search"
+              dir="auto"
               placeholder="pets resting"
               value={query}
               onInput={({ currentTarget }) => (query.value = currentTarget.value)}
@@ -73,7 +74,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
               <span class="hit-bar" aria-hidden="true">
                 <span style={{ inlineSize: `${Math.max(0, score) * 100}%` }} />
               </span>
-              <span>{text}</span>
+              <span dir="auto">{text}</span>
             </li>
           ))}
         </ol>

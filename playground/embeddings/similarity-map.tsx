@@ -3,7 +3,7 @@ import type { Embedded } from './embed.ts';
 import { project } from './vector.ts';
 
 /** Texts as points: the two directions in which these vectors differ most. */
-export function SimilarityMap({ embedded }: { embedded: Embedded }) {
+export function SimilarityMap({ embedded, hasTable }: { embedded: Embedded; hasTable: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = frame.current;
@@ -31,7 +31,7 @@ export function SimilarityMap({ embedded }: { embedded: Embedded }) {
         class="map"
         ref={frame}
         role="img"
-        aria-label="Texts as points: what lies close means the same. The table below has the figures."
+        aria-label={`Texts as points: what lies close means the same.${hasTable ? ' The table below has the figures.' : ''}`}
       />
     </section>
   );

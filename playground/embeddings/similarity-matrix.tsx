@@ -34,7 +34,7 @@ export function SimilarityMatrix({ embedded: { texts, vectors } }: { embedded: E
             {texts.map((text, row) => (
               <tr key={row}>
                 <th scope="row" title={text}>
-                  <span class="figures">{row + 1}</span> {text}
+                  <span class="figures">{row + 1}</span> <bdi>{text}</bdi>
                 </th>
                 {vectors.map((vector, column) => {
                   const value = dot(vectors[row] ?? [], vector);

@@ -23,7 +23,7 @@ const client = new OpenAI({
     <Dialog title={`The key of ${issued.label}`} stays onClose={onClose}>
       <p class="small">
         Copy it now: it is not shown again.
-        {issued.replaced && ' The one before it stays good for a day.'}
+        {issued.replaced && ' The old key stays valid for a day.'}
       </p>
       <div class="new-key">
         <code>{issued.key}</code>

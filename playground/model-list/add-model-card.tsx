@@ -59,7 +59,7 @@ export function AddModelCard() {
         <SourceForm />
       )}
       {reading.value !== null && (
-        <div class="row" role="status">
+        <div class="row">
           <span class="small">Reading the header of {reading.value}…</span>
           <button type="button" class="button button-quiet" onClick={cancelChosen}>
             Stop

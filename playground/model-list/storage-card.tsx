@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { announce } from '../announce.ts';
 import { downloads } from '../client/downloads.ts';
 import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
 import { storedWeights } from '../client/stored-weights.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 import { StoredWeightsList } from './stored-weights-list.tsx';
+
+const REFUSED = 'Not granted. Browsers decide by use: installing or bookmarking the site helps.';
 
 export function StorageCard() {
   const refused = useSignal(false);
@@ -16,6 +19,7 @@ export function StorageCard() {
   if (!state) return null;
   const ask = async (): Promise<void> => {
     refused.value = !(await askToPersist());
+    announce(refused.value ? REFUSED : 'Kept.');
   };
   return (
     <section class="card stack" aria-labelledby="storage-title">
@@ -36,11 +40,7 @@ export function StorageCard() {
             <button type="button" class="button" onClick={() => void ask()}>
               Ask to keep it
             </button>
-            {refused.value && (
-              <span class="small quiet" role="status">
-                Not granted. Browsers decide by use: installing or bookmarking the site helps.
-              </span>
-            )}
+            {refused.value && <span class="small quiet">{REFUSED}</span>}
           </div>
         </div>
       )}

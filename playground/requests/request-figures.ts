@@ -33,6 +33,8 @@ export function figures(entry: RequestLogEntry): string[] {
   ];
 }
 
-/** Describes where an answer was computed, by the fingerprint of its variant. */
+/** Whether a server computed an answer, by the fingerprint of its variant. */
+export const isFromServer = (servedBy: string): boolean => servedBy.endsWith('-upstream');
+
 export const sideOf = (servedBy: string): string =>
-  servedBy.endsWith('-upstream') ? 'from a server' : 'on this device';
+  isFromServer(servedBy) ? 'from a server' : 'on this device';

@@ -3,13 +3,14 @@ import { useSignal } from '@preact/signals';
 import { Dialog } from '../components/dialog.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { plural } from '../format.ts';
+import { route } from '../router.ts';
 import { clearRequests, requestLog } from './request-log.ts';
 import { RequestDetail } from './request-detail.tsx';
 import { RequestRow } from './request-row.tsx';
 import { Timeline } from './timeline.tsx';
 
 export function RequestsView() {
-  const openId = useSignal<string | null>(null);
+  const openId = useSignal(route.peek().id);
   const page = useKeptFocus<HTMLDivElement>();
   const log = requestLog.value;
   const open = log.find(({ id }) => id === openId.value);

@@ -1,6 +1,7 @@
 import { VIEWS } from '../views.tsx';
 import { EngineState } from './engine-state.tsx';
 import { NavLink } from './nav-link.tsx';
+import { ProjectLink } from './project-link.tsx';
 import { ThemeButton } from './theme-button.tsx';
 import { Wordmark } from './wordmark.tsx';
 
@@ -18,6 +19,7 @@ export function Sidebar() {
           ))}
         </ul>
       </nav>
+      <ProjectLink />
       <div class="sidebar-foot">
         <EngineState />
         <ThemeButton />

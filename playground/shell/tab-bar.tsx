@@ -3,6 +3,7 @@ import { Icon } from '../components/icon.tsx';
 import { VIEWS } from '../views.tsx';
 import { currentView } from './current-view.ts';
 import { NavLink } from './nav-link.tsx';
+import { ProjectLink } from './project-link.tsx';
 
 /** Navigation on a narrow screen: four places and a menu with the rest. */
 export function TabBar() {
@@ -27,6 +28,7 @@ export function TabBar() {
         {VIEWS.filter(({ primary }) => !primary).map((view) => (
           <NavLink key={view.name} view={view} onClick={close} />
         ))}
+        <ProjectLink onClick={close} />
       </div>
     </nav>
   );

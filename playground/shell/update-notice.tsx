@@ -1,4 +1,7 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { LocaltextStatus } from '../../src/index.ts';
+import { announce } from '../announce.ts';
 import { engineStatus, handle } from '../client/localtext.ts';
 import { messageOf } from '../format.ts';
 
@@ -6,9 +9,6 @@ import { messageOf } from '../format.ts';
 export function UpdateNotice() {
   const problem = useSignal<string | null>(null);
   const updating = useSignal(false);
-  const { updateWaiting, buildReplaced, isolationBreaks, crossOriginIsolated } = engineStatus.value ?? {};
-  const breaks = crossOriginIsolated && isolationBreaks;
-  if (!updateWaiting && !buildReplaced && !breaks) return null;
   const update = async (): Promise<void> => {
     problem.value = null;
     updating.value = true;
@@ -20,22 +20,30 @@ export function UpdateNotice() {
       updating.value = false;
     }
   };
-  const text = updateWaiting
-    ? 'A new version of this page is ready.'
-    : buildReplaced
-      ? 'This page has a new version, and parts of the earlier one are gone.'
-      : `Cross-origin isolation keeps ${breaks && breaks.url} from this page.`;
+  const text = reloadReason(engineStatus.value);
+  const shown = text && (problem.value ?? (updating.value ? 'Waiting until no request runs…' : text));
+  useEffect(() => {
+    if (shown) announce(shown);
+  }, [shown]);
+  if (!text) return null;
   return (
-    <div class="notice row row-between" role="status">
-      <span>{problem.value ?? (updating.value ? 'Waiting until no request runs…' : text)}</span>
+    <div class="notice row row-between">
+      <span>{shown}</span>
       <button
         type="button"
         class="button button-small"
         disabled={updating.value}
         onClick={() => void update()}
       >
-        {updateWaiting ? 'Use it' : 'Reload'}
+        {engineStatus.value?.updateWaiting ? 'Use it' : 'Reload'}
       </button>
     </div>
   );
+}
+
+function reloadReason(status: LocaltextStatus | null): string | null {
+  if (status?.updateWaiting) return 'A new version of this page is ready.';
+  if (status?.buildReplaced) return 'This page has a new version, and parts of the earlier one are gone.';
+  const breaks = status?.crossOriginIsolated && status.isolationBreaks;
+  return breaks ? `Cross-origin isolation keeps ${breaks.url} from this page.` : null;
 }

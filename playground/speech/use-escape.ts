@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { isComposing } from '../components/is-composing.ts';
+import { isComposing } from '../components/keys.ts';
 
 /** Handles Escape exclusively while `active`. */
 export function useEscape(active: boolean, act: () => void): void {

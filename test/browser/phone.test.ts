@@ -1,19 +1,18 @@
 import { readdir } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
 import type { VariantReason } from '../../src/protocol/worker-control.ts';
 import { launch } from '../support/launch.ts';
 import { SlowSite } from '../support/slow-site.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
-/** A phone on a metered connection: 4 GB, 4 processors, touch, 390 px. */
+/** A phone: 4 GB, 4 processors, touch, 390 px. */
 
 const PHONE = `Object.defineProperties(Object.getPrototypeOf(navigator), {
   deviceMemory: { get: () => 4 },
   hardwareConcurrency: { get: () => 4 },
-  connection: { get: () => ({ saveData: true }) },
 });`;
 const SHORT_REPLIES = `localStorage.setItem('localtext-playground:chat-settings', '{"maxTokens":24,"temperature":0}')`;
 const WEIGHTS = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
@@ -61,7 +60,7 @@ async function variantReasons(): Promise<VariantReason[]> {
 const downloads = (): string[] => site.asked.filter((path) => path.startsWith(WEIGHTS));
 
 test('asks before it downloads, and takes the smallest variant', async () => {
-  const load = page.getByRole('button', { name: 'Load amber-phoenix-4' });
+  const load = page.getByRole('button', { name: /^(Download 98\.4 MB and start|Load amber-phoenix-4)$/ });
   await load.waitFor();
   await page.getByText('98.4 MB of weights are downloaded once').waitFor();
   expect(downloads()).toEqual([]);
@@ -86,6 +85,18 @@ test('asks before it downloads, and takes the smallest variant', async () => {
   await page.reload();
 });
 
+test('a desktop asks, too, where the browser is to save data', async () => {
+  const desktop = await launch();
+  onTestFinished(() => desktop.close());
+  await desktop.addInitScript(
+    `Object.defineProperty(navigator, 'connection', { value: { saveData: true } });`,
+  );
+  const tab = await desktop.newPage();
+  await tab.goto(site.url);
+  await tab.getByRole('button', { name: 'Download 98.4 MB and start' }).waitFor();
+  expect(downloads()).toEqual([]);
+});
+
 test('controls are large enough for iOS not to zoom, and nothing is wider than the screen', async () => {
   const sizes = await page.evaluate(() =>
     [...document.querySelectorAll('input, select, textarea')].map((each) =>
@@ -97,7 +108,7 @@ test('controls are large enough for iOS not to zoom, and nothing is wider than t
 });
 
 test('a load goes on in a tab that is hidden and frozen for a while', async () => {
-  await page.getByRole('button', { name: 'Load amber-phoenix-4' }).tap();
+  await page.getByRole('button', { name: 'Download 98.4 MB and start' }).tap();
   await expect.poll(() => downloads().length, { timeout: 30_000 }).toBeGreaterThan(0);
   const session = await context.newCDPSession(page);
   await session.send('Page.setWebLifecycleState', { state: 'frozen' });
@@ -110,6 +121,14 @@ test('a load goes on in a tab that is hidden and frozen for a while', async () =
   expect(await page.locator('.turn .error-text').count()).toBe(0);
 });
 
+test('what is stored is loaded unasked', async () => {
+  const conversation = page.url();
+  await page.goto(`${site.url}/#/chat`);
+  await page.reload();
+  await page.getByText('amber-phoenix-4 is loaded').waitFor();
+  await page.goto(conversation);
+});
+
 test('Enter breaks a line in each field of a prompt, and sends nothing', async () => {
   await page.getByRole('button', { name: 'Edit and send as another version' }).tap();
   const fields = ['Edit your message', 'Message'];
@@ -120,4 +139,7 @@ test('Enter breaks a line in each field of a prompt, and sends nothing', async (
     await field.press('Enter');
     expect(await field.inputValue(), name).toBe('One\n');
   }
+  // Ctrl with Enter is of a keyboard, and sends.
+  await page.getByRole('textbox', { name: 'Prompt for both' }).press('Control+Enter');
+  await page.getByRole('button', { name: 'Stop both' }).waitFor();
 });

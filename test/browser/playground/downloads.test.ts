@@ -80,3 +80,26 @@ test('a download is paused, and nothing moves; it goes on, is cancelled, and beg
   expect(site.sent - before).toBeLessThan(WHOLE - 30 * MB + 4 * CHUNK_BYTES);
   await page.getByRole('list', { name: 'Stored weights' }).getByText('91.4 MB').waitFor();
 });
+
+test('a window of 320 × 256 px reaches the composer below a load, whose size is announced', async () => {
+  site.bytesPerSecond = 0.1 * MB;
+  await page.setViewportSize({ width: 320, height: 256 });
+  await page.goto(`${site.url}/#/chat`);
+  await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
+  await page.keyboard.press('Enter');
+  await page.locator('.chat-foot .load-card .figures').getByText('of 98.4 MB').waitFor();
+  expect(await announced()).toBe('Downloading amber-phoenix-4, 98.4 MB.');
+  await page.evaluate(() => {
+    for (const each of document.querySelectorAll('*'))
+      if (getComputedStyle(each).overflowY !== 'hidden') each.scrollTop = each.scrollHeight;
+  });
+  for (const name of ['Stop', 'More views']) {
+    const button = page.getByRole('button', { name, exact: true });
+    const isOnTop = (element: Element): boolean => {
+      const { x, y, width, height } = element.getBoundingClientRect();
+      const ends = [y + 2, y + height - 2].map((at) => document.elementFromPoint(x + width / 2, at));
+      return ends.every((each) => each !== null && element.contains(each));
+    };
+    expect(await button.evaluate(isOnTop), name).toBe(true);
+  }
+});

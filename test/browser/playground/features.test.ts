@@ -84,7 +84,7 @@ test('JSON by a schema: what is no JSON is said at its field and not sent; the r
 
   await inSettings('Answer format', async (panel) => {
     await panel.getByLabel('JSON schema').fill(JSON.stringify(schema));
-    await panel.getByLabel('Most tokens').fill('64');
+    await panel.getByLabel('Maximum tokens').fill('64');
   });
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.locator('.turn-stats').waitFor();
@@ -96,7 +96,7 @@ test('tools: the call is shown, its answer typed, and the model goes on', async 
   await inSettings('Tools', async (panel) => {
     await panel.getByRole('textbox', { name: 'Tools' }).fill(JSON.stringify([light]));
     await panel.getByLabel('Calling').selectOption('It must call one');
-    await panel.getByLabel('Most tokens').fill('64');
+    await panel.getByLabel('Maximum tokens').fill('64');
   });
   await say('Switch the light on.');
   await page.getByText('calls switch_light').waitFor();
@@ -108,7 +108,7 @@ test('tools: the call is shown, its answer typed, and the model goes on', async 
   await inSettings('Tools', async (panel) => {
     expect(await violations(page)).toEqual([]);
     await panel.getByLabel('Calling').selectOption('It must not');
-    await panel.getByLabel('Most tokens').fill('8');
+    await panel.getByLabel('Maximum tokens').fill('8');
   });
   await answer.fill('The light is on.');
   await page.getByRole('button', { name: 'Send to the model' }).click();
@@ -202,7 +202,7 @@ test('what is refused stays to be changed, and what would do nothing is disabled
   await inSettings('Answer format', async (panel) => {
     await panel.getByLabel('Format').selectOption('JSON by a schema');
     await panel.getByLabel('JSON schema').fill('{');
-    await panel.getByLabel('Most tokens').fill('500');
+    await panel.getByLabel('Maximum tokens').fill('500');
   });
   await send.click();
   await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
@@ -230,6 +230,13 @@ test('what is refused stays to be changed, and what would do nothing is disabled
   expect(await starter.isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect.poll(() => starter.isEnabled()).toBe(true);
+});
+
+test('a double click on Send sends, and does not stop the reply', async () => {
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Say one.');
+  await page.getByRole('button', { name: 'Send', exact: true }).dblclick();
+  await page.locator('.turn-stats').waitFor();
+  expect(await page.getByText('You stopped it here.').count()).toBe(0);
 });
 
 test('keys of an input method, as WebKit sends them, send nothing and close nothing', async () => {
@@ -315,7 +322,7 @@ test('models: once the hub is allowed, its sizes are told and nothing is loaded 
   await page
     .getByText(/^(Its weights \(up to 550 MB, from the model hub\)|98.4 MB of weights) are/)
     .waitFor();
-  await page.getByRole('button', { name: 'Load amber-phoenix-4' }).waitFor();
+  await page.getByRole('button', { name: /^(Load amber-phoenix-4|Download .+ and start)$/ }).waitFor();
   await expect(page.locator('.load-card').count()).resolves.toBe(0);
   expect(files).toEqual([]);
   await page.goto(`${siteUrl}/#/models`);
@@ -337,7 +344,7 @@ test('keys: a rotated key has a new secret, and the old one stays good', async (
   const old = (await issued.textContent()) ?? '';
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Rotate Turning' }).click();
-  await page.getByText('The one before it stays good for a day.').waitFor();
+  await page.getByText('The old key stays valid for a day.').waitFor();
   expect(await violations(page)).toEqual([]);
   const next = (await issued.textContent()) ?? '';
   expect(next).toMatch(/^lt_/);
@@ -357,4 +364,7 @@ test('device: the speed is measured, and can be stopped', async () => {
   await page.locator('.speed').waitFor();
   expect(Number.parseFloat((await page.locator('.speed').textContent()) ?? '')).toBeGreaterThan(0.5);
   await expect(page.locator('.turn-stats').textContent()).resolves.toMatch(/96 tokens/);
+  await expect(page.locator('[role=status]').first().textContent()).resolves.toMatch(
+    /^[\d.]+ tokens per second\.$/,
+  );
 });

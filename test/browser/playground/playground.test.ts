@@ -44,6 +44,9 @@ async function open(view: string): Promise<void> {
 describe('chat', () => {
   test('says what will be downloaded, then answers, streaming, with its figures', async () => {
     await page.getByText(/^[\d.]+ MB of weights are downloaded once/).waitFor();
+    expect(await page.locator('.chat-head option').allTextContents()).toContain(
+      'amber-phoenix-4 · smollm2-135m-instruct-q4_1 · 98.4 MB',
+    );
     await composer().fill('Name a river in Europe.');
     await composer().press('Enter');
     await page.getByRole('button', { name: 'Stop' }).waitFor();
@@ -53,6 +56,16 @@ describe('chat', () => {
     const figures = (await page.locator('.turn-stats').textContent()) ?? '';
     expect(figures).toMatch(/[\d.]+ tokens\/s · first after .+ · \d+ tokens · prompt \d+/);
     await expect(page.locator('[role=status]').first().textContent()).resolves.toContain('Reply: ');
+  });
+
+  test('the first reply leads to its request and the code that repeats it', async () => {
+    await page.getByText('Turn your network off and ask again.').waitFor();
+    await page.getByRole('link', { name: 'the request and its code' }).click();
+    const detail = page.getByRole('dialog', { name: 'POST /v1/chat/completions' });
+    await detail.getByText('Name a river in Europe.').first().waitFor();
+    await detail.getByLabel('Copy as').waitFor();
+    await page.goBack();
+    await replies().first().waitFor();
   });
 
   test('keeps another reply beside the first, and both over a reload', async () => {
@@ -68,15 +81,15 @@ describe('chat', () => {
     await page.evaluate(() => localStorage.removeItem('localtext-playground:chat-settings'));
     await page.getByRole('button', { name: 'New chat' }).click();
     await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByLabel('Most tokens').fill('500');
-    await page.getByLabel('Most tokens').press('Tab');
+    await page.getByLabel('Maximum tokens').fill('500');
+    await page.getByLabel('Maximum tokens').press('Tab');
     await composer().fill('Write a long story about the sea.');
     await composer().press('Enter');
     await page.locator('.turn-assistant .markdown-block').first().waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('You stopped it here.').waitFor({ timeout: 5_000 });
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
-    await page.getByLabel('Most tokens').fill('24');
+    await page.getByLabel('Maximum tokens').fill('24');
     await page.getByRole('button', { name: 'Settings' }).click();
   });
 
@@ -205,6 +218,12 @@ test('embeddings: the kitten lies closer to the cat than to the train, and is fo
   await page.getByLabel('Query').fill('railway');
   await page.getByRole('button', { name: 'Search' }).click();
   await expect(page.locator('.hits li').first().textContent()).resolves.toContain('Vienna');
+  const map = page.getByRole('img', { name: 'Texts as points' });
+  expect(await map.getAttribute('aria-label')).toContain('The table below');
+  await page.getByRole('textbox', { name: 'Texts' }).fill('A cat sleeps.\n'.repeat(25));
+  await page.getByRole('button', { name: 'Embed 25 texts' }).click();
+  await page.getByText('The matrix is drawn for up to 24 texts.').waitFor();
+  expect(await map.getAttribute('aria-label')).not.toContain('table');
 });
 
 test('keys: shown once, then listed without the key, then revoked', async () => {

@@ -25,6 +25,7 @@ import {
   readConversation,
   saveConversation,
 } from '../../../../playground/chat/conversation-store.ts';
+import { message } from '../../../../playground/announce.ts';
 import { cancelLoad } from '../../../../playground/client/downloads.ts';
 import { replaceRoute } from '../../../../playground/router.ts';
 import {
@@ -48,6 +49,7 @@ vi.hoisted(() => {
     window: globalThis,
     addEventListener: () => undefined,
     requestAnimationFrame: (work: () => void) => setImmediate(work),
+    matchMedia: () => ({ matches: false, addEventListener: () => undefined }),
     cancelAnimationFrame: (frame: NodeJS.Immediate) => clearImmediate(frame),
   });
 });
@@ -64,12 +66,12 @@ vi.mock('../../../../playground/client/localtext.ts', async () => {
   return { handle: Promise.resolve({ ready }), modelStatuses: signal([]), engineStatus: signal(null) };
 });
 vi.mock('../../../../playground/client/openai.ts', () => {
-  const create = (_body: unknown, options: { signal: AbortSignal }): Promise<ReadableStream> => {
+  const create = (_body: unknown, options: { signal: AbortSignal }): object => {
     const start = (controller: ReadableStreamDefaultController<unknown>): void => {
       service.reply = controller;
       options.signal.addEventListener('abort', () => controller.error(options.signal.reason));
     };
-    return Promise.resolve(new ReadableStream({ start }));
+    return { withResponse: async () => ({ data: new ReadableStream({ start }), request_id: 'r' }) };
   };
   return { openai: () => Promise.resolve({ chat: { completions: { create } } }) };
 });
@@ -139,6 +141,16 @@ test('the longest message is sent, and can be opened again', async () => {
   await vi.waitFor(async () => {
     expect(Object.values((await readConversation(id))?.turns ?? {})).toHaveLength(2);
   });
+});
+
+test('the first token is announced, and then the whole reply', async () => {
+  const sent = say('A question.');
+  await write('One');
+  await vi.waitFor(() => expect(message.value).toBe('Writing. Escape stops it.'));
+  await write(', two', 'stop');
+  await end();
+  await sent;
+  expect(message.value).toBe('Reply: One, two');
 });
 
 test('a reply is shown and kept when its conversation is left and opened again meanwhile', async () => {

@@ -1,0 +1,11 @@
+import { isTouch } from '../media.ts';
+
+/** Whether a key belongs to an input method. WebKit marks the Enter that confirms its text by the key code alone. */
+export const isComposing = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229;
+
+/** Whether a key in a text field sends the text: Enter, with Ctrl or Cmd where Enter breaks the line. */
+export const isSendKey = (event: KeyboardEvent): boolean =>
+  event.key === 'Enter' &&
+  !event.shiftKey &&
+  !isComposing(event) &&
+  (event.ctrlKey || event.metaKey || !isTouch.value);
