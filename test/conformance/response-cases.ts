@@ -253,11 +253,26 @@ export const responseCases: ConformanceCase[] = [
     'input[0].content[0]',
     'unsupported_value',
   ),
-  bad(
+  of(
     'an image by the id of a file',
-    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
-    'input[0].content[0].image_url',
-    'missing_required_parameter',
+    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1', image_url: null }] }] },
+    badRequest('input[0].content[0].file_id', 'invalid_value'),
+    says('`image_url`'),
+  ),
+  of(
+    'an image in the result of a function',
+    {
+      input: [
+        { type: 'function_call', call_id: 'c1', name: 'light', arguments: '{}' },
+        {
+          type: 'function_call_output',
+          call_id: 'c1',
+          output: [{ type: 'input_image', image_url: 'data:,' }],
+        },
+      ],
+    },
+    badRequest('input[1].output[0].type', 'unsupported_value'),
+    says('role `user`'),
   ),
   bad(
     'a result without a call',

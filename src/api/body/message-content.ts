@@ -49,7 +49,8 @@ export const toText = (content: Content, at: string, textType: 'text' | 'input_t
 function textOf(part: Part, param: string, textType: string): string {
   if ('text' in part) return part.text;
   if ('refusal' in part) return part.refusal;
-  throw unsupported(`${param}.type`, `must be "${textType}" here`);
+  const hint = 'image_url' in part ? '. Images go into messages of the role `user`' : '';
+  throw unsupported(`${param}.type`, `must be "${textType}" here${hint}`);
 }
 
 const encoder = new TextEncoder();

@@ -38,8 +38,11 @@ const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
-  // A union of one: a type's own rule would hide this message.
-  image_url: z.union([z.string()], 'must be a URL or a `data:` URL: there are no files by id here'),
+  // Precedes `image_url`, which is absent beside it: the first fault is the one that is told.
+  file_id: z.nullish(
+    z.unknown().check(z.refine(() => false, 'must be absent: use `image_url`, with a `data:` URL')),
+  ),
+  image_url: z.string(),
   detail: text,
 });
 /** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */

@@ -107,8 +107,8 @@ test('what cannot be is refused by name', async () => {
     await refusal({ model: 'seeing', input: [{ role: 'user', content: file }] }, '/v1/responses'),
   ).toMatchObject({
     status: 400,
-    code: 'missing_required_parameter',
-    param: 'input[0].content[0].image_url',
+    code: 'invalid_value',
+    param: 'input[0].content[0].file_id',
   });
 });
 
