@@ -1,15 +1,8 @@
-import { abortable } from '../../util/async.ts';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../jobs/chat.ts';
-import { asServiceError, type ServiceError } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
-import {
-  answerHeaders,
-  answerJson,
-  EVENT_STREAM,
-  EventStream,
-  JSON_TYPE,
-  StreamWait,
-} from '../http/response.ts';
+import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
+import { StreamedAnswer } from '../http/streamed-answer.ts';
 import type { GenerationRun } from './admission.ts';
 import { choiceCount } from './generation.ts';
 import { CONCURRENT_CHOICES, generate } from './generate.ts';
@@ -55,76 +48,48 @@ export interface StreamEncoder {
   abandon?(usage: ChatUsage): void;
 }
 
-export const HEARTBEAT_MS = 5000;
-
 /**
  * A streamed answer. Its headers are sent once the prompt of every choice begun is known to fit, or a token has come,
  * or at the deadline of the stage that it waits in.
  */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
-  const { trace, abort, watch, dependencies } = call;
-  trace.open();
-  const stream = new EventStream(() => abort.abort(new Error('the client has left')));
-  const wait = new StreamWait(
-    (stage) => stream.send(`: waiting (${stage})\n\n`),
-    dependencies.heartbeatMs ?? HEARTBEAT_MS,
-  );
+  const answer = new StreamedAnswer(call);
+  const { wait } = answer;
   let encoder: StreamEncoder | null = null;
-  const hasLeft = (): boolean => stream.isClosed || watch.gone.aborted;
   const started = (): StreamEncoder => (encoder ??= format.stream(answerHead(run, format.idPrefix)));
 
-  const send = async (): Promise<void> => {
+  const send = async (): Promise<undefined> => {
     const checked = new Set<number>();
     const first = Math.min(choiceCount(generation), CONCURRENT_CHOICES);
     for await (const event of generate(run)) {
       if (event.type === 'waiting') wait.enter(event.stage);
       else if (event.type === 'accepted') {
         wait.stage = 'prefill';
-        stream.send(started().encode(event));
+        answer.send(started().encode(event));
       } else {
         wait.generating();
-        stream.send(started().encode(event));
-        if (stream.isFull) await abortable(stream.room(), abort.signal);
+        answer.send(started().encode(event));
+        await answer.room();
         continue;
       }
       if (event.type === 'accepted' || event.stage === 'prefill') checked.add(event.index);
       if (checked.size === first) wait.releaseHeaders();
     }
   };
-
-  const conclude = async (work: Promise<void>): Promise<void> => {
-    try {
-      await work;
-      stream.send(await started().end(counter.usage));
-      trace.done();
-    } catch (error) {
-      trace.failed(error, hasLeft());
-      if (hasLeft()) stream.fail(watch.gone.reason);
-      else stream.send(await started().failure(asServiceError(error), counter.usage));
-    } finally {
-      wait.end();
-      watch.stop();
-      stream.end();
-    }
-  };
-
   const work = send()
     .catch((error: unknown) => {
       // Precedes `settle`, as the client's next request may refer to the reply at once.
-      if (hasLeft()) encoder?.abandon?.(counter.usage);
+      if (answer.clientHasLeft) encoder?.abandon?.(counter.usage);
       throw error;
     })
     .finally(() => run.settle());
-  try {
-    await Promise.race([work, wait.headersDue]);
-  } catch (error) {
-    wait.end();
-    throw error;
-  }
-  wait.headersSent({ commentNow: encoder === null });
-  void conclude(work);
-  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM, counter.timings) });
+  return answer.respond(work, {
+    hasBegun: () => encoder !== null,
+    timings: () => counter.timings,
+    end: () => started().end(counter.usage),
+    failure: (error) => started().failure(error, counter.usage),
+  });
 }
 
 function answerHead({ call, generation, model }: GenerationRun, idPrefix: string): AnswerHead {

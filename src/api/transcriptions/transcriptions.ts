@@ -1,11 +1,10 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { reserve } from '../generation/admission.ts';
-import { HEARTBEAT_MS } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { answerHeaders, answerJson, EVENT_STREAM, EventStream, StreamWait } from '../http/response.ts';
+import { answerHeaders, answerJson } from '../http/response.ts';
+import { StreamedAnswer } from '../http/streamed-answer.ts';
 import { requireModel } from '../models/models.ts';
-import { asServiceError } from '../../errors/service-error.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 import { readForm } from './transcription-form.ts';
 
@@ -15,17 +14,14 @@ const CHARACTERS_A_TOKEN = 4;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. */
 export async function createTranscription(call: Call, task: TranscriptionJob['task']): Promise<Response> {
-  const { dependencies, admitted, abort, trace, watch } = call;
+  const { dependencies, admitted, abort, trace } = call;
   const { file, model: id, format, job: fields } = await readForm(call);
   const model = await requireModel(dependencies.models, id, 'transcription', admitted);
   const settle = await reserve(call, RESERVED_TOKENS);
   const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
   const isStreamed = job.stream;
-  const stream = new EventStream(() => abort.abort(new Error('the client has left')));
-  const wait = new StreamWait(
-    (stage) => stream.send(`: waiting (${stage})\n\n`),
-    dependencies.heartbeatMs ?? HEARTBEAT_MS,
-  );
+  const streamed = new StreamedAnswer(call);
+  const { wait } = streamed;
   let isAccepted = false;
   let timings = {};
   let stage: WaitingStage = 'loading';
@@ -36,7 +32,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
     let body = '';
     const send = (events: string): void => {
       body += events;
-      stream.send(events);
+      streamed.send(events);
     };
     try {
       for await (const event of dependencies.engine.run(job, { id: call.id, signal: abort.signal, model })) {
@@ -74,25 +70,15 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
   };
 
   const answer = run();
-  if (!isStreamed)
-    return answerJson(call, answer, {
-      isComputing: () => stage === 'prefill',
-      headers: () => answerHeaders(call, contentTypeOf(format), timings),
+  if (isStreamed)
+    return streamed.respond(answer, {
+      hasBegun: () => isAccepted,
+      timings: () => ({}),
+      end: () => '',
+      failure: (error) => `data: ${JSON.stringify(error)}\n\n`,
     });
-  trace.open();
-  await Promise.race([answer, wait.headersDue]);
-  wait.headersSent({ commentNow: !isAccepted });
-  void answer
-    .then(
-      (body) => trace.done(body),
-      (error: unknown) => {
-        trace.failed(error, stream.isClosed);
-        stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
-      },
-    )
-    .finally(() => {
-      watch.stop();
-      stream.end();
-    });
-  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM) });
+  return answerJson(call, answer, {
+    isComputing: () => stage === 'prefill',
+    headers: () => answerHeaders(call, contentTypeOf(format), timings),
+  });
 }

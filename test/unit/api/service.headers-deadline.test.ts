@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/error-codes.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
+import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 
@@ -85,6 +86,20 @@ describe.each(ENDPOINTS)('an answer of %s that is not streamed', (path, json) =>
     await pass(2 * MINUTE);
     expect(await seen.response?.json()).toMatchObject({ model: json['model'] });
   });
+});
+
+test('a client that leaves between the headers and the body is logged as such', async () => {
+  const engine = new FakeEngine({ acceptAfterMs: 6 * MINUTE, waiting: 'prefill' });
+  const entries: RequestLogEntry[] = [];
+  const { fetch } = await fakeService({ engine, log: (entry) => entries.push(entry) });
+  const leave = new AbortController();
+  const answer = fetch('/v1/chat/completions', { ...chat(), signal: leave.signal });
+  await begun(engine, 1);
+  await pass(291_000);
+  expect((await answer).status).toBe(200);
+  leave.abort();
+  await pass(1000);
+  expect(entries.at(-1)).toMatchObject({ state: 'aborted', status: 200, error: null });
 });
 
 test('an answer whose engine fails after its last token is an error', async () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
+import type { RequestLogEntry } from '../../../../src/protocol/request-log.ts';
 import { type FakeService, fakeService } from '../../../support/fake-service.ts';
 
 const created = 1_700_000_000;
@@ -152,6 +153,18 @@ test('a request that is limited to the device reaches no server', async () => {
   await client(service).audio.transcriptions.create(request, { headers: { 'localtext-route': 'device' } });
   await client(service).audio.transcriptions.create(request);
   expect(service.engine.transcriptions.map(({ deviceOnly }) => deviceOnly)).toEqual([true, undefined]);
+});
+
+test('a client that leaves is logged as such, and reads no error', async () => {
+  const entries: RequestLogEntry[] = [];
+  const service = await fakeService({ models, log: (entry) => entries.push(entry) });
+  service.engine.stallsAfterWord = true;
+  const leave = new AbortController();
+  const body = form({ file, model: 'coral-wren-4', stream: 'true' });
+  const answer = await service.fetch('/v1/audio/transcriptions', { body, signal: leave.signal });
+  leave.abort(new Error('left'));
+  await expect(answer.text()).rejects.toThrow('left');
+  expect(entries.at(-1)).toMatchObject({ state: 'aborted', status: 200, error: null });
 });
 
 test('a transcription that is cancelled is counted', async () => {
