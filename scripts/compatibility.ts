@@ -137,9 +137,13 @@ nesting. A prompt may have 32 characters for each token of the model's context. 
 A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits. These limits cover generation, token counts, transcriptions and decisions. Embeddings, lists and stored responses are not limited.
 
 **Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (its default provider; of 6 also the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
-LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
-grammar holds the reply to the schema. In \`JSON\`, \`JSON_SCHEMA\` and \`MD_JSON\` the replies of
-the smallest model did not fit the schema. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
+LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7, which needs zod 3). In Instructor's modes
+\`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\` a grammar holds the reply to the schema. \`JSON\` and \`MD_JSON\` send no schema that could be enforced. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
+
+- Only OpenAI's SDKs read \`x-should-retry\`. LangChain repeats an error with status 500 six times by default, which takes one to two minutes, and the AI SDK twice.
+  Set \`maxRetries\` to 1: an engine that stopped is loaded again at the first retry.
+- The embedding model \`jade-mole-4\` takes 512 tokens a text, and LlamaIndex splits texts into chunks of 1,024 by default: set \`Settings.chunkSize\` to 256.
+  With LangChain's splitters, use a \`chunkSize\` of at most 1,000 characters.
 
 **\`seed\` and temperature 0.** The same request to the same weights and backend repeats its text where it runs alone and after the same requests. It may
 differ where others run at the same time, or ran before: replies are computed together, and parts of a prompt are taken from earlier ones,

@@ -12,7 +12,8 @@ Errors of \`/v1\` have OpenAI's shape, so that its SDKs throw their own classes:
 body that is too large (413). An upstream server's own code is passed on.
 
 An error that is found after a stream has begun is an event \`data: {"error": …}\`, which the SDKs throw as \`APIError\`.
-A 500 that a retry would meet again has the header \`x-should-retry: false\`.
+A 500 that a retry would meet again has the header \`x-should-retry: false\`, which OpenAI's SDKs
+follow. For other clients, [limit the retries](compatibility.md).
 
 \`start()\`, \`ready()\` and the other calls of the page library reject with a \`LocaltextError\` whose \`code\` is one of the same list. Wrong
 arguments are faults of the page's code: \`start({ catalog })\` rejects with a \`CatalogError\`, \`keys.*\` with a plain \`Error\`, \`RangeError\` or \`TypeError\`.

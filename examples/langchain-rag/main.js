@@ -24,6 +24,8 @@ const localtext = await localtextStore.start();
 const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
 const client = {
   apiKey: key,
+  // LangChain retries six times by default, also what a retry meets again.
+  maxRetries: 1,
   configuration: { baseURL: localtext.baseURL, fetch: localtext.fetch, dangerouslyAllowBrowser: true },
 };
 

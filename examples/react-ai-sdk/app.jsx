@@ -36,6 +36,8 @@ async function connect({ baseURL, fetch, keys }) {
     // Greedy: at its model card's 0.2, a model this small may answer in another language.
     temperature: 0,
     maxOutputTokens: 100,
+    // The AI SDK retries twice by default, also what a retry meets again.
+    maxRetries: 1,
   });
   return new DirectChatTransport({ agent });
 }
