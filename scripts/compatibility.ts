@@ -1,52 +1,40 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
 import { MAX_VALUES } from '../src/api/body/request-body.ts';
-import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/api/chat/chat-schema.ts';
-import {
-  completionAccepted,
-  completionEnforced,
-  completionPassedOn,
-  completionRules,
-} from '../src/api/completions/completion-schema.ts';
-import { decisionAccepted, decisionEnforced } from '../src/api/decisions/decision-schema.ts';
-import {
-  embeddingsAccepted,
-  embeddingsEnforced,
-  embeddingsPassedOn,
-} from '../src/api/embeddings/embeddings-request.ts';
+import { chatRules } from '../src/api/chat/chat-schema.ts';
+import { completionRules } from '../src/api/completions/completion-schema.ts';
+import { decisionRules } from '../src/api/decisions/decision-schema.ts';
+import { embeddingsRules } from '../src/api/embeddings/embeddings-request.ts';
 import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
 import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
-import {
-  responseAccepted,
-  responseEnforced,
-  responsePassedOn,
-  responseRules,
-} from '../src/api/responses/response-schema.ts';
+import { responseRules } from '../src/api/responses/response-schema.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 
 type Shape = Record<string, z.ZodMiniType>;
 
+interface Rules {
+  fields: { enforced: Shape; passedOn?: Shape; accepted: Shape };
+  refused?: Record<string, string>;
+}
+
 interface Endpoint {
   path: string;
-  enforced: Shape;
-  passedOn: Shape;
-  accepted: Shape;
-  refused: Record<string, string>;
+  rules: Rules;
   /** Fields of OpenAI's client that no schema names. */
   unread: Record<string, true>;
 }
 
 /** What is left of the client's parameters: its types tell when one is missing here, or is here for nothing. */
-type Unread<Parameters, Known> = Record<Exclude<keyof Parameters, keyof Known>, true>;
+type Unread<Parameters, Known extends Rules> = Record<
+  Exclude<keyof Parameters, keyof Known['refused'] | KeysOf<Known['fields']>>,
+  true
+>;
+type KeysOf<Groups> = { [Group in keyof Groups]: keyof Groups[Group] }[keyof Groups];
 
 type Chat = OpenAI.ChatCompletionCreateParams;
-type KnownChat = typeof chatEnforced &
-  typeof chatPassedOn &
-  typeof chatAccepted &
-  (typeof chatRules)['refused'];
-const chatUnread: Unread<Chat, KnownChat> = {
+const chatUnread: Unread<Chat, typeof chatRules> = {
   moderation: true,
   prediction: true,
   prompt_cache_key: true,
@@ -57,65 +45,41 @@ const chatUnread: Unread<Chat, KnownChat> = {
 };
 
 type Responses = OpenAI.Responses.ResponseCreateParams;
-type KnownResponses = typeof responseEnforced &
-  typeof responsePassedOn &
-  typeof responseAccepted &
-  (typeof responseRules)['refused'];
-const responseUnread: Unread<Responses, KnownResponses> = {
+const responseUnread: Unread<Responses, typeof responseRules> = {
   context_management: true,
   moderation: true,
   prompt_cache_options: true,
   prompt_cache_retention: true,
 };
 
-type KnownCompletions = typeof completionEnforced &
-  typeof completionPassedOn &
-  typeof completionAccepted &
-  (typeof completionRules)['refused'];
-const completionUnread: Unread<OpenAI.CompletionCreateParams, KnownCompletions> = {};
+const completionUnread: Unread<OpenAI.CompletionCreateParams, typeof completionRules> = {};
 
-type KnownEmbeddings = typeof embeddingsEnforced & typeof embeddingsPassedOn & typeof embeddingsAccepted;
-const embeddingsUnread: Unread<OpenAI.EmbeddingCreateParams, KnownEmbeddings> = {};
+const embeddingsUnread: Unread<OpenAI.EmbeddingCreateParams, typeof embeddingsRules> = {};
 
 const ENDPOINTS: Endpoint[] = [
   {
     path: 'POST /v1/chat/completions',
-    enforced: chatEnforced,
-    passedOn: chatPassedOn,
-    accepted: chatAccepted,
-    refused: chatRules.refused,
+    rules: chatRules,
     unread: chatUnread,
   },
   {
     path: 'POST /v1/responses',
-    enforced: responseEnforced,
-    passedOn: responsePassedOn,
-    accepted: responseAccepted,
-    refused: responseRules.refused,
+    rules: responseRules,
     unread: responseUnread,
   },
   {
     path: 'POST /v1/completions',
-    enforced: completionEnforced,
-    passedOn: completionPassedOn,
-    accepted: completionAccepted,
-    refused: completionRules.refused,
+    rules: completionRules,
     unread: completionUnread,
   },
   {
     path: 'POST /v1/embeddings',
-    enforced: embeddingsEnforced,
-    passedOn: embeddingsPassedOn,
-    accepted: embeddingsAccepted,
-    refused: {},
+    rules: embeddingsRules,
     unread: embeddingsUnread,
   },
   {
     path: 'POST /v1/decisions',
-    enforced: decisionEnforced,
-    passedOn: {},
-    accepted: decisionAccepted,
-    refused: {},
+    rules: decisionRules,
     unread: {},
   },
 ];
@@ -296,13 +260,14 @@ const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 Forms with a file of sound, for sites that add a speech model. Their fields are in [speech.md](speech.md#requests).
 `;
 
-function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoint): string {
+function section({ path, rules, unread }: Endpoint): string {
+  const { enforced, passedOn = {}, accepted } = rules.fields;
   const rows = [
     ...shapeRows(enforced, 'enforced'),
     ...shapeRows(passedOn, 'passed on'),
     ...shapeRows(accepted, 'accepted'),
     ...Object.keys(unread).map((name) => row(name, 'accepted', 'anything')),
-    ...refusedRows(refused),
+    ...refusedRows(rules.refused ?? {}),
   ];
   return [`## ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
 }

@@ -66,7 +66,7 @@ const message = z.discriminatedUnion(
 );
 
 /** Fields that the service itself enforces. */
-export const chatEnforced = {
+const enforced = {
   model: z.string(),
   messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
   n: choicesField,
@@ -85,7 +85,7 @@ export const chatEnforced = {
   continue_final_message: flag,
 };
 
-export const chatPassedOn = {
+const passedOn = {
   ...samplingFields,
   logprobs: flag,
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
@@ -93,15 +93,16 @@ export const chatPassedOn = {
   chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
 };
 
-export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
+const accepted = { user: text, metadata, store: flag, service_tier: text };
 
 const TOKENS = 'Use `max_completion_tokens`.';
 const SYSTEM = 'Use a message with the role `system`.';
 const EARLIER = 'Send the whole conversation in `messages`, or use /v1/responses.';
 
 export const chatRules = {
+  fields: { enforced, passedOn, accepted },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
   refused: {
     ...refusedConstraints('Use `response_format`.'),
     ...refusedSlips(TOKENS, SYSTEM),
@@ -119,5 +120,5 @@ export const chatRules = {
 };
 
 /** Body without the fields that are accepted and ignored. */
-export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
+export type ChatBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;
 export type MessageBody = z.infer<typeof message>;

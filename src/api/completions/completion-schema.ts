@@ -15,7 +15,7 @@ const tokens = z.array(z.int().check(z.gte(0), z.lte(MAX_ID))).check(z.minLength
 const several = <Prompt extends z.ZodMiniType>(prompt: Prompt) =>
   z.array(prompt).check(z.minLength(1), z.maxLength(MAX_PROMPTS));
 
-export const completionEnforced = {
+const enforced = {
   model: z.string(),
   /** OpenAI's default is the end of a text, as an empty prompt is. */
   prompt: z.union(
@@ -30,12 +30,12 @@ export const completionEnforced = {
   ...streamFields,
 };
 
-export const completionPassedOn = {
+const passedOn = {
   ...samplingFields,
   logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))),
 };
 
-export const completionAccepted = { user: text };
+const accepted = { user: text };
 
 const CHAT = 'Use /v1/chat/completions.';
 const TOKENS = 'Use `max_tokens`.';
@@ -47,8 +47,9 @@ function refuseTooMany({ prompt }: Record<string, unknown>): void {
 }
 
 export const completionRules = {
+  fields: { enforced, passedOn, accepted },
   precheck: refuseTooMany,
-  schema: z.object({ ...completionEnforced, ...completionPassedOn, ...completionAccepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
   refused: {
     ...refusedConstraints(CHAT),
     ...refusedSchemas(CHAT),
@@ -65,4 +66,4 @@ export const completionRules = {
   },
 };
 
-export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;
+export type CompletionBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;

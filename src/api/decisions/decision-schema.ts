@@ -98,7 +98,7 @@ const question = z.discriminatedUnion(
   'must be one of "predicate", "choice", "score"',
 );
 
-export const decisionEnforced = {
+const enforced = {
   model: z.string(),
   input: z.union(
     [z.string().check(z.minLength(1)), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
@@ -107,19 +107,20 @@ export const decisionEnforced = {
   questions: z.array(question).check(z.minLength(1), z.maxLength(MAX_QUESTIONS)),
 };
 
-export const decisionAccepted = {
+const accepted = {
   prompt_cache_key: text,
   prompt_cache_options: z.nullish(z.object({})),
   safety_identifier: text,
 };
 
 export const decisionRules = {
+  fields: { enforced, accepted },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...decisionEnforced, ...decisionAccepted }),
+  schema: z.object({ ...enforced, ...accepted }),
   precheck: refuseTooMuch,
 };
 
-export type DecisionBody = z.infer<z.ZodMiniObject<typeof decisionEnforced>>;
+export type DecisionBody = z.infer<z.ZodMiniObject<typeof enforced>>;
 export type QuestionBody = DecisionBody['questions'][number];
 export type ItemBody = Exclude<DecisionBody['input'], string>[number];
 

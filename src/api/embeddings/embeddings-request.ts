@@ -12,7 +12,7 @@ const tokens = tokenList();
 
 const INPUT = `must be a string, not empty, or an array of 1 to ${MAX_INPUTS} of them, or token ids as an array, or an array of such arrays`;
 
-export const embeddingsEnforced = {
+const enforced = {
   model: z.string(),
   input: z.union(
     [
@@ -26,20 +26,21 @@ export const embeddingsEnforced = {
   encoding_format: z.nullish(z.enum(['float', 'base64'])),
 };
 
-export const embeddingsPassedOn = {
+const passedOn = {
   dimensions: z.nullish(z.int().check(z.gte(1))),
   input_type: z.nullish(z.string()),
 };
 
-export const embeddingsAccepted = { user: z.nullish(z.string()) };
+const accepted = { user: z.nullish(z.string()) };
 
 export const embeddingsRules = {
-  schema: z.object({ ...embeddingsEnforced, ...embeddingsPassedOn, ...embeddingsAccepted }),
+  fields: { enforced, passedOn, accepted },
+  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
   maxValues: MAX_VALUES,
   precheck: refuseTooMany,
 };
 
-export type EmbeddingsBody = z.infer<z.ZodMiniObject<typeof embeddingsEnforced & typeof embeddingsPassedOn>>;
+export type EmbeddingsBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;
 
 /** Runs before the schema: that reports the limit of one alternative, maybe not of the one that the client meant. */
 function refuseTooMany(body: Record<string, unknown>): void {

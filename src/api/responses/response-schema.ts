@@ -94,7 +94,7 @@ const item = z.pipe(
   ),
 );
 
-export const responseEnforced = {
+const enforced = {
   model: z.string(),
   input: z.nullish(
     z.union(
@@ -117,7 +117,7 @@ export const responseEnforced = {
   include: z.nullish(z.array(z.enum(INCLUDES)).check(z.maxLength(MAX_INCLUDE))),
 };
 
-export const responsePassedOn = {
+const passedOn = {
   ...samplingFields,
   /** Servers have their own. */
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
@@ -127,7 +127,7 @@ export const responsePassedOn = {
   ),
 };
 
-export const responseAccepted = {
+const accepted = {
   user: text,
   service_tier: text,
   safety_identifier: text,
@@ -140,8 +140,9 @@ const FORMAT = 'Use `text.format`.';
 const TOKENS = 'Use `max_output_tokens`.';
 
 export const responseRules = {
+  fields: { enforced, passedOn, accepted },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
   refused: {
     ...refusedConstraints(FORMAT),
     ...refusedSchemas(FORMAT),
@@ -161,6 +162,4 @@ export const responseRules = {
   },
 };
 
-export type ResponseBody = z.infer<
-  z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn & typeof responseAccepted>
->;
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn & typeof accepted>>;
