@@ -55,7 +55,6 @@ export interface StreamEncoder {
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
   const answer = new StreamedAnswer(call);
-  const { wait } = answer;
   let encoder: StreamEncoder | null = null;
   const started = (): StreamEncoder => (encoder ??= format.stream(answerHead(run, format.idPrefix)));
 
@@ -63,18 +62,18 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     const checked = new Set<number>();
     const first = Math.min(choiceCount(generation), CONCURRENT_CHOICES);
     for await (const event of generate(run)) {
-      if (event.type === 'waiting') wait.enter(event.stage);
+      if (event.type === 'waiting') answer.enter(event.stage);
       else if (event.type === 'accepted') {
-        wait.stage = 'prefill';
+        answer.stage = 'prefill';
         answer.send(started().encode(event));
       } else {
-        wait.generating();
+        answer.generating();
         answer.send(started().encode(event));
         await answer.room();
         continue;
       }
       if (event.type === 'accepted' || event.stage === 'prefill') checked.add(event.index);
-      if (checked.size === first) wait.releaseHeaders();
+      if (checked.size === first) answer.releaseHeaders();
     }
   };
   const work = send()

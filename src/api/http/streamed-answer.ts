@@ -15,66 +15,6 @@ const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
   checking: 60_000,
 };
 
-/**
- * Waiting part of a stream: it holds the headers until they are due, then sends comments until something is generated.
- * It waits again when an engine dies in the middle of a reply.
- */
-class StreamWait {
-  stage: WaitingStage = 'loading';
-  readonly #comment: (stage: WaitingStage) => void;
-  readonly #heartbeatMs: number;
-  #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #headersDue = createDeferred();
-
-  constructor(comment: (stage: WaitingStage) => void, heartbeatMs: number) {
-    this.#comment = comment;
-    this.#heartbeatMs = heartbeatMs;
-    this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS.loading);
-  }
-
-  get headersDue(): Promise<void> {
-    return this.#headersDue.promise;
-  }
-
-  enter(stage: WaitingStage): void {
-    const isNew = stage !== this.stage;
-    this.stage = stage;
-    if (this.#state === 'generating') this.#wait({ commentNow: true });
-    if (this.#state !== 'holding headers' || !isNew || stage === 'prefill') return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS[stage]);
-  }
-
-  /** The answer is known not to fail before its first token. */
-  releaseHeaders(): void {
-    this.#headersDue.resolve();
-  }
-
-  headersSent(options: { commentNow: boolean }): void {
-    if (this.#state === 'holding headers') this.#wait(options);
-  }
-
-  generating(): void {
-    if (this.#state === 'generating') return;
-    this.#state = 'generating';
-    clearTimeout(this.#timer);
-    this.#headersDue.resolve();
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #wait({ commentNow }: { commentNow: boolean }): void {
-    this.#state = 'waiting';
-    clearTimeout(this.#timer);
-    const comment = () => this.#comment(this.stage);
-    this.#timer = setInterval(comment, this.#heartbeatMs);
-    if (commentNow) comment();
-  }
-}
-
 const HEARTBEAT_MS = 5000;
 
 /** How an endpoint begins and ends its streamed answer. */
@@ -88,18 +28,22 @@ interface StreamFormat {
   failure(error: ServiceError): string | Promise<string>;
 }
 
-/** The server-sent events of one answer, from its first waiting on. */
+/**
+ * The server-sent events of one answer. It holds the headers until they are due, then sends comments until something is
+ * generated. It waits again when an engine dies in the middle of a reply.
+ */
 export class StreamedAnswer {
-  readonly wait: StreamWait;
+  stage: WaitingStage = 'loading';
   readonly #call: Call;
   readonly #stream: EventStream;
+  #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #headersDue = createDeferred();
 
   constructor(call: Call) {
-    const { abort, dependencies } = call;
     this.#call = call;
-    this.#stream = new EventStream(() => abort.abort(new Error('the client has left')));
-    const heartbeatMs = dependencies.heartbeatMs ?? HEARTBEAT_MS;
-    this.wait = new StreamWait((stage) => this.send(`: waiting (${stage})\n\n`), heartbeatMs);
+    this.#stream = new EventStream(() => call.abort.abort(new Error('the client has left')));
+    this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS.loading);
   }
 
   get clientHasLeft(): boolean {
@@ -115,23 +59,56 @@ export class StreamedAnswer {
     if (this.#stream.isFull) await abortable(this.#stream.room(), this.#call.abort.signal);
   }
 
+  enter(stage: WaitingStage): void {
+    const isNew = stage !== this.stage;
+    this.stage = stage;
+    if (this.#state === 'generating') this.#wait(true);
+    if (this.#state !== 'holding headers' || !isNew || stage === 'prefill') return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS[stage]);
+  }
+
+  /** The answer is known not to fail before its first token. */
+  releaseHeaders(): void {
+    this.#headersDue.resolve();
+  }
+
+  generating(): void {
+    if (this.#state === 'generating') return;
+    this.#state = 'generating';
+    this.stopWaiting();
+    this.#headersDue.resolve();
+  }
+
+  stopWaiting(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #wait(commentNow: boolean): void {
+    const { heartbeatMs = HEARTBEAT_MS } = this.#call.dependencies;
+    const comment = () => this.send(`: waiting (${this.stage})\n\n`);
+    this.#state = 'waiting';
+    this.stopWaiting();
+    this.#timer = setInterval(comment, heartbeatMs);
+    if (commentNow) comment();
+  }
+
   /**
    * Responds once the headers are due. `work` sends the events; it resolves to the body for the log, unless the trace has it.
    * @throws what `work` fails with before the headers
    */
   async respond(work: Promise<string | undefined>, format: StreamFormat): Promise<Response> {
-    this.#call.trace.open();
+    const call = this.#call;
+    call.trace.open();
     try {
-      await Promise.race([work, this.wait.headersDue]);
+      await Promise.race([work, this.#headersDue.promise]);
     } catch (error) {
-      this.wait.end();
+      this.stopWaiting();
       throw error;
     }
-    this.wait.headersSent({ commentNow: !format.hasBegun() });
+    if (this.#state === 'holding headers') this.#wait(!format.hasBegun());
     void this.#conclude(work, format);
-    return new Response(this.#stream.body, {
-      headers: answerHeaders(this.#call, EVENT_STREAM, format.timings()),
-    });
+    return new Response(this.#stream.body, { headers: answerHeaders(call, EVENT_STREAM, format.timings()) });
   }
 
   async #conclude(work: Promise<string | undefined>, { end, failure }: StreamFormat): Promise<void> {
@@ -145,7 +122,7 @@ export class StreamedAnswer {
       if (this.clientHasLeft) this.#stream.fail(watch.gone.reason);
       else this.send(await failure(asServiceError(error)));
     } finally {
-      this.wait.end();
+      this.stopWaiting();
       watch.stop();
       this.#stream.end();
     }

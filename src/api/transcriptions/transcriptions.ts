@@ -21,7 +21,6 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
   const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
   const isStreamed = job.stream;
   const streamed = new StreamedAnswer(call);
-  const { wait } = streamed;
   let isAccepted = false;
   let timings = {};
   let stage: WaitingStage = 'loading';
@@ -37,14 +36,14 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
     try {
       for await (const event of dependencies.engine.run(job, { id: call.id, signal: abort.signal, model })) {
         if (event.type === 'waiting') {
-          wait.enter((stage = event.stage));
+          streamed.enter((stage = event.stage));
           continue;
         }
         if (event.type === 'accepted') {
           isAccepted = true;
           call.servedBy = event.fingerprint;
           trace.accepted(event.fingerprint);
-          if (isStreamed) wait.releaseHeaders();
+          if (isStreamed) streamed.releaseHeaders();
         } else if (event.type === 'delta') {
           if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
           text += event.text;
@@ -60,7 +59,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       }
       return body;
     } finally {
-      wait.end();
+      streamed.stopWaiting();
       call.leave();
       const began = isAccepted || stage === 'prefill';
       // No engine counts the tokens of a transcript that was cut off.
