@@ -1,10 +1,38 @@
-import { Environment, Interpreter, Template } from '@huggingface/jinja';
+import { Environment, Interpreter } from '@huggingface/jinja';
+
+import { strftime } from './strftime.ts';
+import { LIST_FILTERS } from './template-lists.ts';
+import {
+  HELD,
+  KEY,
+  keyOf,
+  LOOPED,
+  type Node,
+  type Operation,
+  OPERATION,
+  parseTemplate,
+  type Program,
+  type Value,
+} from './template-nodes.ts';
+import {
+  BoundError,
+  type Bounds,
+  PARAMETERS,
+  percentFormat,
+  type Plain,
+  repeated,
+  TEXT_FILTERS,
+  TEXT_METHODS,
+} from './template-texts.ts';
+
+export { BoundError } from './template-texts.ts';
 
 /** The longest templates have 30 KB. */
 const MAX_CHARACTERS = 2 ** 20;
 /** The parser takes time with the square of it. */
 const MAX_SPACES = 1000;
 const MAX_RANGE = 10_000;
+const MAX_DATE_FORMAT = 1000;
 /** One evaluation, and each element of a value that it makes, is a unit: about a microsecond. */
 const MAX_WORK = 1_000_000;
 const MAX_WORK_A_CHARACTER = 10;
@@ -13,15 +41,9 @@ const CHARACTERS_A_UNIT = 64;
 const MAX_SIZE = 2_000_000;
 const MAX_SIZE_A_CHARACTER = 4;
 
-/** A name that no template can use. */
-const KEY = 'a key';
-
 /** A text that no template contains. */
 const PROBE = 'localtext-content-probe';
 const toParts = (text: string) => [{ type: 'text', text }];
-
-/** A template exceeds a bound. */
-export class BoundError extends Error {}
 
 export interface TemplateMessage {
   role: string;
@@ -50,8 +72,7 @@ export class BoundedTemplate {
     if (source.length > MAX_CHARACTERS) throw new BoundError(`it has more than ${MAX_CHARACTERS} characters`);
     if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(source))
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
-    this.#program = new Template(withoutCarriageReturns(source)).parsed;
-    allowWhatJinjaAllows(this.#program);
+    this.#program = parseTemplate(source);
     this.#takesParts = /\bcontent\b/.test(source) && !this.#shows(PROBE) && this.#shows(toParts(PROBE));
   }
 
@@ -102,11 +123,6 @@ interface Items {
   [name: string]: unknown;
 }
 
-/** Reads line ends as Jinja does: all of them are `\n`. */
-const withoutCarriageReturns = (source: string): string => source.replaceAll(/\r\n?/g, '\n');
-
-const dates = new Template('{{ strftime_now(format) }}');
-
 /** Jinja's own, with a bounded `range`. */
 const globals = {
   false: false,
@@ -120,8 +136,34 @@ const globals = {
   },
   range: boundedRange,
   [KEY]: keyOf,
-  strftime_now: (format: string): string => dates.render({ format }),
+  strftime_now: (format: string): string => {
+    if (format.length > MAX_DATE_FORMAT)
+      throw new BoundError(`its format of a date has more than ${MAX_DATE_FORMAT} characters`);
+    return strftime(new Date(), format);
+  },
+  joiner,
+  cycler,
 };
+
+/** A function that returns nothing when it is called first, and then the text. */
+function joiner(text = ', '): () => string {
+  let isFirst = true;
+  return () => {
+    const joins = isFirst ? '' : text;
+    isFirst = false;
+    return joins;
+  };
+}
+
+function cycler(...items: readonly unknown[]): { next: () => unknown; reset: () => void } {
+  if (items.some((item) => typeof item === 'object' && item !== null))
+    throw new Error('cycler() takes texts and numbers here');
+  let calls = 0;
+  return {
+    next: () => items[calls++ % items.length],
+    reset: () => void (calls = 0),
+  };
+}
 
 function boundedRange(first: number, second?: number, by = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second];
@@ -130,13 +172,14 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
-type Program = Template['parsed'];
-type Evaluate = Interpreter['evaluate'];
-type Node = Parameters<Evaluate>[0];
-type Value = ReturnType<Evaluate>;
+const toValue = (value: unknown): Value => new Environment().set(HELD, value);
+
+type ListClass = new (values: readonly Value[]) => Value;
+/** The library's class of lists, which it does not export. */
+const ListValue = toValue([]).constructor as ListClass;
 
 class BoundedInterpreter extends Interpreter {
-  readonly #maxSize: number;
+  readonly #bounds: Bounds;
   readonly #maxWork: number;
   #work = 0;
   /** Sizes of the lists and dictionaries that cannot change: those with a namespace in them can. */
@@ -145,17 +188,96 @@ class BoundedInterpreter extends Interpreter {
   /** @param given characters of what it renders */
   constructor(environment: Environment, given: number) {
     super(environment);
-    this.#maxSize = MAX_SIZE + MAX_SIZE_A_CHARACTER * given;
+    this.#bounds = {
+      maxSize: MAX_SIZE + MAX_SIZE_A_CHARACTER * given,
+      spend: (work) => this.#spend(work),
+    };
     this.#maxWork = MAX_WORK + MAX_WORK_A_CHARACTER * given;
   }
 
-  override evaluate(node: Node, environment: Environment): Value {
+  override evaluate(node: Node | undefined, environment: Environment): Value {
     this.#spend(1);
-    const value = super.evaluate(node, environment);
+    const operation = node?.[OPERATION];
+    const evaluated = operation ? this.#operate(operation, environment) : super.evaluate(node, environment);
+    const isLooped = node?.[LOOPED] === true;
+    const value = isLooped ? this.#withoutText(evaluated) : evaluated;
     const { size } = this.#measure(value);
     // A loop makes objects for all of its rounds before the first.
-    if (node && ITERABLE in node) this.#spend(size);
+    if (isLooped) this.#spend(size);
     return value;
+  }
+
+  /** Does what the library cannot, where the operand is a text, or a list. */
+  #operate({ kind, name, operand, args, otherwise }: Operation, environment: Environment): Value {
+    const scope = new Environment(environment);
+    const held = scope.setVariable(HELD, this.evaluate(operand, environment));
+    if (kind === 'list filter') {
+      const list = scope.setVariable(HELD, this.#withoutText(held));
+      const filter = LIST_FILTERS.get(name);
+      return filter
+        ? this.#filtered(filter, this.#elements(list), this.#arguments(name, args, environment), environment)
+        : super.evaluate(otherwise, scope);
+    }
+    const text: unknown = held.value;
+    if (typeof text !== 'string') return super.evaluate(otherwise, scope);
+    const given = this.#arguments(name, args, environment).map((value) => value && plain(value));
+    return toValue(this.#textOperation(kind, name, text, given));
+  }
+
+  #textOperation(kind: Operation['kind'], name: string, text: string, given: readonly Plain[]): Plain {
+    if (kind !== 'operator')
+      return (kind === 'method' ? TEXT_METHODS : TEXT_FILTERS).get(name)?.(text, given, this.#bounds);
+    if (name === '%') return percentFormat(text, given, this.#bounds);
+    const [first] = given;
+    if (typeof first !== 'number') throw new Error('a text is repeated by a number');
+    return repeated(text, first, this.#bounds);
+  }
+
+  #filtered(
+    filter: NonNullable<ReturnType<typeof LIST_FILTERS.get>>,
+    values: readonly Value[],
+    args: readonly (Value | undefined)[],
+    environment: Environment,
+  ): Value {
+    const evaluate = (node: Node, names: ReadonlyMap<string, Value>): Value => {
+      const scope = new Environment(environment);
+      for (const [name, value] of names) scope.setVariable(name, value);
+      return this.evaluate(node, scope);
+    };
+    const toList = (list: readonly Value[]): Value => new ListValue(list);
+    return filter(values, args, { ...this.#bounds, evaluate, toValue, toList }) ?? toValue(undefined);
+  }
+
+  /** Values of arguments in their order, also of those that are named. */
+  #arguments(name: string, args: readonly Node[], environment: Environment): (Value | undefined)[] {
+    const parameters = PARAMETERS.get(name) ?? [];
+    const values: (Value | undefined)[] = [];
+    for (const [index, arg] of args.entries()) {
+      const isNamed = arg.type === 'KeywordArgumentExpression';
+      const at = isNamed ? parameters.indexOf(String(arg.key?.value)) : index;
+      if (at === -1) throw new Error(`${name} has no argument ${String(arg.key?.value).slice(0, 40)}`);
+      const value = this.evaluate(isNamed ? (arg.value as Node) : arg, environment);
+      this.#spend(this.#measure(value).size / CHARACTERS_A_UNIT);
+      values[at] = value;
+    }
+    return values;
+  }
+
+  /** A text as the list of its characters; other values as they are. */
+  #withoutText(value: Value): Value {
+    const text: unknown = value.value;
+    if (typeof text !== 'string') return value;
+    this.#spend(text.length);
+    return toValue([...text]);
+  }
+
+  #elements({ type, value }: Value): readonly Value[] {
+    const inner: unknown = value;
+    if (type === 'UndefinedValue') return [];
+    const values = inner instanceof Map ? [...inner.keys()].map((key) => toValue(key)) : inner;
+    if (!Array.isArray(values)) throw new Error('a filter of lists requires a list');
+    this.#spend(values.length);
+    return values as Value[];
   }
 
   #spend(work: number): void {
@@ -180,74 +302,19 @@ class BoundedInterpreter extends Interpreter {
         const measured = this.#measure(part);
         size += measured.size;
         isFixed &&= measured.isFixed;
-        if (size > this.#maxSize) break;
+        if (size > this.#bounds.maxSize) break;
       }
-    if (size > this.#maxSize)
-      throw new BoundError(`it makes a value of more than ${this.#maxSize} characters or elements`);
+    if (size > this.#bounds.maxSize)
+      throw new BoundError(`it makes a value of more than ${this.#bounds.maxSize} characters or elements`);
     if (isContainer && isFixed) this.#sizes.set(value, size);
     return { size, isFixed };
   }
 }
 
-interface Parts {
-  type?: unknown;
-  object?: unknown;
-  computed?: unknown;
-  lhs?: unknown;
-  value?: unknown;
-  iterable?: Parts;
-  property?: Parts;
-}
-
-/** Marks the nodes that a loop goes through. */
-const ITERABLE = Symbol('iterable');
-
-const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
-
-/** The nodes below a node; those of a dictionary are in a map. */
-function childrenOf(node: Parts): Parts[] {
-  const entries = node.value instanceof Map ? [...node.value].flat() : [];
-  return [...Object.values(node), ...entries].filter(isParts);
-}
-
-/** Rewrites what Jinja takes and the library does not. */
-function allowWhatJinjaAllows(node: Parts): void {
-  for (const child of childrenOf(node)) allowWhatJinjaAllows(child);
-  allowUndefinedList(node);
-  allowNumberKeys(node);
-}
-
-/** A loop over nothing has no rounds, as in Jinja; the library throws. */
-function allowUndefinedList(node: Parts): void {
-  const orEmpty = (left: unknown): object => ({
-    [ITERABLE]: true,
-    type: 'BinaryExpression',
-    operator: { type: 'BinaryOperator', value: 'or' },
-    left,
-    right: { type: 'ArrayLiteral', value: [] },
-  });
-  if (node.type === 'SelectExpression') node.lhs = orEmpty(node.lhs);
-  else if (node.type === 'For' && node.iterable && node.iterable.type !== 'SelectExpression')
-    node.iterable = orEmpty(node.iterable);
-}
-
-/** The library knows keys of dictionaries that are strings. */
-function allowNumberKeys(node: Parts): void {
-  if (node.type === 'ObjectLiteral' && node.value instanceof Map) {
-    const entries = [...(node.value as Map<Parts, Parts>)];
-    node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
-  } else if (node.type === 'MemberExpression' && node.computed && isParts(node.object)) {
-    const { object, property } = node;
-    // Its object is computed twice, so it is one without costs.
-    if (object.type === 'Identifier' && property && property.type !== 'SliceExpression')
-      node.property = { type: 'CallExpression', callee: identifier(KEY), args: [object, property] } as Parts;
-  }
-}
-
-const identifier = (value: string): Parts => ({ type: 'Identifier', value });
-const isNumber = ({ type }: Parts): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
-const asText = ({ value }: Parts): Parts => ({ type: 'StringLiteral', value: String(value) });
-
-function keyOf(object: unknown, key: unknown): unknown {
-  return object instanceof Map && typeof key === 'number' ? String(key) : key;
+/** A value without its type; a dictionary as it is printed. */
+function plain(value: Value): Plain {
+  const inner: unknown = value.value;
+  if (Array.isArray(inner)) return (inner as Value[]).map(plain);
+  const isPrinted = inner !== null && (typeof inner === 'object' || typeof inner === 'function');
+  return isPrinted ? value.toString() : (inner as Plain);
 }

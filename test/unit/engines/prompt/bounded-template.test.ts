@@ -48,6 +48,44 @@ test.each([
   ['joins what it filled later', `${filled}{% set x = 'a' ~ a0 %}`, /more than/],
   ['keeps large arrays', `${MANY}{% set x = range(5000) | sort %}${END}`, /more than the steps/],
   ['waits for a word', `{% if 'Hello' in messages[-1].content %}${doubled}{% endif %}`, /more than/],
+  ['repeats a text', "{{ 'x' * 1000000000 }}", /more than/],
+  ['fills a text', "{{ '1'.zfill(1000000000) }}", /more than/],
+  ['formats a wide number', "{{ '%999999999d' % 1 }}", /more than/],
+  ['formats many wide numbers', `{{ '${'%1999999d'.repeat(9)}' % (${'1, '.repeat(8)}1) }}`, /more than/],
+  [
+    'formats a text again and again',
+    `{% set x = 'x' * 9999 %}{{ '${'{0}'.repeat(999)}'.format(x) }}`,
+    /more than/,
+  ],
+  ['joins by a long text', "{% set x = 'x' * 9999 %}{{ x.join(x) }}", /more than/],
+  ['fills the last batch', '{{ [1] | batch(1000000000, 0) }}', /more than 10000 parts/],
+  ['cuts a list into many', '{{ [1] | slice(1000000000) }}', /more than 10000 parts/],
+  ['fills slices', "{% set x = 'x' * 9999 %}{{ [1] | slice(9999, x) }}", /more than/],
+  ['adds up', `{% set x = range(9999) %}${MANY}{% set y = x | sum %}${END}`, /more than the steps/],
+  ['finds the largest', `{% set x = range(9999) %}${MANY}{% set y = x | max %}${END}`, /more than the steps/],
+  ['maps', `{% set x = range(9999) %}${MANY}{% set y = x | map('abs') %}${END}`, /more than the steps/],
+  [
+    'selects',
+    `{% set x = range(9999) %}${MANY}{% set y = x | select('gt', 1) %}${END}`,
+    /more than the steps/,
+  ],
+  ['cuts', `{% set x = range(9999) %}${MANY}{% set y = x | batch(9999) %}${END}`, /more than the steps/],
+  [
+    'searches',
+    `{% set x = 'x' * 999999 %}{% set y = 'x' * 99999 ~ 'y' %}${MANY}{% set z = x.find(y) %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'counts in a text',
+    `{% set x = 'x' * 999999 %}${MANY}{% set z = x.count('xy') %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'goes through a text',
+    `{% set x = 'x' * 999999 %}{% for c in x %}${MANY}x${END}{% endfor %}`,
+    /more than/,
+  ],
+  ['formats a date', `{{ strftime_now('%c' * 501) }}`, /more than 1000 characters/],
   ['is no template', '{% for %}', /./],
   ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
   ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
@@ -66,6 +104,31 @@ test('the search for added text reads only the end of what opens a message', () 
   expect(reads).toBe(2);
   // The first message begins as each other: 1,000 characters of it are distinguished from what was added.
   expect(found.at).toBe(1000);
+});
+
+test('a loop through a text goes through its characters, and is none through parts', () => {
+  const image =
+    "{% for m in messages %}{{ m.role }}:{% for part in m.content %}{% if part.type == 'image' %}<image>{% endif %}{% endfor %}{{ m.content }};{% endfor %}";
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hi' },
+  ];
+  expect(new BoundedTemplate(image).render({ messages })).toBe('system:Be brief.;user:Hi;');
+  const letters =
+    '{% for m in messages %}{% for c in m.content %}{{ c }}{% if loop.last %}{{ loop.length }}{% endif %}{% endfor %}{% endfor %}';
+  expect(new BoundedTemplate(letters).render({ messages: [{ content: 'Hé😀' }] })).toBe('Hé😀3');
+});
+
+test('names of what every object has are no filters, tests or methods', () => {
+  for (const source of [
+    "{{ 'a' | constructor }}",
+    "{{ 'a' is constructor('a') }}",
+    "{{ 'a'.toString() }}",
+    "{{ ['a'] | map('constructor') }}",
+    "{{ ['a'] | select('toString') }}",
+    "{{ 'a'.constructor('b') }}",
+  ])
+    expect(() => new BoundedTemplate(source).render({ messages: [] }), source).toThrow(Error);
 });
 
 test('a template that takes parts alone gets the texts as parts', () => {

@@ -11,10 +11,12 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 interface Recorded {
   /** Prompts by template and conversation: without thinking, and with it; null: the template refuses it. */
   prompts: Record<string, Record<string, [string | null, string | null]>>;
+  /** Texts by expression, of which two messages are given. */
+  expressions: Record<string, string>;
 }
 
 /** What Python's Jinja makes of each template: templates/record.py. */
-const { prompts } = JSON.parse(read('expected.json')) as Recorded;
+const { prompts, expressions } = JSON.parse(read('expected.json')) as Recorded;
 
 const call = { id: 'aB3dE6gH9', name: 'weather', arguments: '{"city":"Oslo"}' };
 const conversations: Record<string, ChatMessage[]> = {
@@ -77,6 +79,17 @@ describe.each(templates)('%s', (name) => {
       expect(render(windows, messages)).toBe(render(source, messages));
   });
 });
+
+test.each(Object.entries(expressions))(
+  "an expression makes the text of Python's Jinja: %s",
+  (source, text) => {
+    const messages = [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi', n: 2 },
+    ];
+    expect(new BoundedTemplate(source).render({ messages })).toBe(text);
+  },
+);
 
 test('control tokens at the start of a prompt stay', () => {
   const source = read('control-start.jinja');

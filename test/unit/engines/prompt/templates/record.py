@@ -1,4 +1,4 @@
-"""Writes expected.json: what Python's Jinja makes of each template here. Needs jinja2 3.1."""
+"""Writes expected.json: what Python's Jinja makes of each template here, and of expressions.json. Needs jinja2 3.1."""
 
 import json
 import pathlib
@@ -56,4 +56,10 @@ expected = {
     }
     for path in sorted(FOLDER.glob("*.jinja"))
 }
-(FOLDER / "expected.json").write_text(json.dumps({"prompts": expected}, indent=2, ensure_ascii=False) + "\n")
+MESSAGES = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi", "n": 2}]
+expressions = {
+    source: environment().from_string(source).render(messages=MESSAGES)
+    for source in json.loads((FOLDER / "expressions.json").read_text())
+}
+recorded = {"prompts": expected, "expressions": expressions}
+(FOLDER / "expected.json").write_text(json.dumps(recorded, indent=2, ensure_ascii=False) + "\n")

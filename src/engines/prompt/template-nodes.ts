@@ -1,0 +1,280 @@
+import { Interpreter, parse, type Template, tokenize } from '@huggingface/jinja';
+
+import { TEXT_FILTERS, TEXT_METHODS } from './template-texts.ts';
+
+export type Program = Template['parsed'];
+export type Value = ReturnType<Interpreter['evaluate']>;
+type Tokens = ReturnType<typeof tokenize>;
+
+/** A node of a parsed template. */
+export interface Node {
+  type: string;
+  [LOOPED]?: true;
+  [OPERATION]?: Operation;
+  operator?: { type: string; value: string };
+  left?: Node;
+  right?: Node;
+  object?: Node;
+  property?: Node;
+  computed?: boolean;
+  callee?: Node;
+  args?: Node[];
+  operand?: Node;
+  filter?: Node;
+  lhs?: Node;
+  iterable?: Node;
+  key?: Node;
+  value?: unknown;
+}
+
+/** Something that a template does and the library cannot. */
+export interface Operation {
+  kind: 'method' | 'text filter' | 'list filter' | 'operator';
+  name: string;
+  /** The text or list that it is done to. */
+  operand: Node;
+  args: readonly Node[];
+  /** The node with `HELD` in the place of its operand, for the library. */
+  otherwise: Node;
+}
+
+/** Marks the nodes that a loop goes through. */
+export const LOOPED = Symbol('looped');
+/** Marks the nodes that the library cannot evaluate. */
+export const OPERATION = Symbol('operation');
+
+/** Attributes of attributes. */
+const MAX_PATH = 100;
+
+/** Names that no template can use. */
+export const KEY = 'a key';
+export const HELD = 'a held value';
+
+/** Reads a chat template as Jinja does. @throws Error when it is none */
+export function parseTemplate(source: string): Program {
+  const tokens = tokenize(withoutCarriageReturns(source), { lstrip_blocks: true, trim_blocks: true });
+  const program = parse(withArgumentsOfTests(tokens));
+  allowWhatJinjaAllows(program as Node);
+  return program;
+}
+
+/** Reads line ends as Jinja does: all of them are `\n`. */
+const withoutCarriageReturns = (source: string): string => source.replaceAll(/\r\n?/g, '\n');
+
+/** Tests that are operators. */
+const OPERATORS = new Map([
+  ['eq', '=='],
+  ['equalto', '=='],
+  ['sameas', '=='],
+  ['ne', '!='],
+  ['lt', '<'],
+  ['lessthan', '<'],
+  ['le', '<='],
+  ['gt', '>'],
+  ['greaterthan', '>'],
+  ['ge', '>='],
+  ['in', 'in'],
+]);
+const isOwnTest = (name: string): boolean =>
+  name === 'float' || name === 'divisibleby' || OPERATORS.has(name);
+
+const NOT = 'not ';
+/** Name of the filter that stands for a test; no template can use it. */
+const TEST = 'is ';
+
+/** Reads `x is eq(y)` as a filter, as the parser takes no arguments of tests. */
+function withArgumentsOfTests(tokens: Tokens): Tokens {
+  const read: Tokens = [];
+  for (let at = 0; at < tokens.length; at++) {
+    const [token, before] = [tokens[at], tokens[at - 1]];
+    if (!token) break;
+    const isNegated = tokens[at + 1]?.value === 'not';
+    const test = tokens[at + (isNegated ? 2 : 1)];
+    if (
+      !isWord(token, 'is') ||
+      before?.type === 'Dot' ||
+      test?.type !== 'Identifier' ||
+      !isOwnTest(test.value)
+    ) {
+      read.push(token);
+      continue;
+    }
+    const value = TEST + (isNegated ? NOT : '') + test.value;
+    read.push({ type: 'Pipe', value: '|' }, { type: 'Identifier', value });
+    at += isNegated ? 2 : 1;
+  }
+  return read;
+}
+
+const isWord = ({ type, value }: Tokens[number], word: string): boolean =>
+  type === 'Identifier' && value === word;
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
+
+/** The nodes below a node; those of a dictionary are in a map. */
+function childrenOf(node: Node): Node[] {
+  const entries = node.value instanceof Map ? [...node.value].flat() : [];
+  return [...Object.values(node), ...entries].flat().filter(isNode);
+}
+
+/** Rewrites what Jinja takes and the library does not. */
+function allowWhatJinjaAllows(node: Node): void {
+  for (const child of childrenOf(node)) allowWhatJinjaAllows(child);
+  REWRITES.get(node.type)?.(node);
+}
+
+/** A loop over nothing has no rounds, as in Jinja; the library throws. */
+function allowLoops(node: Node): void {
+  const orEmpty = (left: Node | undefined): Node => ({
+    [LOOPED]: true,
+    ...binary('or', left, { type: 'ArrayLiteral', value: [] }),
+  });
+  const { iterable } = node;
+  if (iterable?.type === 'SelectExpression') iterable.lhs = orEmpty(iterable.lhs);
+  else node.iterable = orEmpty(iterable);
+}
+
+/** The library knows keys of dictionaries that are strings. */
+function allowNumberKeys(node: Node): void {
+  if (node.type === 'ObjectLiteral' && node.value instanceof Map) {
+    const entries = [...(node.value as Map<Node, Node>)];
+    node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
+  } else if (node.computed) {
+    const { object, property } = node;
+    // Its object is computed twice, so it is one without costs.
+    if (object?.type === 'Identifier' && property && property.type !== 'SliceExpression')
+      node.property = call(identifier(KEY), [object, property]);
+  }
+}
+
+const ALIASES = new Map([
+  ['count', 'length'],
+  ['d', 'default'],
+  ['e', 'escape'],
+]);
+const LIST_FILTERS =
+  /^(?:(?:select|reject)(?:attr)?|map|sum|min|max|batch|slice|first|last|list|sort|unique)$/;
+
+function allowFilter(node: Node): void {
+  const { operand, filter } = node;
+  const named = filter?.callee ?? filter;
+  if (!operand || typeof named?.value !== 'string') return;
+  const args = filter?.args ?? [];
+  const name = ALIASES.get(named.value) ?? named.value;
+  named.value = name;
+  const kind = filterKind(name, args);
+  if (name.startsWith(TEST)) replace(node, testNode(name.slice(TEST.length), operand, args));
+  else if (kind)
+    node[OPERATION] = { kind, name, operand, args, otherwise: { ...node, operand: identifier(HELD) } };
+}
+
+function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] | null {
+  if (TEXT_FILTERS.has(name)) return 'text filter';
+  // The library maps attributes, which are named.
+  const isMapped = name === 'map' && first?.type === 'KeywordArgumentExpression';
+  return LIST_FILTERS.test(name) && !isMapped ? 'list filter' : null;
+}
+
+function allowCall(node: Node): void {
+  const { callee, args = [] } = node;
+  if (callee?.type === 'Identifier' && callee.value === 'dict') allowDict(node, args);
+  else if (callee?.type === 'MemberExpression' && !callee.computed) allowMethod(node, callee, args);
+}
+
+function allowMethod(node: Node, callee: Node, args: Node[]): void {
+  const { object, property } = callee;
+  const method = property?.value;
+  if (!object || typeof method !== 'string') return;
+  if (object.value === 'loop' && method === 'cycle') {
+    const index = member(object, 'index0');
+    const turn = binary('%', index, { type: 'IntegerLiteral', value: args.length });
+    replace(node, {
+      type: 'MemberExpression',
+      object: { type: 'ArrayLiteral', value: args },
+      property: turn,
+      computed: true,
+    });
+  } else if (TEXT_METHODS.has(method) && (args.length > 0 || !method.endsWith('strip'))) {
+    const otherwise = { ...node, callee: { ...callee, object: identifier(HELD) } };
+    node[OPERATION] = { kind: 'method', name: method, operand: object, args, otherwise };
+  }
+}
+
+/** Reads `dict(a=1)` as `{'a': 1}`. */
+function allowDict(node: Node, args: readonly Node[]): void {
+  if (args.some(({ type }) => type !== 'KeywordArgumentExpression')) return;
+  const entries = args.map(({ key, value }): [Node | undefined, unknown] => [key && asText(key), value]);
+  replace(node, { type: 'ObjectLiteral', value: new Map(entries) });
+}
+
+/** The library formats and repeats no texts. */
+function allowOperator(node: Node): void {
+  const { left, right, operator } = node;
+  const name = operator?.value ?? '';
+  if (left?.type !== 'StringLiteral' || !right || !['%', '*'].includes(name)) return;
+  const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
+  const otherwise = { ...node, left: identifier(HELD) };
+  node[OPERATION] = { kind: 'operator', name, operand: left, args, otherwise };
+}
+
+const REWRITES = new Map([
+  ['For', allowLoops],
+  ['ObjectLiteral', allowNumberKeys],
+  ['MemberExpression', allowNumberKeys],
+  ['FilterExpression', allowFilter],
+  ['CallExpression', allowCall],
+  ['BinaryExpression', allowOperator],
+]);
+
+function replace(node: Node, by: Node): void {
+  for (const key of Object.keys(node)) Reflect.deleteProperty(node, key);
+  Object.assign(node, by);
+}
+
+/** Whether a value passes a test. */
+export function testNode(name: string, operand: Node, args: readonly Node[]): Node {
+  if (name.startsWith(NOT)) return negated(testNode(name.slice(NOT.length), operand, args));
+  const [argument] = args;
+  if (name === 'divisibleby')
+    return binary('==', binary('%', operand, argument), { type: 'IntegerLiteral', value: 0 });
+  const operator = OPERATORS.get(name);
+  if (operator !== undefined) return binary(operator, operand, argument);
+  const plain = (test: string): Node =>
+    ({ type: 'TestExpression', operand, negate: false, test: identifier(test) }) as Node;
+  return name === 'float' ? binary('and', plain('number'), negated(plain('integer'))) : plain(name);
+}
+
+/** `operand | name(args)` */
+export function filterNode(name: string, operand: Node, args: readonly Node[]): Node {
+  const filter = args.length > 0 ? call(identifier(name), [...args]) : identifier(name);
+  const node: Node = { type: 'FilterExpression', operand, filter };
+  allowFilter(node);
+  return node;
+}
+
+/** `object.a.b`, by its path. */
+export function member(object: Node, path: string): Node {
+  return path.split('.', MAX_PATH).reduce(
+    (inner, name): Node => ({
+      type: 'MemberExpression',
+      object: inner,
+      property: identifier(name),
+      computed: false,
+    }),
+    object,
+  );
+}
+
+export const identifier = (value: string): Node => ({ type: 'Identifier', value });
+export const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
+  ({ type: 'BinaryExpression', operator: { type: 'BinaryOperator', value: operator }, left, right }) as Node;
+export const negated = (argument: Node): Node =>
+  ({ type: 'UnaryExpression', operator: { type: 'UnaryOperator', value: 'not' }, argument }) as Node;
+const call = (callee: Node, args: Node[]): Node => ({ type: 'CallExpression', callee, args });
+const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
+const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
+
+/** A key as the library takes it. */
+export function keyOf(object: unknown, key: unknown): unknown {
+  return object instanceof Map && typeof key === 'number' ? String(key) : key;
+}

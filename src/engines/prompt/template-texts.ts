@@ -1,0 +1,303 @@
+/** What a template may still do. */
+export interface Bounds {
+  /** Characters of a text, and elements of a list. */
+  readonly maxSize: number;
+  /** Counts work of about as many microseconds. @throws Error when it exceeds the bound */
+  spend(work: number): void;
+}
+
+/** A template exceeds a bound. */
+export class BoundError extends Error {}
+
+/** A value of a template without its type. */
+export type Plain = string | number | boolean | null | undefined | readonly Plain[];
+
+/** A method of Python's texts. */
+type TextMethod = (text: string, args: readonly Plain[], bounds: Bounds) => Plain;
+
+/** Joins texts as far as a value may be. */
+export function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    length += part.length;
+    if (length > maxSize) throw new BoundError(`it makes a text of more than ${maxSize} characters`);
+    kept.push(part);
+  }
+  return kept.join('');
+}
+
+export function repeated(text: string, times: number, { maxSize }: Pick<Bounds, 'maxSize'>): string {
+  if (text.length * times > maxSize)
+    throw new BoundError(`it makes a text of more than ${maxSize} characters`);
+  return text.repeat(Math.max(0, times));
+}
+
+const asText = (value: Plain): string => {
+  if (typeof value === 'string') return value;
+  throw new Error('an argument must be a text');
+};
+const asNumber = (value: Plain, otherwise: number): number => {
+  if (value === undefined || value === null) return otherwise;
+  if (typeof value === 'number') return value;
+  throw new Error('an argument must be a number');
+};
+
+/** Characters that a search compares at most, for each unit of work. */
+const COMPARED_A_UNIT = 4096;
+
+/** Spends what a search may take. The empty text is found at once. */
+function needle(text: string, value: Plain, { spend }: Bounds): string {
+  const wanted = asText(value);
+  spend((text.length * wanted.length) / COMPARED_A_UNIT);
+  return wanted;
+}
+
+function separator(text: string, value: Plain, bounds: Bounds): string {
+  const wanted = needle(text, value, bounds);
+  if (wanted === '') throw new Error('empty separator');
+  return wanted;
+}
+
+/** Part of a text that a search reads, from its second and third argument. */
+function range(text: string, [, first, last]: readonly Plain[]): { from: number; part: string } {
+  const at = (value: number): number => Math.max(0, value < 0 ? text.length + value : value);
+  const from = at(asNumber(first, 0));
+  return { from, part: text.slice(from, at(asNumber(last, text.length))) };
+}
+
+function find(
+  text: string,
+  args: readonly Plain[],
+  bounds: Bounds,
+  search: 'indexOf' | 'lastIndexOf',
+): number {
+  const { from, part } = range(text, args);
+  const at = part[search](needle(part, args[0], bounds));
+  return at === -1 ? -1 : from + at;
+}
+
+function found(at: number): number {
+  if (at === -1) throw new Error('substring not found');
+  return at;
+}
+
+function count(text: string, args: readonly Plain[], bounds: Bounds): number {
+  const { part } = range(text, args);
+  const wanted = needle(part, args[0], bounds);
+  if (wanted === '') return part.length + 1;
+  let times = 0;
+  for (let at = part.indexOf(wanted); at !== -1; at = part.indexOf(wanted, at + wanted.length)) times++;
+  return times;
+}
+
+/** Without these characters at its ends; without space, where none are named. */
+function stripped(text: string, characters: Plain, { left = true, right = true }): string {
+  if (characters === undefined || characters === null) {
+    const begun = left ? text.trimStart() : text;
+    return right ? begun.trimEnd() : begun;
+  }
+  const set = new Set(asText(characters));
+  const isOut = (at: number): boolean => set.has(text.charAt(at));
+  let [from, to] = [0, text.length];
+  if (left) while (from < to && isOut(from)) from++;
+  if (right) while (to > from && isOut(to - 1)) to--;
+  return text.slice(from, to);
+}
+
+function rsplit(text: string, [by, most]: readonly Plain[], bounds: Bounds): string[] {
+  const max = asNumber(most, -1);
+  const isBySpace = by === undefined || by === null;
+  const words = [...(isBySpace ? text.matchAll(/\S+/g) : [])];
+  const parts = isBySpace ? words.map(([word]) => word) : text.split(separator(text, by, bounds));
+  const rest = max < 0 ? 0 : parts.length - max;
+  if (rest <= 1) return parts;
+  const last = words[rest - 1];
+  const unsplit = last
+    ? text.slice(0, last.index + last[0].length)
+    : parts.slice(0, rest).join(asText(by ?? ''));
+  return [unsplit, ...parts.slice(rest)];
+}
+
+const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
+
+function splitlines(text: string, [keepsEnds]: readonly Plain[]): string[] {
+  const parts = text.split(new RegExp(`(${LINE_END.source})`));
+  const lines: string[] = [];
+  for (let at = 0; at < parts.length; at += 2)
+    lines.push((parts[at] ?? '') + (keepsEnds === true ? (parts[at + 1] ?? '') : ''));
+  if (parts.at(-1) === '') lines.pop();
+  return lines;
+}
+
+function partition(text: string, by: Plain, bounds: Bounds, search: 'indexOf' | 'lastIndexOf'): string[] {
+  const wanted = separator(text, by, bounds);
+  const at = text[search](wanted);
+  if (at === -1) return search === 'indexOf' ? [text, '', ''] : ['', '', text];
+  return [text.slice(0, at), wanted, text.slice(at + wanted.length)];
+}
+
+function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
+  const parts = typeof list === 'string' ? [...list] : list;
+  if (!Array.isArray(parts)) throw new Error('join() requires a list');
+  return joined(
+    (parts as readonly Plain[]).flatMap((part, index) => (index > 0 ? [text, asText(part)] : [asText(part)])),
+    bounds,
+  );
+}
+
+function padStart(text: string, width: Plain, fill: string, bounds: Bounds): string {
+  return repeated(fill, asNumber(width, 0) - text.length, bounds) + text;
+}
+
+function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string {
+  const sign = /^[+-]/.exec(text)?.[0] ?? '';
+  return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
+}
+
+/** As Python prints it. */
+function printed(value: Plain): string {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (value === null || value === undefined) return 'None';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function format(text: string, args: readonly Plain[], bounds: Bounds): string {
+  let next = 0;
+  const parts = text.split(/(\{\{|\}\}|\{[^{}]*\}|[{}])/);
+  return joined(
+    parts.map((part, index) => {
+      if (index % 2 === 0) return part;
+      if (part === '{{' || part === '}}') return part.charAt(0);
+      const [, field] = /^\{(\d*)\}$/.exec(part) ?? [];
+      if (field === undefined) throw new Error(`format() does not know ${part.slice(0, 40)}`);
+      const at = field === '' ? next++ : Number(field);
+      if (at >= args.length) throw new Error(`format() has no argument ${at}`);
+      return printed(args[at]);
+    }),
+    bounds,
+  );
+}
+
+const MAX_DIGITS = 100;
+
+function formatted(conversion: string, precision: string | undefined, value: Plain): string {
+  if (conversion === 's')
+    return printed(value).slice(0, precision === undefined ? undefined : Number(precision));
+  const number = asNumber(value, NaN);
+  if (Number.isNaN(number)) throw new Error(`%${conversion} requires a number`);
+  return conversion === 'f'
+    ? number.toFixed(Math.min(MAX_DIGITS, Number(precision ?? 6)))
+    : String(Math.trunc(number));
+}
+
+/** `text % values` */
+export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
+  return joined(percentParts(text, values, bounds), bounds);
+}
+
+function* percentParts(text: string, values: readonly Plain[], bounds: Bounds): Generator<string> {
+  let next = 0;
+  for (const [index, part] of text.split(/(%(?:%|[-\d.]{0,20}[a-zA-Z]))/).entries()) {
+    if (index % 2 === 0) yield part;
+    else if (part === '%%') yield '%';
+    else {
+      if (next >= values.length) throw new Error('not enough arguments for format string');
+      yield percentPart(part, values[next++], bounds);
+    }
+  }
+  if (next < values.length) throw new Error('not all arguments converted during string formatting');
+}
+
+function percentPart(part: string, value: Plain, bounds: Bounds): string {
+  const [, flags = '', width = '', precision, conversion] =
+    /^%([-0]*)(\d*)(?:\.(\d+))?([sdif])$/.exec(part) ?? [];
+  if (conversion === undefined) throw new Error(`% does not know ${part.slice(0, 40)}`);
+  const shown = formatted(conversion, precision, value);
+  if (flags.includes('-')) return shown + repeated(' ', Number(width) - shown.length, bounds);
+  return flags.includes('0') && conversion !== 's'
+    ? zfill(shown, [Number(width)], bounds)
+    : padStart(shown, Number(width), ' ', bounds);
+}
+
+const is =
+  (pattern: RegExp): TextMethod =>
+  (text) =>
+    pattern.test(text);
+
+/** Methods that the library lacks, or runs without their arguments. */
+export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
+  ['strip', (text, [characters]) => stripped(text, characters, {})],
+  ['lstrip', (text, [characters]) => stripped(text, characters, { right: false })],
+  ['rstrip', (text, [characters]) => stripped(text, characters, { left: false })],
+  ['capitalize', (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()],
+  ['count', count],
+  ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
+  ['rfind', (text, args, bounds) => find(text, args, bounds, 'lastIndexOf')],
+  ['index', (text, args, bounds) => found(find(text, args, bounds, 'indexOf'))],
+  ['rindex', (text, args, bounds) => found(find(text, args, bounds, 'lastIndexOf'))],
+  [
+    'removeprefix',
+    (text, [start]) => (text.startsWith(asText(start)) ? text.slice(asText(start).length) : text),
+  ],
+  [
+    'removesuffix',
+    (text, [end]) => (text.endsWith(asText(end)) ? text.slice(0, text.length - asText(end).length) : text),
+  ],
+  ['rsplit', rsplit],
+  ['splitlines', splitlines],
+  ['partition', (text, [by], bounds) => partition(text, by, bounds, 'indexOf')],
+  ['rpartition', (text, [by], bounds) => partition(text, by, bounds, 'lastIndexOf')],
+  ['join', join],
+  ['format', format],
+  ['zfill', zfill],
+  ['isdigit', is(/^\p{Nd}+$/u)],
+  ['isalpha', is(/^\p{L}+$/u)],
+  ['isalnum', is(/^[\p{L}\p{N}]+$/u)],
+  ['isspace', is(/^\s+$/)],
+]);
+
+const ESCAPES = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&#34;'],
+  ["'", '&#39;'],
+]);
+const LEEWAY = 5;
+
+function truncate(text: string, [most, killsWords, end, leeway]: readonly Plain[]): string {
+  const [length, ending] = [asNumber(most, 255), asText(end ?? '...')];
+  if (text.length <= length + asNumber(leeway, LEEWAY)) return text;
+  const kept = text.slice(0, Math.max(0, length - ending.length));
+  const lastSpace = kept.lastIndexOf(' ');
+  return (killsWords === true || lastSpace === -1 ? kept : kept.slice(0, lastSpace)) + ending;
+}
+
+/** Names of arguments in their order. */
+export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['batch', ['linecount', 'fill_with']],
+  ['max', ['case_sensitive', 'attribute']],
+  ['min', ['case_sensitive', 'attribute']],
+  ['rsplit', ['sep', 'maxsplit']],
+  ['slice', ['slices', 'fill_with']],
+  ['splitlines', ['keepends']],
+  ['sum', ['attribute', 'start']],
+  ['truncate', ['length', 'killwords', 'end', 'leeway']],
+]);
+
+/** Filters of texts that the library lacks. */
+export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
+  ['capitalize', (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()],
+  [
+    'escape',
+    (text, _, bounds) =>
+      joined(
+        text.split(/([&<>"'])/).map((part) => ESCAPES.get(part) ?? part),
+        bounds,
+      ),
+  ],
+  ['format', (text, args, bounds) => percentFormat(text, args, bounds)],
+  ['truncate', truncate],
+  ['wordcount', (text) => text.match(/[\p{L}\p{N}_]+/gu)?.length ?? 0],
+]);
