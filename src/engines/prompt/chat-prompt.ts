@@ -78,15 +78,17 @@ export class ChatPrompt {
     const template = this.#template;
     if (!template) throw noTemplate();
     const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
-      template.render({
-        messages: turns,
-        add_generation_prompt: addGenerationPrompt,
-        enable_thinking: enableThinking,
-        thinking: enableThinking,
-        ...(effort && { reasoning_effort: effort }),
-        bos_token: this.#tokens.bos ?? '',
-        eos_token: this.#tokens.eos ?? '',
-      });
+      withEffort(effort, (told) =>
+        template.render({
+          messages: turns,
+          add_generation_prompt: addGenerationPrompt,
+          enable_thinking: enableThinking,
+          thinking: enableThinking,
+          ...(told && { reasoning_effort: told }),
+          bos_token: this.#tokens.bos ?? '',
+          eos_token: this.#tokens.eos ?? '',
+        }),
+      );
     const thinking: Thinking = {
       // Thoughts without known tags would stand in the answer.
       enableThinking: this.#tags !== null && asksToThink(reasoning),
@@ -102,10 +104,10 @@ export class ChatPrompt {
   #withoutAddedText(prompt: string, hasSystem: boolean, render: Render, thinking: Thinking): string {
     const { bos } = this.#tokens;
     const start = bos !== null && prompt.startsWith(bos) ? bos : '';
-    const tag = this.#tags?.close;
+    const tags = this.#tags ? [this.#tags.open, this.#tags.close] : [];
     const cut = ({ at, text }: AddedText): string | null => {
       // It tells a model how to think.
-      if (thinking.enableThinking && tag !== undefined && text.includes(tag)) return prompt;
+      if (thinking.enableThinking && tags.some((tag) => text.includes(tag))) return prompt;
       const from = start.length + at;
       return prompt.startsWith(text, from) ? prompt.slice(0, from) + prompt.slice(from + text.length) : null;
     };
@@ -122,6 +124,23 @@ export class ChatPrompt {
     const { bos } = this.#tokens;
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
+}
+
+type Effort = Thinking['effort'];
+
+/** Renders with an effort; if the template refuses it, with `high`, or without any. */
+function withEffort(effort: Effort, render: (told: Effort) => string): string {
+  const others: Effort[] = effort === undefined || effort === 'none' ? [undefined] : ['high', undefined];
+  let refusal: unknown = null;
+  for (const told of new Set([effort, ...others])) {
+    try {
+      return render(told);
+    } catch (error) {
+      refusal ??= error;
+      if (error instanceof BoundError) break;
+    }
+  }
+  throw refusal;
 }
 
 const noTemplate = (): ServiceError =>

@@ -29,14 +29,19 @@ export function openReply(
   const text = resume?.text ?? '';
   const { answer = '' } = tags;
   const isOff = answer !== '' && reasoning !== undefined && !asksToThink(reasoning);
-  if (!thoughts && (text !== '' || isOff)) return { prompt: prompt + answer + text, thinking: null };
+  if (!thoughts && (text !== '' || isOff))
+    return { prompt: prompt + answer + text, thinking: answering(tags) };
   const isOpen = prompt.trimEnd().endsWith(tags.open);
   const isInside = isOpen || opens || thoughts !== undefined;
   const opened = isInside && !isOpen ? prompt + opening(tags) : prompt;
   if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
   if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
-  return { prompt: opened + thoughts.text + ending(tags) + text, thinking: null };
+  return { prompt: opened + thoughts.text + ending(tags) + text, thinking: answering(tags) };
 }
+
+/** How a reply goes on whose thoughts have ended: the tag that closes the answer may be still to come. */
+const answering = (tags: ThinkTags): ChatOpening['thinking'] =>
+  tags.answerTags ? { tags, isInside: false } : null;
 
 /** A prompt that the answer follows, without thoughts. */
 export const answerPrompt = ({ prompt, thinking }: ChatOpening): string => {

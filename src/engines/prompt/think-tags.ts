@@ -8,6 +8,8 @@ export interface ThinkTags {
   space?: 'none';
   /** Opens an answer without thoughts, where the model requires it. */
   answer?: string;
+  /** Tags that the model may write around its answer. */
+  answerTags?: { open: string; close: string };
   /** Whether a request opens the thoughts, though the template has no switch for them. */
   isAsked?: true;
 }
@@ -51,21 +53,43 @@ const OTHERS: ThinkTags[] = [
   { open: '<|inner_prefix|>', close: '<|inner_suffix|>', space: 'none' },
   { open: '<seed:think>', close: '</seed:think>' },
   { open: '<thought>', close: '</thought>' },
+  { open: '<|thought_start|>', close: '<|thought_end|>' },
+  { open: '◁think▷', close: '◁/think▷', space: 'none' },
+  {
+    open: '<|begin_of_thought|>',
+    close: '<|end_of_thought|>',
+    answerTags: { open: '<|begin_of_solution|>', close: '<|end_of_solution|>' },
+  },
+  { open: '<Thought>', close: '</Thought>', answerTags: { open: '<Output>', close: '</Output>' } },
+  {
+    open: 'Here are my reasoning steps:',
+    close: '[BEGIN FINAL RESPONSE]',
+    answerTags: { open: '[BEGIN FINAL RESPONSE]', close: '[END FINAL RESPONSE]' },
+  },
 ];
 
 /** The tags in the text of a chat template; null: the model does not think. */
 export function thinkTags(template: string): ThinkTags | null {
   if (template.includes('<|channel|>') && template.includes('<|message|>')) return HARMONY;
-  const other = OTHERS.find(({ close }) => template.includes(close));
+  const other = OTHERS.find(
+    ({ open, close, answerTags }) =>
+      template.includes(close) ||
+      (answerTags && template.includes(open) && template.includes(answerTags.open)),
+  );
   if (other) return other;
   const name = /<\/(think(?:ing)?)>/.exec(template)?.[1];
-  return name === undefined ? null : { open: `<${name}>`, close: `</${name}>` };
+  if (name === undefined) return null;
+  const answer = /<\/(answer|response)>/.exec(template)?.[1];
+  const answerTags = { open: `<${answer}>`, close: `</${answer}>` };
+  return { open: `<${name}>`, close: `</${name}>`, ...(answer !== undefined && { answerTags }) };
 }
 
-/** Tokens that the tags are made of. Engines write no control tokens unless they are told to. */
-export const tagTokens = ({ open, close }: ThinkTags): string[] => [
-  ...new Set((open + close).match(/<[^<>\s]+>|\[[^[\]\s]+\]/g)),
-];
+/** Tokens that the tags are, or are made of. Engines write no control tokens unless they are told to. */
+export function tagTokens({ open, close, answerTags }: ThinkTags): string[] {
+  const tags = [open, close, ...(answerTags ? [answerTags.open, answerTags.close] : [])];
+  const parts = tags.map((tag) => tag.match(/<[^<>\s]+>|\[[^[\]]+\]|◁[^◁▷]+▷/g) ?? []);
+  return [...new Set(parts.flat())];
+}
 
 /** The opening tag, with the space after it. */
 export const opening = ({ open, space }: ThinkTags): string => (space ? open : `${open}\n`);

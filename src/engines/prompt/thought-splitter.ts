@@ -31,6 +31,8 @@ export class ThoughtSplitter implements ReplySplitter {
   #withheld = '';
   #thoughts = '';
   #hasThoughts = false;
+  /** The tag that closes the answer has come. */
+  #isAnswered = false;
 
   /** `isInside`: the prompt ends with the opening tag. */
   constructor(tags: ThinkTags, isInside: boolean) {
@@ -49,7 +51,7 @@ export class ThoughtSplitter implements ReplySplitter {
   push(text: string): SplitText {
     switch (this.#state) {
       case 'answer':
-        return { reasoning: '', text };
+        return { reasoning: '', text: this.#answer(this.#withheld + text) };
       case 'start':
         return this.#start(this.#withheld + text);
       case 'inside':
@@ -62,6 +64,7 @@ export class ThoughtSplitter implements ReplySplitter {
   flush(): SplitText {
     const rest = this.#withheld;
     this.#withheld = '';
+    if (this.#isAnswered) return { reasoning: '', text: rest.trimEnd() };
     return this.isInside ? { reasoning: rest.trimEnd(), text: '' } : { reasoning: '', text: rest };
   }
 
@@ -71,7 +74,7 @@ export class ThoughtSplitter implements ReplySplitter {
   }
 
   #start(whole: string): SplitText {
-    const { open } = this.#tags;
+    const { open, answerTags } = this.#tags;
     const begun = whole.trimStart();
     if (begun.startsWith(open)) {
       this.#state = 'inside';
@@ -79,11 +82,12 @@ export class ThoughtSplitter implements ReplySplitter {
       this.#thoughts = whole.slice(0, whole.length - begun.length + open.length);
       return this.#inside(begun.slice(open.length));
     }
-    const mayOpen = open.startsWith(begun);
+    if (answerTags && begun.startsWith(answerTags.open)) return { reasoning: '', text: this.#gap(begun) };
+    const mayOpen = open.startsWith(begun) || answerTags?.open.startsWith(begun) === true;
     this.#withheld = mayOpen ? whole : '';
     if (mayOpen) return NOTHING;
     this.#state = 'answer';
-    return { reasoning: '', text: whole };
+    return { reasoning: '', text: this.#answer(whole) };
   }
 
   #inside(whole: string): SplitText {
@@ -104,16 +108,29 @@ export class ThoughtSplitter implements ReplySplitter {
     return shown;
   }
 
-  /** Skips a second closing tag, which some models write. */
+  /** Skips a second closing tag, which some models write, and the tag that opens the answer. */
   #gap(whole: string): string {
-    const { close } = this.#tags;
+    const { close, answerTags } = this.#tags;
+    const tags = answerTags ? [close, answerTags.open] : [close];
+    const first = (text: string): string | undefined => tags.find((tag) => text.startsWith(tag));
     let answer = whole.trimStart();
-    while (answer.startsWith(close)) answer = answer.slice(close.length).trimStart();
-    const mayClose = close.startsWith(answer);
-    this.#withheld = mayClose ? answer : '';
-    if (mayClose) return '';
-    this.#state = 'answer';
-    return answer;
+    for (let tag = first(answer); tag !== undefined; tag = first(answer))
+      answer = answer.slice(tag.length).trimStart();
+    const mayBeTag = tags.some((tag) => tag.startsWith(answer));
+    this.#state = mayBeTag ? 'gap' : 'answer';
+    this.#withheld = mayBeTag ? answer : '';
+    return mayBeTag ? '' : this.#answer(answer);
+  }
+
+  /** Text of the answer, without the tag that closes it and the space before that. */
+  #answer(whole: string): string {
+    const { answerTags } = this.#tags;
+    if (!answerTags) return whole;
+    const [last = '', ...ended] = whole.split(answerTags.close).toReversed();
+    this.#isAnswered ||= ended.length > 0;
+    const text = last.slice(0, last.length - beginningOf(answerTags.close, last)).trimEnd();
+    this.#withheld = last.slice(text.length);
+    return [...ended.toReversed().map((part) => part.trimEnd()), text].join('');
   }
 }
 

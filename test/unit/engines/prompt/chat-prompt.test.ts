@@ -291,6 +291,30 @@ describe('a template that thinks', () => {
   });
 });
 
+test('a template that knows some efforts alone gets one that it knows', () => {
+  const source =
+    "{% if reasoning_effort is defined and reasoning_effort not in ['none', 'high'] %}{{ raise_exception('none or high') }}{% endif %}A:{{ reasoning_effort }}";
+  const prompt = new ChatPrompt(source, none, false);
+  for (const [effort, told] of [
+    ['none', 'none'],
+    ['medium', 'high'],
+    ['max', 'high'],
+  ] as const)
+    expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(`A:${told}`);
+  const plain = new ChatPrompt(source.replace("['none', 'high']", '[]'), none, false);
+  expect(open(plain, [user], { reasoning: { effort: 'none' } }).prompt).toBe('A:');
+  const refusing = new ChatPrompt("{{ raise_exception('no ' ~ reasoning_effort) }}", none, false);
+  expect(() => open(refusing, [user], { reasoning: { effort: 'low' } })).toThrow('no low');
+});
+
+test('an answer in tags goes on where its thoughts have ended', () => {
+  const prompt = new ChatPrompt('A:{# </think> <answer></answer> #}', none, false);
+  const thoughts = { text: '<think>\nI add', ended: true };
+  expect(open(prompt, [user], { thoughts, resume: { text: 'Fo', tokens: 9 } })).toMatchObject({
+    thinking: { isInside: false, tags: { answerTags: { close: '</answer>' } } },
+  });
+});
+
 test('a template that thinks without known tags is not told to think', () => {
   const unknown = new ChatPrompt("{{ '<|think|>' if enable_thinking }}A:", none, false);
   const reasoning = { effort: 'high' } as const;

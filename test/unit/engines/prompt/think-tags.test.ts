@@ -12,8 +12,42 @@ test.each([
     '<|channel|>analysis<|message|>',
     '<|end|><|start|>assistant<|channel|>final<|message|>',
   ],
+  ["{{ '<|thought_start|>' + thought + '<|thought_end|>' }}", '<|thought_start|>', '<|thought_end|>'],
+  ["{{ '◁think▷' + thought + '◁/think▷' }}", '◁think▷', '◁/think▷'],
 ])('takes the tags from the template %s', (template, open, close) => {
   expect(thinkTags(template)).toMatchObject({ open, close });
+});
+
+test.each([
+  [
+    "{{ 'thoughts between <think></think> and response between <response></response>' }}",
+    '<think>',
+    '<response>',
+    '</response>',
+  ],
+  [
+    "{{ content.split('</think>')[-1].split('<answer>')[-1].split('</answer>')[0] }}",
+    '<think>',
+    '<answer>',
+    '</answer>',
+  ],
+  ["{{ 'Think within <Thought>, answer within <Output>.' }}", '<Thought>', '<Output>', '</Output>'],
+  [
+    "{{ '<|begin_of_thought|>…<|end_of_thought|> <|begin_of_solution|>…<|end_of_solution|>' }}",
+    '<|begin_of_thought|>',
+    '<|begin_of_solution|>',
+    '<|end_of_solution|>',
+  ],
+  [
+    "{{ '[BEGIN FINAL RESPONSE]…[END FINAL RESPONSE]' }}{{ 'Here are my reasoning steps:\n' }}",
+    'Here are my reasoning steps:',
+    '[BEGIN FINAL RESPONSE]',
+    '[END FINAL RESPONSE]',
+  ],
+])('takes the tags around thoughts and answer from the template %s', (template, thought, open, close) => {
+  const tags = thinkTags(template);
+  expect(tags).toMatchObject({ open: thought, answerTags: { open, close } });
+  expect(tags && tagTokens(tags)).toEqual(expect.arrayContaining([open, close]));
 });
 
 test('a template without a closing tag does not think', () => {

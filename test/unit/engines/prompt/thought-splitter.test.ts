@@ -1,11 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
+import type { ThinkTags } from '../../../../src/engines/prompt/think-tags.ts';
 import { ThoughtSplitter, type SplitText } from '../../../../src/engines/prompt/thought-splitter.ts';
 
 const tags = { open: '<think>', close: '</think>' };
 
-function split(pieces: readonly string[], isInside: boolean): SplitText & { inside: boolean } {
-  const splitter = new ThoughtSplitter(tags, isInside);
+function split(
+  pieces: readonly string[],
+  isInside: boolean,
+  of: ThinkTags = tags,
+): SplitText & { inside: boolean } {
+  const splitter = new ThoughtSplitter(of, isInside);
   const parts = [...pieces.map((piece) => splitter.push(piece)), splitter.flush()];
   return {
     reasoning: parts.map(({ reasoning }) => reasoning).join(''),
@@ -99,4 +104,20 @@ test.each([
   const pieces = reply.match(/[^]{1,5}/g) ?? [];
   expect(split(pieces, true)).toMatchObject(expected);
   expect(split([reply], true)).toMatchObject(expected);
+});
+
+describe('tags around the answer', () => {
+  const withAnswer = { ...tags, answerTags: { open: '<answer>', close: '</answer>' } };
+  test.each([
+    ['after thoughts', 'a\n</think>\n<answer>\n4 \n</answer>\n', true, { reasoning: 'a', text: '4' }],
+    ['without thoughts', ' <answer>4</answer>', false, { reasoning: '', text: '4' }],
+    ['that never close', 'a</think><answer>4\n', true, { reasoning: 'a', text: '4\n' }],
+    ['that the model leaves out', 'a</think>\n\n4 < 5\n', true, { reasoning: 'a', text: '4 < 5\n' }],
+    ['that are cut', 'a</think><answer>4</answ', true, { reasoning: 'a', text: '4</answ' }],
+    ['that only resemble them', '<ans>4</ans> \n', false, { reasoning: '', text: '<ans>4</ans> \n' }],
+    ['with text behind them', '<answer>4</answer> or so', false, { reasoning: '', text: '4 or so' }],
+    ['of an answer that goes on', ' 4</answer>', false, { reasoning: '', text: ' 4' }],
+  ])('%s belong to neither, wherever tokens end', (_, reply, isInside, expected) => {
+    for (const pieces of cuts(reply)) expect(split(pieces, isInside, withAnswer)).toMatchObject(expected);
+  });
 });
