@@ -32,7 +32,7 @@ const MAX_CHARACTERS = 2 ** 20;
 /** The parser takes time with the square of it. */
 const MAX_SPACES = 1000;
 const MAX_RANGE = 10_000;
-const MAX_DATE_FORMAT = 1000;
+const MAX_DATE_FORMAT = 100;
 /** One evaluation, and each element of a value that it makes, is a unit: about a microsecond. */
 const MAX_WORK = 1_000_000;
 const MAX_WORK_A_CHARACTER = 10;
@@ -257,7 +257,9 @@ class BoundedInterpreter extends Interpreter {
       const at = isNamed ? parameters.indexOf(String(arg.key?.value)) : index;
       if (at === -1) throw new Error(`${name} has no argument ${String(arg.key?.value).slice(0, 40)}`);
       const value = this.evaluate(isNamed ? (arg.value as Node) : arg, environment);
-      this.#spend(this.#measure(value).size / CHARACTERS_A_UNIT);
+      const { size } = this.#measure(value);
+      // It is read whole, or printed.
+      if (typeof value.value !== 'string') this.#spend(size);
       values[at] = value;
     }
     return values;

@@ -33,6 +33,13 @@ export function repeated(text: string, times: number, { maxSize }: Pick<Bounds, 
   return text.repeat(Math.max(0, times));
 }
 
+/** Parts of a text, each of which is work. */
+function split(text: string, by: string | RegExp, { spend }: Bounds): string[] {
+  const parts = text.split(by);
+  spend(parts.length);
+  return parts;
+}
+
 const asText = (value: Plain): string => {
   if (typeof value === 'string') return value;
   throw new Error('an argument must be a text');
@@ -109,7 +116,8 @@ function rsplit(text: string, [by, most]: readonly Plain[], bounds: Bounds): str
   const max = asNumber(most, -1);
   const isBySpace = by === undefined || by === null;
   const words = [...(isBySpace ? text.matchAll(/\S+/g) : [])];
-  const parts = isBySpace ? words.map(([word]) => word) : text.split(separator(text, by, bounds));
+  bounds.spend(words.length);
+  const parts = isBySpace ? words.map(([word]) => word) : split(text, separator(text, by, bounds), bounds);
   const rest = max < 0 ? 0 : parts.length - max;
   if (rest <= 1) return parts;
   const last = words[rest - 1];
@@ -121,8 +129,8 @@ function rsplit(text: string, [by, most]: readonly Plain[], bounds: Bounds): str
 
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
 
-function splitlines(text: string, [keepsEnds]: readonly Plain[]): string[] {
-  const parts = text.split(new RegExp(`(${LINE_END.source})`));
+function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds): string[] {
+  const parts = split(text, new RegExp(`(${LINE_END.source})`), bounds);
   const lines: string[] = [];
   for (let at = 0; at < parts.length; at += 2)
     lines.push((parts[at] ?? '') + (keepsEnds === true ? (parts[at + 1] ?? '') : ''));
@@ -164,7 +172,7 @@ function printed(value: Plain): string {
 
 function format(text: string, args: readonly Plain[], bounds: Bounds): string {
   let next = 0;
-  const parts = text.split(/(\{\{|\}\}|\{[^{}]*\}|[{}])/);
+  const parts = split(text, /(\{\{|\}\}|\{[^{}]*\}|[{}])/, bounds);
   return joined(
     parts.map((part, index) => {
       if (index % 2 === 0) return part;
@@ -198,7 +206,7 @@ export function percentFormat(text: string, values: readonly Plain[], bounds: Bo
 
 function* percentParts(text: string, values: readonly Plain[], bounds: Bounds): Generator<string> {
   let next = 0;
-  for (const [index, part] of text.split(/(%(?:%|[-\d.]{0,20}[a-zA-Z]))/).entries()) {
+  for (const [index, part] of split(text, /(%(?:%|[-\d.]{0,20}[a-zA-Z]))/, bounds).entries()) {
     if (index % 2 === 0) yield part;
     else if (part === '%%') yield '%';
     else {
@@ -293,11 +301,11 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
     'escape',
     (text, _, bounds) =>
       joined(
-        text.split(/([&<>"'])/).map((part) => ESCAPES.get(part) ?? part),
+        split(text, /([&<>"'])/, bounds).map((part) => ESCAPES.get(part) ?? part),
         bounds,
       ),
   ],
   ['format', (text, args, bounds) => percentFormat(text, args, bounds)],
   ['truncate', truncate],
-  ['wordcount', (text) => text.match(/[\p{L}\p{N}_]+/gu)?.length ?? 0],
+  ['wordcount', (text, _, bounds) => split(text, /[\p{L}\p{N}_]+/u, bounds).length - 1],
 ]);

@@ -85,7 +85,17 @@ test.each([
     `{% set x = 'x' * 999999 %}{% for c in x %}${MANY}x${END}{% endfor %}`,
     /more than/,
   ],
-  ['formats a date', `{{ strftime_now('%c' * 501) }}`, /more than 1000 characters/],
+  ['formats a date', `{{ strftime_now('%c' * 51) }}`, /more than 100 characters/],
+  [
+    'splits',
+    `{% set x = 'ab' * 99999 %}${MANY}{% set z = x.rsplit('b', 1)[0] == '' %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'formats',
+    `{% set x = '%%' * 99999 %}${MANY}{% set z = (x | format) == '' %}${END}`,
+    /more than the steps/,
+  ],
   ['is no template', '{% for %}', /./],
   ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
   ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
