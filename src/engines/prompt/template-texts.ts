@@ -16,7 +16,7 @@ export type Plain = string | number | boolean | null | undefined | readonly Plai
 type TextMethod = (text: string, args: readonly Plain[], bounds: Bounds) => Plain;
 
 /** Joins texts as far as a value may be. */
-export function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
+function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
   const kept: string[] = [];
   let length = 0;
   for (const part of parts) {
@@ -98,7 +98,7 @@ function count(text: string, args: readonly Plain[], bounds: Bounds): number {
   return times;
 }
 
-/** Without these characters at its ends; without space, where none are named. */
+/** A text without these characters at its ends, or without space where none are named. */
 function stripped(text: string, characters: Plain, { left = true, right = true }): string {
   if (characters === undefined || characters === null) {
     const begun = left ? text.trimStart() : text;
@@ -163,7 +163,7 @@ function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string 
   return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
 }
 
-/** As Python prints it. */
+/** Text that Python prints for a value. */
 function printed(value: Plain): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null || value === undefined) return 'None';
