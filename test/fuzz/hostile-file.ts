@@ -1,4 +1,5 @@
 import type { Random } from '../chaos/random.ts';
+import { hugeGguf, hugeSafetensors } from './hostile-header.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
 
@@ -50,9 +51,14 @@ function safetensors(): Buffer {
   return Buffer.concat([length, header, Buffer.alloc(48)]);
 }
 
-/** A sound file with some damage: other bytes, numbers, texts, a part that is missing, doubled or of another file. */
+/** One file of so many is huge: it takes as long as a hundred others. */
+const HUGE = 25;
+
+/** A sound file with some damage: other bytes, numbers, texts, a part that is missing, doubled or of another file; or a huge header. */
 export function hostileFile(random: Random): HostileFile {
   const kind = random.pick(['model', 'projector', 'safetensors'] as const);
+  if (random.below(HUGE) === 0)
+    return { kind, file: kind === 'safetensors' ? hugeSafetensors(random) : hugeGguf(random) };
   let file = Buffer.from(sound[kind]);
   for (let changes = random.below(4); changes > 0; changes--) file = damaged(file, HEADER[kind], random);
   return { kind, file };

@@ -50,7 +50,8 @@ export class ByteCursor {
   /** Number of 8 bytes; inexact above 2^53, which exceeds every valid value here. */
   u64(): number {
     const at = this.#take(8);
-    return Number(this.#view.getBigUint64(at, true));
+    // Several times as fast as a BigInt: a vocabulary has a length before each text.
+    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
   }
 
   /** An unsigned number of 1, 2, 4 or 8 bytes. */

@@ -9,6 +9,9 @@ const MAX_TEXT_BYTES = 2 ** 20;
 const MAX_DIMENSIONS = 4;
 /** The largest models have some hundred entries and some thousand tensors. */
 const MAX_ENTRIES = 65_536;
+/** Bytes of a header's names and texts together, and texts of its lists: the largest vocabularies and their merges have a million. */
+const MAX_TEXTS_BYTES = 8 * 2 ** 20;
+const MAX_LISTED_TEXTS = 2 ** 21;
 const DEFAULT_ALIGNMENT = 32;
 
 /** Bytes of a metadata value by its type; strings (8) and arrays (9) have their length in front. */
@@ -66,17 +69,18 @@ export function readGguf(cursor: ByteCursor): Gguf {
   const tensorCount = entryCount(cursor, 'number of tensors');
   const entries = entryCount(cursor, 'number of metadata entries');
   const metadata = new Map<string, GgufValue>();
+  const left: Left = { bytes: MAX_TEXTS_BYTES, listed: MAX_LISTED_TEXTS };
   for (let entry = 0; entry < entries; entry++) {
-    const key = name(cursor);
+    const key = name(cursor, left);
     if (metadata.has(key)) throw new FormatError(`has ${key} twice in its metadata`);
     const type = cursor.u32();
-    metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type) });
+    metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type, left) });
   }
   const alignment = metadata.get('general.alignment')?.value ?? DEFAULT_ALIGNMENT;
   if (typeof alignment !== 'number' || alignment === 0 || alignment % 8 !== 0)
     throw new FormatError(`gives ${alignment} as its tensors' alignment`);
   const tensorsAt = cursor.position;
-  const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor));
+  const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor, left));
   const dataOffset = align(cursor.position, alignment);
   for (const tensor of tensors) {
     const end = dataOffset + tensor.offset + tensorBytes(tensor);
@@ -159,23 +163,38 @@ function entryCount(cursor: ByteCursor, what: string): number {
   return count;
 }
 
-function name(cursor: ByteCursor): string {
-  const length = cursor.count('length of a name');
-  if (length > MAX_NAME_BYTES)
-    throw new FormatError(`has a name of ${length} bytes in its header; the limit is ${MAX_NAME_BYTES}`);
+/** What the rest of a header may have. */
+interface Left {
+  /** Bytes of names and texts. */
+  bytes: number;
+  /** Texts in lists. */
+  listed: number;
+}
+
+function readText(cursor: ByteCursor, length: number, left: Left): string {
+  left.bytes -= length;
+  if (left.bytes < 0)
+    throw new FormatError(`has more than ${MAX_TEXTS_BYTES} bytes of names and texts in its header`);
   return cursor.text(length);
 }
 
-function readValue(cursor: ByteCursor, key: string, type: number): GgufValue['value'] {
+function name(cursor: ByteCursor, left: Left): string {
+  const length = cursor.count('length of a name');
+  if (length > MAX_NAME_BYTES)
+    throw new FormatError(`has a name of ${length} bytes in its header; the limit is ${MAX_NAME_BYTES}`);
+  return readText(cursor, length, left);
+}
+
+function readValue(cursor: ByteCursor, key: string, type: number, left: Left): GgufValue['value'] {
   const what = `length of ${key}`;
   if (type === STRING) {
     const length = cursor.count(what);
-    if (length <= MAX_TEXT_BYTES) return cursor.text(length);
+    if (length <= MAX_TEXT_BYTES) return readText(cursor, length, left);
     cursor.skip(length);
     return null;
   }
   if (type === ARRAY) {
-    skipArray(cursor, key, what);
+    skipArray(cursor, key, what, left);
     return null;
   }
   const bytes = SCALAR_BYTES[type];
@@ -185,18 +204,23 @@ function readValue(cursor: ByteCursor, key: string, type: number): GgufValue['va
   return null;
 }
 
-function skipArray(cursor: ByteCursor, key: string, what: string): void {
+function skipArray(cursor: ByteCursor, key: string, what: string, left: Left): void {
   const element = cursor.u32();
   const length = cursor.count(what);
   const bytes = SCALAR_BYTES[element] ?? 0;
-  if (bytes > 0) cursor.skip(bytes * length);
+  if (bytes > 0) return cursor.skip(bytes * length);
   // Only a hostile file has a list of lists.
-  else if (element !== STRING) throw new FormatError(`has elements of unknown type ${element} in ${key}`);
-  else for (let i = 0; i < length; i++) cursor.skip(cursor.count(what));
+  if (element !== STRING) throw new FormatError(`has elements of unknown type ${element} in ${key}`);
+  left.listed -= length;
+  if (left.listed < 0)
+    throw new FormatError(
+      `has more than ${MAX_LISTED_TEXTS} texts in its lists, ${length} of them in ${key}`,
+    );
+  for (let i = 0; i < length; i++) cursor.skip(cursor.count(what));
 }
 
-function readTensor(cursor: ByteCursor): GgufTensor {
-  const tensor = name(cursor);
+function readTensor(cursor: ByteCursor, left: Left): GgufTensor {
+  const tensor = name(cursor, left);
   const dimensions = cursor.u32();
   if (dimensions > MAX_DIMENSIONS)
     throw new FormatError(`gives its tensor ${tensor} ${dimensions} dimensions`);

@@ -1,8 +1,8 @@
 import * as z from '../../util/zod.ts';
 import { FormatError, type ByteCursor } from './byte-cursor.ts';
 
-/** The format's own limit. */
-const MAX_HEADER_BYTES = 100_000_000;
+/** The format allows 100 MB. Ten thousand tensors take 2 MB. */
+const MAX_HEADER_BYTES = 4 * 2 ** 20;
 
 /** Free text beside the tensors. */
 const METADATA = '__metadata__';
@@ -13,7 +13,6 @@ const entrySchema = z.object({
   shape: z.array(offset).check(z.maxLength(16)),
   data_offsets: z.tuple([offset, offset]),
 });
-const headerSchema = z.record(z.string(), entrySchema);
 type Entry = z.output<typeof entrySchema>;
 
 /** Bits of an element by its type. For other types only the offsets are checked. */
@@ -50,10 +49,18 @@ export function readSafetensors(cursor: ByteCursor): Map<string, SafetensorsTens
   if (cursor.size < 8) throw new FormatError(`is no safetensors file: it has ${cursor.size} bytes`);
   const headerLength = cursor.count('length of its header');
   if (headerLength > MAX_HEADER_BYTES)
-    throw new FormatError(`gives ${headerLength} bytes as the length of its header`);
-  const entries = Object.entries(parse(cursor.text(headerLength)));
+    throw new FormatError(
+      `gives ${headerLength} bytes as the length of its header; ${MAX_HEADER_BYTES} are allowed`,
+    );
+  const header = parse(cursor.text(headerLength));
   const start = cursor.position;
-  return new Map(entries.map(([name, entry]) => [name, tensorOf(name, entry, start, cursor.size)]));
+  const tensors = new Map<string, SafetensorsTensor>();
+  // Checked one by one: a header may have a million faults.
+  for (const name of Object.keys(header)) {
+    if (name === METADATA) continue;
+    tensors.set(name, tensorOf(name, checkEntry(name, header[name]), start, cursor.size));
+  }
+  return tensors;
 }
 
 function tensorOf(name: string, entry: Entry, start: number, size: number): SafetensorsTensor {
@@ -74,18 +81,24 @@ function tensorOf(name: string, entry: Entry, start: number, size: number): Safe
   return { name, shape, offset: start + begin, length };
 }
 
-function parse(text: string): z.output<typeof headerSchema> {
+function checkEntry(name: string, value: unknown): Entry {
+  const parsed = entrySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw noTensors([name, ...(issue?.path ?? [])].join('.'), issue?.message);
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new FormatError('has a header that is not JSON');
   }
-  if (typeof value === 'object' && value !== null) Reflect.deleteProperty(value, METADATA);
-  const parsed = headerSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new FormatError(
-    `has a header that lists no tensors: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
-  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw noTensors('', 'it is no object');
+  return value as Record<string, unknown>;
 }
+
+const noTensors = (path: string, why = ''): FormatError =>
+  new FormatError(`has a header that lists no tensors: ${path}: ${why}`);

@@ -87,6 +87,11 @@ test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
     safetensors(tensor(), { length: 2n ** 62n }),
     /as the length of its header, and has/,
   ],
+  [
+    'whose header is larger than that of any model',
+    safetensors({ ...tensor(), more: 'x'.repeat(2 ** 22) }),
+    /gives \d+ bytes as the length of its header; 4194304 are allowed/,
+  ],
   ['whose header is not JSON', safetensors('{"w": '), /a header that is not JSON/],
   ['whose header is a number', safetensors('7'), /a header that lists no tensors/],
   [
