@@ -5,6 +5,8 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import { openSound } from '../../src/engines/sound/read-audio.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { clipPath, FORMATS } from '../support/speech/speech-model.ts';
+import { Random } from '../chaos/random.ts';
+import { CONTAINERS, hostileContainer } from './hostile-container.ts';
 import { hostileSound } from './hostile-sound.ts';
 
 const sounds = Number(process.env['LOCALTEXT_FUZZ_SOUNDS'] ?? 500);
@@ -33,20 +35,30 @@ async function read(file: Uint8Array<ArrayBuffer>): Promise<'decoded' | 'for the
   }
 }
 
-test(
-  `a file of sound is read to its end or refused (${sounds}, seed ${seed})`,
+const KINDS = {
+  'a file of sound': (index: number) => hostileSound(seed, index, clips).file,
+  'a container of sound': (index: number) => {
+    const random = new Random(seed * 2_000_003 + index);
+    const format = random.pick(CONTAINERS);
+    const clip = clips[FORMATS.findIndex((each) => each === format)];
+    return hostileContainer(random, clip ?? new Uint8Array(), format);
+  },
+};
+
+test.for(Object.entries(KINDS))(
+  `%s is read to its end or refused (${sounds}, seed ${seed})`,
   { timeout: 60_000 + sounds * 100 },
-  async () => {
+  async ([kind, make]) => {
     const counts = { decoded: 0, 'for the page': 0, refused: 0 };
     let slowest = { ms: 0, index: -1 };
     for (let index = 0; index < sounds; index++) {
-      const { file } = hostileSound(seed, index, clips);
+      const file = make(index);
       const ms = await cpuTime(async () => {
         counts[await read(file)]++;
       });
       if (ms > slowest.ms) slowest = { ms, index };
     }
-    console.log(`${sounds} files of sound, seed ${seed}: ${JSON.stringify({ ...counts, slowest })}`);
+    console.log(`${sounds} times ${kind}, seed ${seed}: ${JSON.stringify({ ...counts, slowest })}`);
     expect(slowest.ms, `file ${slowest.index} of seed ${seed}`).toBeLessThan(MAX_MS);
     // Otherwise the files are not what they are to be.
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 
 import { BoundedTemplate } from '../../src/engines/prompt/bounded-template.ts';
+import { ChatPrompt } from '../../src/engines/prompt/chat-prompt.ts';
+import { ServiceError } from '../../src/errors/service-error.ts';
+import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
+import { hostileConversation } from './hostile-conversation.ts';
 import { hostileTemplate } from './hostile-template.ts';
 
 const templates = Number(process.env['LOCALTEXT_FUZZ_TEMPLATES'] ?? 300);
@@ -36,3 +40,47 @@ test(
     expect(Math.min(counts.rendered, counts.refused)).toBeGreaterThan(0);
   },
 );
+
+/** Begin a template that shows its messages, as a model's own does, so that what it adds is searched for. */
+const STARTS = [
+  '',
+  "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{{ '<|assistant|>' }}",
+  "{{ '<|system|>' ~ 'You are helpful.' ~ '<|end|>' }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+  '{% for m in messages %}{{ m.role }}{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}',
+  '{% if enable_thinking %}<think>{% else %}<think></think>{% endif %}{{ messages[-1].content }}',
+];
+
+test(
+  `a prompt is opened or refused, whatever is in the conversation (${templates}, seed ${seed})`,
+  { timeout: 60_000 + templates * 500 },
+  async () => {
+    const counts = { opened: 0, refused: 0 };
+    let slowest = { ms: 0, index: -1 };
+    for (let index = 0; index < templates; index++) {
+      const random = new Random(seed * 3_000_003 + index);
+      const source = random.pick(STARTS) + (random.below(3) > 0 ? hostileTemplate(seed, index) : '');
+      const job = hostileConversation(random);
+      const bos = random.pick([null, '<s>']);
+      const ms = await cpuTime(() => {
+        try {
+          const { prompt } = new ChatPrompt(source, { bos, eos: '</s>' }, random.below(2) === 0).open(job);
+          expect(typeof prompt).toBe('string');
+          counts.opened++;
+        } catch (error) {
+          // A template that is none is refused by its parser.
+          if (!(error instanceof ServiceError && error.wire.status === 400) && !isParserError(error))
+            throw new Error(`template ${index} of seed ${seed}`, { cause: error });
+          counts.refused++;
+        }
+      });
+      if (ms > slowest.ms) slowest = { ms, index };
+    }
+    console.log(`${templates} conversations, seed ${seed}: ${JSON.stringify({ ...counts, slowest })}`);
+    expect(slowest.ms, `template ${slowest.index} of seed ${seed}`).toBeLessThan(MAX_MS);
+    expect(Math.min(counts.opened, counts.refused)).toBeGreaterThan(0);
+  },
+);
+
+/** Whether the constructor refused the template. */
+const isParserError = (error: unknown): boolean =>
+  error instanceof Error && !(error instanceof TypeError || error instanceof RangeError);

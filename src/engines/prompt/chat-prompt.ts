@@ -191,7 +191,7 @@ function showsAll(turns: readonly TemplateMessage[], prompt: string): boolean {
   const system = turns.slice(1).some(isSystem) ? turns.filter(isSystem) : [];
   return (
     system.every(({ content }) => prompt.includes((content ?? '').trim())) &&
-    names.every((name) => timesIn([prompt], name) >= timesIn(texts, name))
+    [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name))
   );
 }
 
