@@ -11,7 +11,7 @@ const ISOLATED = [
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/engine-host/models/model-adder{,.remote}.test.ts',
-  'test/unit/engines/{restartable-helper,llama-cpp/read-ahead-blob,whisper/read-audio}.test.ts',
+  'test/unit/engines/{restartable-helper,onnx/text-tokenizer,llama-cpp/read-ahead-blob,whisper/read-audio}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/api/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
@@ -31,7 +31,10 @@ const TIMED = [
   'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
-const NIGHTLY = ['test/{nightly,chaos}/**/*.test.ts', 'test/fuzz/full-service.test.ts'];
+const NIGHTLY = [
+  'test/{nightly,chaos}/**/*.test.ts',
+  'test/fuzz/{full-service,hostile-onnx,hostile-projectors}.test.ts',
+];
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 

@@ -19,6 +19,10 @@ export class Turns<Request extends TakesTurns> {
     return this.#waiting.length;
   }
 
+  get waiting(): readonly Request[] {
+    return this.#waiting;
+  }
+
   push(request: Request): void {
     request.arrived ??= ++arrivals;
     this.#waiting.push(request);
@@ -31,8 +35,12 @@ export class Turns<Request extends TakesTurns> {
 
   take(): Request | undefined {
     this.#prefersShort = !this.#prefersShort;
-    const next = this.#prefersShort ? this.#waiting.toSorted(nearestToEnd)[0] : this.#waiting[0];
-    if (next) this.delete(next);
+    const [first] = this.#waiting;
+    if (!first) return undefined;
+    const next = this.#prefersShort
+      ? this.#waiting.reduce((least, each) => (nearestToEnd(each, least) < 0 ? each : least))
+      : first;
+    this.delete(next);
     return next;
   }
 }

@@ -23,6 +23,19 @@ const changed = (name: string, change: (value: Record<string, unknown>) => objec
   [name]: utf8(JSON.stringify(change(JSON.parse(new TextDecoder().decode(good[name])) as never))),
 });
 
+/** A normalizer whose expression never ends on a text with that word. */
+const endlessOn = (word: string) => ({
+  type: 'Sequence',
+  normalizers: [
+    { type: 'Replace', pattern: { String: word }, content: `${'a'.repeat(40)}b` },
+    { type: 'Replace', pattern: { Regex: '(a+)+$' }, content: '' },
+  ],
+});
+const trap: TinyFiles = changed('tokenizer.json', (tokenizer) => ({
+  ...tokenizer,
+  normalizer: endlessOn('lamp'),
+}));
+
 /** What is wrong with each, and what the error says. All have the hashes that the catalog names. */
 const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
   'config-cut': { files: half('config.json'), says: /config-cut\/config\.json is not JSON, or cut short/ },
@@ -39,6 +52,10 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
     files: { 'tokenizer.json': utf8('{"model":{"type":"Nonsense"}}') },
     says: /tokenizer-other\/tokenizer\.json is no tokenizer/,
   },
+  'tokenizer-endless': {
+    files: changed('tokenizer.json', (tokenizer) => ({ ...tokenizer, normalizer: endlessOn('a') })),
+    says: /tokenizer-endless\/tokenizer\.json was not read within 20 s/,
+  },
   'graph-cut': {
     files: { 'onnx/model.onnx': (good['onnx/model.onnx'] ?? utf8('')).slice(0, 3000) },
     says: /graph-cut\/onnx\/model\.onnx cannot be loaded by ONNX Runtime/,
@@ -51,7 +68,7 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
 
 beforeAll(async () => {
   const models = Object.entries(faults).map(([name, { files }]) => [name, { ...good, ...files }] as const);
-  server = await serveModels({ ...Object.fromEntries(models), fine: good });
+  server = await serveModels({ ...Object.fromEntries(models), fine: good, trap: { ...good, ...trap } });
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
   site.workerPrefix = `if (self.name === 'localtext-helper') {
     const channel = new BroadcastChannel('${END}');
@@ -70,6 +87,7 @@ test('a file that is cut short, lies or is another is named, and all other model
   const variants = [...Object.keys(faults), 'fine'].map((name) =>
     tinyVariant({ ...good, ...faults[name]?.files }, server.url, name),
   );
+  variants.push(tinyVariant({ ...good, ...trap }, server.url, 'trap'));
   const embedding = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
   const catalog: Catalog = {
     ownedBy: 'test',
@@ -100,6 +118,18 @@ test('a file that is cut short, lies or is another is named, and all other model
       },
       { apiKey: key, id: model },
     );
+  const status = (model: string, input: string): Promise<string> =>
+    page.evaluate(
+      async ({ apiKey, ...body }) => {
+        const response = await fetch('/v1/embeddings', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}` },
+          body: JSON.stringify(body),
+        });
+        return `${response.status} ${response.ok ? '' : await response.text()}`;
+      },
+      { apiKey: key, model, input },
+    );
   const before = await embed('fine');
   expect(before).toHaveLength(16);
   expect(Math.hypot(...before)).toBeCloseTo(1, 5);
@@ -107,6 +137,15 @@ test('a file that is cut short, lies or is another is named, and all other model
     expect.soft(await failure(name), name).toMatch(says);
     expect(await embed('fine'), name).toEqual(before);
   }
+  // A tokenizer that waits for a word holds its own model alone, and answers other texts afterwards.
+  expect(await failure('trap')).toBe('loaded');
+  const trapped = status('trap', 'a lamp');
+  const began = Date.now();
+  for (let at = 0; at < 5; at++) expect(await embed('fine')).toEqual(before);
+  expect(Date.now() - began).toBeLessThan(8000);
+  expect(await trapped).toMatch(/^500 .*tokenizer takes longer than 10 s for a text/);
+  expect(await status('trap', 'a door')).toMatch(/^200/);
+
   // The models' workers end while nothing runs, as when the browser has no more memory: the request is sent again.
   await page.evaluate((name) => {
     const channel = new BroadcastChannel(name);

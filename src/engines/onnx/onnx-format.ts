@@ -7,7 +7,7 @@ import { parseJson } from '../../model-files/formats/check-format.ts';
 import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
 import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
-import { configSchema } from './transformers-files.ts';
+import { configSchema, MAX_TOKENIZER_BYTES } from './transformers-files.ts';
 
 /** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
 const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
@@ -77,6 +77,9 @@ export const onnxFormat: AddedFormat = {
   quantization: (file) => (file === USUAL_GRAPH ? null : quantizationOf(true)),
   shortage: (files, device) => fitModel(files, device).shortage,
   async describe(files, repository, device) {
+    const tokenizer = files.find(({ name }) => name === 'tokenizer.json');
+    if (tokenizer && tokenizer.size > MAX_TOKENIZER_BYTES)
+      throw invalid(tokenizer.name, `has more than ${MAX_TOKENIZER_BYTES} bytes`);
     const facts = await readEmbeddingFacts(repository ?? 'the model', files);
     const { quantized, trainedContextLength, dimensions, pooling, ...named } = facts;
     const embedding = { dimensions, pooling };

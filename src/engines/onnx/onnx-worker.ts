@@ -4,7 +4,8 @@ import { transfer } from 'comlink';
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { type Runtime, wasmOptions } from './runtime-files.ts';
 import { dataFilesOf, graphOf } from './transformers-files.ts';
-import { type ReadFile, serveFiles } from './weight-files.ts';
+import { serveFiles } from './serve-files.ts';
+import type { ReadFile } from './weight-files.ts';
 
 let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
 

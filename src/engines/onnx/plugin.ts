@@ -7,7 +7,10 @@ export const transformers: EnginePlugin<TransformersVariant> = {
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
   wasm: 'ort-wasm-simd-threaded.wasm',
   added: async () => (await import('./onnx-format.ts')).onnxFormat,
-  helpers: { onnx: async () => (await import('./onnx-worker.ts')).onnxWorker },
+  helpers: {
+    onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,
+    tokenizer: async () => (await import('./tokenizer-worker.ts')).tokenizerWorker,
+  },
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),
 };

@@ -4,11 +4,10 @@ import type { EmbeddingJob } from '../../jobs/embedding.ts';
 import type { Events } from '../../jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, ServiceError } from '../../errors/service-error.ts';
-import { withTimeout } from '../../util/async.ts';
+import { rateLimited, requestError, ServiceError } from '../../errors/service-error.ts';
+import { abortable, withTimeout } from '../../util/async.ts';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import { OneByOne, type TakesTurns, Turns } from '../turns.ts';
-import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
 /**
  * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each
@@ -23,6 +22,13 @@ const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
 const CROWD = 5;
 const CROWD_TOKENS = 64;
 
+/** Waiting texts that a batch is chosen from, about: to look at all would take longer than the batch. */
+const CANDIDATES = 1024;
+
+/** Texts of all requests under way together. */
+const MAX_TEXTS = 2 ** 18;
+const RETRY_AFTER_MS = 5000;
+
 export interface Sequence {
   readonly ids: readonly number[];
 }
@@ -34,28 +40,36 @@ export interface BatchLimits {
 }
 
 /**
- * Takes the next batch out of the waiting sequences: around the one at `seed`, those of the most alike length, so
- * that there is little padding. At least one; more only while the padded batch stays within the limits.
+ * Chooses a batch: `seed`, and the candidates of the most alike length, so that there is little padding. At least one
+ * sequence; more only while the padded batch stays within the limits.
  */
-export function takeBatch<S extends Sequence>(
-  waiting: S[],
+export function chooseBatch<S extends Sequence>(
   seed: S,
+  candidates: readonly S[],
   { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
 ): S[] {
-  const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
-  const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
   const batch = [seed];
   let longest = seed.ids.length;
-  for (const candidate of candidates) {
+  for (const candidate of nearestFirst(seed, candidates)) {
     const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
     if (padded > tokens || batch.length >= sequences) break;
     batch.push(candidate);
     longest = Math.max(longest, candidate.ids.length);
   }
-  const taken = new Set(batch);
-  const rest = waiting.filter((each) => !taken.has(each));
-  waiting.splice(0, waiting.length, ...rest);
   return batch;
+}
+
+/** The candidates without `seed`, those of the most alike length first. */
+function nearestFirst<S extends Sequence>(seed: S, candidates: readonly S[]): S[] {
+  const byDistance = new Map<number, S[]>();
+  for (const candidate of candidates) {
+    if (candidate === seed) continue;
+    const distance = Math.abs(candidate.ids.length - seed.ids.length);
+    const alike = byDistance.get(distance);
+    if (alike) alike.push(candidate);
+    else byDistance.set(distance, [candidate]);
+  }
+  return [...byDistance].toSorted(([a], [b]) => a - b).flatMap(([, alike]) => alike);
 }
 
 /**
@@ -64,10 +78,13 @@ export function takeBatch<S extends Sequence>(
  */
 const ABANDONED_MS = 30_000;
 
+/** Token ids of a text, with the special ones that the model expects. Their number alone if they are more than its context holds. */
+export type TokenizedText = number[] | number;
+
 /** The model itself, as far as batching needs it. */
 export interface Embedder {
-  /** Token ids with the special ones that the model expects. */
-  tokenize(text: string): number[];
+  /** @throws ServiceError */
+  tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]>;
   /** The same for ids from a client; null when one of them is no token of this model. */
   wrap(ids: readonly number[]): number[] | null;
   /** One L2-normalised vector for each sequence. */
@@ -75,8 +92,8 @@ export interface Embedder {
   dispose(): Promise<void>;
 }
 
-/** Tokenizing runs on this thread: it lets messages in, and the next request take its turn, after this many milliseconds. */
-const TOKENIZE_MS = 10;
+/** Characters that are tokenized in one turn, and at least one text: the next request then takes its turn. About 5 ms. */
+const TURN_CHARACTERS = 8192;
 
 type Vector = Float32Array<ArrayBuffer>;
 
@@ -85,8 +102,6 @@ type EmbeddingFacts = Pick<
   'contextLength' | 'device' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
 >;
 
-type Input = string | readonly number[];
-
 interface Item {
   ids: number[];
   index: number;
@@ -94,6 +109,8 @@ interface Item {
 }
 
 interface Request extends TakesTurns {
+  /** Texts that are in no batch yet. */
+  waiting: readonly Item[];
   vectors: Vector[];
   settled: boolean;
   resolve(): void;
@@ -114,9 +131,9 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
   readonly #crowd: number;
-  readonly #waiting: Item[] = [];
   readonly #tokenizing = new OneByOne();
-  #yieldedAt = 0;
+  /** Texts of all requests under way. */
+  #texts = 0;
   /** Requests with texts waiting. */
   readonly #turns = new Turns<Request>();
   #running: Promise<void> | null = null;
@@ -137,12 +154,19 @@ export class TransformersEngine implements Engine<'embedding'> {
     signal.throwIfAborted();
     onPrefill?.();
     const { input, toEvent } = beginEmbedding(job, this.#variant, this.fingerprint);
-    const inputs: readonly Input[] = 'texts' in input ? input.texts : input.tokens;
-    // One place in both queues: what is tokenized later need not have come later.
-    const place: TakesTurns = { left: inputs.length };
-    const sequences = await this.#sequences(inputs, place, signal);
-    const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    yield toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
+    const { length } = inputsOf(input);
+    if (this.#texts + length > MAX_TEXTS) throw tooManyTexts();
+    this.#texts += length;
+    try {
+      // One place in both queues: what is tokenized later need not have come later.
+      const place: TakesTurns = { left: length };
+      const sequences = await this.#sequences(input, place, signal);
+      const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
+      signal.throwIfAborted();
+      yield toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
+    } finally {
+      this.#texts -= length;
+    }
   }
 
   async unload(): Promise<void> {
@@ -155,11 +179,11 @@ export class TransformersEngine implements Engine<'embedding'> {
       const settle = (): void => {
         request.settled = true;
         signal.removeEventListener('abort', onAbort);
-        // Its last texts may have filled the batch of another's turn.
-        this.#forget(request);
+        this.#turns.delete(request);
       };
       const request: Request = {
         ...place,
+        waiting: [],
         vectors: Array.from({ length: sequences.length }),
         left: sequences.length,
         settled: false,
@@ -177,8 +201,8 @@ export class TransformersEngine implements Engine<'embedding'> {
         this.#endAbandoned();
       };
       signal.addEventListener('abort', onAbort, { once: true });
+      request.waiting = sequences.map((ids, index) => ({ ids, index, request }));
       this.#turns.push(request);
-      this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
       // Requests that arrive in the same task share the first batch.
       setTimeout(() => {
         this.#running ??= this.#runAll().finally(() => {
@@ -194,16 +218,34 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   #nextBatch(): Item[] | null {
     for (let turn = this.#turns.take(); turn; turn = this.#turns.take()) {
-      const seed = this.#waiting.find(({ request }) => request === turn);
-      if (!seed) continue;
-      // Without the turn that was just taken.
-      const isCrowd = this.#turns.size + 1 >= this.#crowd;
-      const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
-      const batch = takeBatch(this.#waiting, seed, limits);
-      if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
-      return batch;
+      const [seed] = turn.waiting;
+      if (seed) return this.#takeBatch(seed, turn);
     }
     return null;
+  }
+
+  #takeBatch(seed: Item, turn: Request): Item[] {
+    // Without the turn that was just taken.
+    const isCrowd = this.#turns.size + 1 >= this.#crowd;
+    const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+    const batch = chooseBatch(seed, this.#candidates(turn), limits);
+    const taken = new Set(batch);
+    for (const request of new Set(batch.map((item) => item.request))) {
+      request.waiting = request.waiting.filter((item) => !taken.has(item));
+      if (request.waiting.length === 0) this.#turns.delete(request);
+    }
+    if (turn.waiting.length > 0) this.#turns.push(turn);
+    return batch;
+  }
+
+  /** Waiting texts, those of the request first. */
+  #candidates(turn: Request): Item[] {
+    const candidates: Item[] = [];
+    for (const { waiting } of [turn, ...this.#turns.waiting]) {
+      if (candidates.length >= CANDIDATES) break;
+      candidates.push(...waiting.slice(0, CANDIDATES));
+    }
+    return candidates;
   }
 
   async #runBatch(batch: Item[]): Promise<void> {
@@ -235,35 +277,45 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
   }
 
-  #forget(request: Request): void {
-    this.#turns.delete(request);
-    const rest = this.#waiting.filter((item) => item.request !== request);
-    this.#waiting.splice(0, this.#waiting.length, ...rest);
-  }
-
-  async #sequences(inputs: readonly Input[], place: TakesTurns, signal: AbortSignal): Promise<number[][]> {
+  async #sequences(
+    input: EmbeddingJob['input'],
+    place: TakesTurns,
+    signal: AbortSignal,
+  ): Promise<number[][]> {
     const sequences: number[][] = [];
-    let at = 0;
-    while (at < inputs.length)
-      await this.#tokenizing.run(place, async () => {
-        if (performance.now() - this.#yieldedAt > TOKENIZE_MS) {
-          await yieldToEventLoop();
-          this.#yieldedAt = performance.now();
-        }
+    while (place.left > 0) {
+      const turn = this.#tokenizing.run(place, async () => {
         signal.throwIfAborted();
-        do sequences.push(this.#sequence(inputs[at] ?? [], at++));
-        while (at < inputs.length && performance.now() - this.#yieldedAt < TOKENIZE_MS);
-        place.left = inputs.length - at;
+        const next = await this.#tokenizeTurn(input, sequences.length);
+        place.left -= next.length;
+        return next;
       });
+      // The turn itself lasts until its texts are tokenized.
+      sequences.push(...(await abortable(turn, signal)));
+    }
     return sequences;
   }
 
-  #sequence(input: Input, index: number): number[] {
+  /** The sequences of some inputs, from that index on. */
+  async #tokenizeTurn(input: EmbeddingJob['input'], from: number): Promise<number[][]> {
     const { contextLength } = this.#variant;
-    refuseOversizedInput(input, index, contextLength);
-    const ids = typeof input === 'string' ? this.#embedder.tokenize(input) : this.#wrap(input, index);
-    if (ids.length > contextLength) throw inputTooLong(index, String(ids.length), contextLength);
-    return ids;
+    const inputs: readonly (string | readonly number[])[] = inputsOf(input);
+    let end = from;
+    for (let characters = 0; end < inputs.length && characters < TURN_CHARACTERS; end++) {
+      const next = inputs[end] ?? [];
+      refuseOversizedInput(next, end, contextLength);
+      characters += next.length;
+    }
+    const tokenized =
+      'texts' in input
+        ? await this.#embedder.tokenize(input.texts.slice(from, end))
+        : input.tokens.slice(from, end).map((ids, at) => this.#wrap(ids, from + at));
+    return tokenized.map((ids, at) => {
+      const length = typeof ids === 'number' ? ids : ids.length;
+      if (typeof ids === 'number' || length > contextLength)
+        throw inputTooLong(from + at, String(length), contextLength);
+      return ids;
+    });
   }
 
   #wrap(ids: readonly number[], index: number): number[] {
@@ -273,3 +325,11 @@ export class TransformersEngine implements Engine<'embedding'> {
     throw requestError(400, `\`${at}\` holds a number that is no token of this model.`, null, at);
   }
 }
+
+const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.texts : input.tokens);
+
+const tooManyTexts = (): ServiceError =>
+  rateLimited(
+    `The requests under way have as many texts as this model takes (${MAX_TEXTS}). Retry in ${RETRY_AFTER_MS / 1000} s.`,
+    RETRY_AFTER_MS,
+  );

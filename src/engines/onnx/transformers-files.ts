@@ -11,7 +11,12 @@ import { messageOf } from '../../util/printable.ts';
 export type OnnxVariant = TransformersVariant | WhisperVariant;
 
 const CONFIG = 'config.json';
-const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
+const TOKENIZER = 'tokenizer.json';
+const TOKENIZER_FILES = ['tokenizer_config.json', TOKENIZER];
+
+const MAX_JSON_BYTES = 4 * 2 ** 20;
+/** Largest vocabularies take half of it. */
+export const MAX_TOKENIZER_BYTES = 64 * 2 ** 20;
 const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 
 /** transformers.js loops up to these numbers; no model exceeds them. */
@@ -109,21 +114,16 @@ export function requireFiles(variant: OnnxVariant, needed: readonly string[]): v
   throw serverError('weights_unavailable', message);
 }
 
-/** Why no tokenizer could be made from the files. */
-export async function tokenizerFailure(
-  error: unknown,
+/** The files of a variant's tokenizer, by name. @throws ServiceError `weights_corrupt` naming one that is too large */
+export async function readTokenizerFiles(
   variant: TransformersVariant,
   context: EngineContext,
-): Promise<ServiceError> {
-  if (error instanceof ServiceError) return error;
-  const folder = folderOf(variant);
-  try {
-    for (const name of TOKENIZER_FILES) await readJson(folder + name, context);
-  } catch (cause) {
-    if (cause instanceof ServiceError) return cause;
-    throw cause;
-  }
-  return corruptFile(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
+): Promise<ReadonlyMap<string, Blob>> {
+  const read = async (name: string): Promise<[string, Blob]> => {
+    const most = name === TOKENIZER ? MAX_TOKENIZER_BYTES : MAX_JSON_BYTES;
+    return [name, await readBounded(folderOf(variant) + name, most, context)];
+  };
+  return new Map(await Promise.all(TOKENIZER_FILES.map(read)));
 }
 
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
@@ -154,14 +154,28 @@ const brief = (message: string): string =>
     .slice(0, 200)
     .trim();
 
+async function readBounded(path: string, most: number, context: EngineContext): Promise<Blob> {
+  const file = await context.file(path);
+  if (file.size > most) throw corruptFile(path, `has ${file.size} bytes, of which ${most} are allowed`);
+  return file;
+}
+
 async function readJson(path: string, context: EngineContext): Promise<unknown> {
-  const text = await (await context.file(path)).text();
-  let value: unknown;
+  const parsed = parseObject(await (await readBounded(path, MAX_JSON_BYTES, context)).text());
+  if (parsed.fault !== undefined) throw corruptFile(path, parsed.fault, parsed.cause);
+  return parsed.value;
+}
+
+/** Parses a JSON object. `fault`: why it is none, as a phrase that follows the file's name. */
+export function parseObject(
+  text: string,
+): { value: object; fault?: undefined } | { fault: string; cause?: unknown } {
   try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw corruptFile(path, 'is not JSON, or cut short', error);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? { value }
+      : { fault: 'is not a JSON object' };
+  } catch (cause) {
+    return { fault: 'is not JSON, or cut short', cause };
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw corruptFile(path, 'is not a JSON object');
 }

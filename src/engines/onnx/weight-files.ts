@@ -1,13 +1,8 @@
-import { env } from '@huggingface/transformers';
-
 import type { EngineContext } from '../engine.ts';
 import { folderOf, graphOf, type OnnxVariant } from './transformers-files.ts';
 
 /** A file of a model, by its name in the model's folder; null: there is none. */
 export type ReadFile = (name: string) => Promise<Blob | null>;
-
-/** Models by the name under which they are requested. */
-const served = new Map<string, ReadFile>();
 
 export interface ModelFiles {
   read: ReadFile;
@@ -34,29 +29,4 @@ export function filesOf(variant: OnnxVariant, { file }: Pick<EngineContext, 'fil
     }
   };
   return { read, failed: failing.signal };
-}
-
-/** Serves a model's files to transformers.js in this thread, under that name. @returns a function that ends it */
-export function serveFiles(name: string, read: ReadFile): () => void {
-  served.set(name, read);
-  env.useWasmCache = false;
-  env.useBrowserCache = false;
-  env.allowRemoteModels = false;
-  env.allowLocalModels = true;
-  env.useCustomCache = true;
-  env.customCache = { match: answer, put: async () => undefined };
-  env.fetch = async () => new Response(null, { status: 404 });
-  return () => {
-    if (served.get(name) === read) served.delete(name);
-  };
-}
-
-/** Answers requests for `/models/<variant>/<file>`. */
-async function answer(request: string): Promise<Response | undefined> {
-  for (const [name, read] of served) {
-    const at = request.indexOf(`/${name}/`);
-    const blob = at < 0 ? null : await read(request.slice(at + name.length + 2));
-    if (blob) return new Response(blob, { headers: { 'content-length': String(blob.size) } });
-  }
-  return undefined;
 }

@@ -1,7 +1,8 @@
 import { env, LogLevel } from '@huggingface/transformers';
 
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
-import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
+import { serveFiles } from '../onnx/serve-files.ts';
+import type { ReadFile } from '../onnx/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
 import { WhisperModel } from './whisper-model.ts';
 

@@ -21,7 +21,8 @@ function byteCharacters(): string[] {
   });
 }
 
-const tokenizer = {
+/** Contents of the model's tokenizer.json. */
+export const tinyTokenizer = {
   version: '1.0',
   added_tokens: SPECIAL.map((content, index) => ({
     id: 256 + index,
@@ -140,13 +141,13 @@ export function tinyGraph({
 
 export type TinyFiles = Record<string, Uint8Array>;
 
-const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+export const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
 /** The files of an embedding model of 1 layer with random weights, by their names; the same in every run. */
 export function tinyModel(): TinyFiles {
   return {
     'config.json': json(modelConfig),
-    'tokenizer.json': json(tokenizer),
+    'tokenizer.json': json(tinyTokenizer),
     'tokenizer_config.json': json(tokenizerConfig),
     'onnx/model.onnx': tinyGraph(),
     'model.safetensors': weights().safetensors,

@@ -33,7 +33,7 @@ const ENGINES = {
 
 function transformers(computed: string[], maxBatchSize?: number) {
   const embedder: Embedder = {
-    tokenize: (text) => [...text].map((each) => each.charCodeAt(0)),
+    tokenize: async (texts) => texts.map((text) => [...text].map((each) => each.charCodeAt(0))),
     wrap: () => null,
     async run(batch) {
       await delay(1);

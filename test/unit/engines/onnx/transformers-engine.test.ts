@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import {
+  chooseBatch,
   type Embedder,
-  takeBatch,
   TransformersEngine,
 } from '../../../../src/engines/onnx/transformers-engine.ts';
 import { lastOf } from '../../../support/last-of.ts';
@@ -19,8 +19,8 @@ class FakeEmbedder implements Embedder {
   running = 0;
   most = 0;
 
-  tokenize(text: string): number[] {
-    return text.split(' ').map((word) => word.charCodeAt(0));
+  async tokenize(texts: readonly string[]): Promise<number[][]> {
+    return texts.map((text) => text.split(' ').map((word) => word.charCodeAt(0)));
   }
 
   wrap(ids: readonly number[]): number[] | null {
@@ -141,11 +141,10 @@ test('a new request overtakes those that are tokenized after it, too', async () 
   const embedder = new FakeEmbedder();
   const { tokenize } = embedder;
   let tokenized = 0;
-  embedder.tokenize = (text) => {
+  embedder.tokenize = async (texts) => {
     tokenized++;
-    const until = performance.now() + 4;
-    while (performance.now() < until);
-    return tokenize.call(embedder, text);
+    await new Promise((resolve) => setTimeout(resolve, 4));
+    return tokenize.call(embedder, texts);
   };
   const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
   const engine = new TransformersEngine(embedder, facts, 'fake');
@@ -300,8 +299,8 @@ test('a batch is filled with what is nearest in length, within its limit', () =>
   const waiting = [300, 10, 290, 12, 200, 11].map((length) => ({ ids: Array.from({ length }, () => 1) }));
   const [, seed] = waiting;
   if (!seed) throw new Error('no seed');
-  expect(takeBatch(waiting, seed, { tokens: 60 }).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
-  expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
+  const batch = chooseBatch(seed, waiting, { tokens: 60 });
+  expect(batch.map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
 });
 
 test('a batch on a GPU holds 2,048 tokens, as its launches cost more than padding', async () => {
@@ -318,25 +317,112 @@ test('a batch on a GPU holds 2,048 tokens, as its launches cost more than paddin
   expect(await longest('webgpu')).toBe(64);
 });
 
-test('a text that is far too long is not tokenized, and other work goes on between long ones', async () => {
+test('a text that is far too long is not tokenized, and a text that is too long is named with its tokens', async () => {
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
-  let tokenized = 0;
   const { tokenize } = embedder;
-  embedder.tokenize = (text) => {
-    tokenized++;
-    const until = performance.now() + 10;
-    while (performance.now() < until);
-    return tokenize.call(embedder, text);
+  const turns: number[] = [];
+  embedder.tokenize = async (texts) => {
+    turns.push(texts.length);
+    const tokens = await tokenize.call(embedder, texts);
+    return tokens.map((ids) => (ids.length > 40 ? ids.length : ids)) as number[][];
   };
   await expect(lastOf(engine.run(job('a '.repeat(4000)), never))).rejects.toMatchObject({
     wire: { code: 'context_length_exceeded', param: 'input[0]' },
   });
-  expect(tokenized).toBe(0);
+  expect(turns).toEqual([]);
 
-  let turns = 0;
-  const others = setInterval(() => ++turns);
-  await lastOf(engine.run(job(...Array.from({ length: 20 }, () => 'a b')), never));
-  clearInterval(others);
-  expect(turns).toBeGreaterThan(3);
+  const texts = Array.from({ length: 1000 }, () => 'a b c d e f g h');
+  await lastOf(engine.run(job(...texts), never));
+  expect(turns).toEqual([547, 453]);
+  await expect(lastOf(engine.run(job(...texts, 'x '.repeat(45)), never))).rejects.toMatchObject({
+    wire: { code: 'context_length_exceeded', param: 'input[1000]' },
+    message: expect.stringContaining('input[1000] has 46') as string,
+  });
+});
+
+test('an abort ends a request whose text is being tokenized; the next waits for that tokenizer', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const { tokenize } = embedder;
+  const calls: string[] = [];
+  let end = (): void => undefined;
+  embedder.tokenize = async (texts) => {
+    calls.push(texts.join());
+    if (calls.length === 1) await new Promise<void>((resolve) => (end = resolve));
+    return tokenize.call(embedder, texts);
+  };
+  const abort = new AbortController();
+  const first = lastOf(engine.run(job('slow'), abort.signal));
+  const second = lastOf(engine.run(job('a b'), never));
+  await expect.poll(() => calls).toEqual(['slow']);
+  abort.abort(new Error('gone'));
+  await expect(first).rejects.toThrow('gone');
+  expect(calls).toEqual(['slow']);
+  end();
+  expect((await second).promptTokens).toBe(2);
+});
+
+test(
+  'a hundred requests of 2,048 texts are answered, half of them aborted, and another one beside them',
+  { timeout: 60_000 },
+  async () => {
+    const embedder = new FakeEmbedder();
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    // Without a timer for each batch: there are thousands.
+    embedder.run = async (batch) => {
+      await begun;
+      return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
+    };
+    let tokenized = 0;
+    const { tokenize } = embedder;
+    embedder.tokenize = (texts) => {
+      tokenized += texts.length;
+      return tokenize.call(embedder, texts);
+    };
+    const engine = make(embedder);
+    const abort = new AbortController();
+    const texts = Array.from({ length: 2048 }, (_, at) => 'a '.repeat(at % 7) + 'a');
+    const requests = Array.from({ length: 100 }, (_, at) =>
+      lastOf(engine.run(job(...texts), at % 2 === 0 ? abort.signal : never)).then(
+        ({ vectors }) => vectors.length,
+        (error: Error) => error.message,
+      ),
+    );
+    const beside = lastOf(engine.run(job('b b'), never));
+    await expect.poll(() => tokenized).toBe(100 * 2048 + 1);
+    abort.abort(new Error('gone'));
+    begin();
+    expect((await beside).vectors.map((vector) => [...vector])).toEqual([[2, 98]]);
+    const outcomes = await Promise.all(requests);
+    expect(outcomes.filter((outcome) => outcome === 2048)).toHaveLength(50);
+    expect(outcomes.filter((outcome) => outcome === 'gone')).toHaveLength(50);
+    await lastOf(engine.run(job('b'), never));
+  },
+);
+
+test('texts beyond those that may be under way together are refused with a wait, and taken later', async () => {
+  const embedder = new FakeEmbedder();
+  const { run } = embedder;
+  let go = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (go = resolve));
+  embedder.run = async (batch) => {
+    await gate;
+    return batch.map((ids) => Float32Array.of(ids.length, 0));
+  };
+  const engine = make(embedder);
+  const abort = new AbortController();
+  const texts = Array.from({ length: 2048 }, () => 'a');
+  const requests = Array.from({ length: 128 }, () =>
+    lastOf(engine.run(job(...texts), abort.signal)).catch((error: Error) => error.message),
+  );
+  await expect(lastOf(engine.run(job('b'), never))).rejects.toMatchObject({
+    wire: { status: 429, code: 'rate_limit_exceeded', retryAfterMs: 5000 },
+  });
+  abort.abort(new Error('gone'));
+  expect(new Set(await Promise.all(requests))).toEqual(new Set(['gone']));
+  embedder.run = run;
+  go();
+  await lastOf(engine.run(job('b'), never));
 });

@@ -8,8 +8,8 @@ import {
   dataFilesOf,
   graphFailure,
   graphOf,
+  readTokenizerFiles,
   requireFiles,
-  tokenizerFailure,
 } from '../../../../src/engines/onnx/transformers-files.ts';
 
 const variantOf = (...names: string[]): TransformersVariant => ({
@@ -78,15 +78,22 @@ test.each([['config.json'], ['tokenizer.json'], ['tokenizer_config.json'], ['onn
   },
 );
 
-test('of a tokenizer that cannot be made, the file at fault is named', async () => {
-  const variant = variantOf(...whole);
-  const why = async (texts: Record<string, string>) =>
-    String(await tokenizerFailure(new TypeError('x is undefined'), variant, contextOf(texts)));
-  expect(await why({ 'tokenizer.json': '{"model":{' })).toMatch(/tokenizer\.json is not JSON, or cut short/);
-  expect(await why({ 'tokenizer_config.json': 'null' })).toMatch(
-    /tokenizer_config\.json is not a JSON object/,
-  );
-  expect(await why({})).toMatch(/tokenizer\.json is no tokenizer/);
+test('a config or a tokenizer beyond its bound is not read', async () => {
+  const sized = (name: string, size: number): EngineContext => ({
+    ...contextOf({}),
+    file: async (path) =>
+      path.endsWith(`/${name}`) ? ({ size, text: () => expect.fail() } as unknown as Blob) : new Blob(['{}']),
+  });
+  const config = await failure(checkConfig(variantOf(...whole), sized('config.json', 2 ** 23)));
+  expect(String(config)).toMatch(/config\.json has 8388608 bytes, of which 4194304 are allowed/);
+  for (const [name, size] of [
+    ['tokenizer.json', 2 ** 27],
+    ['tokenizer_config.json', 2 ** 23],
+  ] as const) {
+    const error = await failure(readTokenizerFiles(variantOf(...whole), sized(name, size)));
+    expect(error).toMatchObject({ wire: { status: 500, code: 'weights_corrupt' } });
+    expect(String(error)).toContain(`${name} has ${size} bytes, of which`);
+  }
 });
 
 test('what the runtime says is distinguished', () => {

@@ -3,15 +3,16 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { Random } from '../chaos/random.ts';
-import { hostileGraph } from '../fuzz/hostile-graph.ts';
+import { hostileGraph } from './hostile-graph.ts';
+import { hostileTokenizer } from './hostile-tokenizer.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { graphs, running } from '../support/tiny-onnx/hostile-graphs.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
-import { tinyModel, tinyVariant } from '../support/tiny-onnx/tiny-model.ts';
+import { json, tinyModel, tinyVariant } from '../support/tiny-onnx/tiny-model.ts';
 
-/** The graph of an embedding model is a program. Those of this test have the hashes that the catalog names. */
+/** The graph of an embedding model is a program, and so is its tokenizer. Those of this test have the hashes that the catalog names. */
 
 const count = Number(process.env['LOCALTEXT_FUZZ_MODELS'] ?? 50);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
@@ -33,12 +34,21 @@ const damaged = Object.fromEntries(
     hostileGraph(new Random(seed * 3_000_003 + index)),
   ]),
 );
-const files = Object.fromEntries(
-  Object.entries({ ...graphs, ...running, ...damaged }).map(([name, graph]) => [
-    name,
-    { ...FINE, 'onnx/model.onnx': graph },
+const tokenizers = Object.fromEntries(
+  Array.from({ length: count }, (_, index) => [
+    `tokenizer-${index}`,
+    { ...FINE, 'tokenizer.json': json(hostileTokenizer(new Random(seed * 3_000_003 + index))) },
   ]),
 );
+const files = {
+  ...tokenizers,
+  ...Object.fromEntries(
+    Object.entries({ ...graphs, ...running, ...damaged }).map(([name, graph]) => [
+      name,
+      { ...FINE, 'onnx/model.onnx': graph },
+    ]),
+  ),
+};
 
 beforeAll(async () => {
   server = await serveModels({ ...files, fine: FINE });
@@ -163,6 +173,36 @@ test(
       await page.evaluate(async (variant) => (await window.localtext).weights.delete(variant), name);
     }
     console.log(`${count} damaged graphs, seed ${seed}: ${JSON.stringify(seen)}`);
+  },
+);
+
+test(
+  `a tokenizer is refused by name, fails, or gives tokens, and other models go on meanwhile (${count}, seed ${seed})`,
+  { timeout: 120_000 + count * 40_000 },
+  async () => {
+    known = (await embed('fine')).vector;
+    const seen: Record<string, number> = {};
+    for (const name of Object.keys(tokenizers)) {
+      const loading = ready(name);
+      await expectFine(known, `while ${name} is loaded`);
+      const said = await loading;
+      let outcome = said.split(':')[0] ?? '';
+      if (said === 'loaded') {
+        const embedding = embed(name);
+        await expectFine(known, `while ${name} is asked`);
+        const { status, code, vector } = await embedding;
+        outcome = `${status} ${code}`;
+        if (status === 200) expect.soft(vector.every(Number.isFinite) && vector.length, name).toBe(16);
+        else
+          expect.soft(outcome, name).toMatch(/^(500 engine_(failed|crashed)|400 context_length_exceeded)$/);
+      } else {
+        expect.soft(said, name).toMatch(/^weights_corrupt: /);
+        expect.soft(said, name).toContain(`${name}/tokenizer.json`);
+      }
+      seen[outcome] = (seen[outcome] ?? 0) + 1;
+      await page.evaluate(async (variant) => (await window.localtext).weights.delete(variant), name);
+    }
+    console.log(`${count} tokenizers, seed ${seed}: ${JSON.stringify(seen)}`);
   },
 );
 

@@ -7,7 +7,7 @@ import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
 import { readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
 import { readGguf } from '../../src/model-files/gguf/read-gguf.ts';
 import { Random } from '../chaos/random.ts';
-import { damaged } from '../fuzz/hostile-file.ts';
+import { damaged } from './hostile-file.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';

@@ -1,0 +1,125 @@
+import { expect, test, vi } from 'vitest';
+
+import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
+import type { EngineContext } from '../../../../src/engines/engine.ts';
+import type { HelperWorker } from '../../../../src/engines/helper-worker.ts';
+import { TextTokenizer } from '../../../../src/engines/onnx/text-tokenizer.ts';
+import { engineCrashed } from '../../../../src/errors/engine-errors.ts';
+import { abortable } from '../../../../src/util/async.ts';
+import { virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
+
+interface FakeTokenizer {
+  load(): Promise<object>;
+  tokenize(texts: readonly string[]): Promise<(number[] | number)[]>;
+}
+
+const FACTS = { before: [1], after: [2], vocabularySize: 10 };
+const sound: FakeTokenizer = {
+  load: async () => FACTS,
+  tokenize: async (texts) => texts.map(({ length }) => [1, length, 2]),
+};
+/** The next workers, and how to end those that were opened. */
+let next: FakeTokenizer[] = [];
+const opened: { end(reason: unknown): void }[] = [];
+
+vi.mock(import('../../../../src/engines/helper-worker.ts'), () => ({
+  HelperWorker: {
+    open: async (_: string, load: (helper: FakeTokenizer) => Promise<unknown>) => {
+      const tokenizer = next.shift() ?? sound;
+      const gone = new AbortController();
+      const end = (reason: unknown = new Error('ended')) => gone.abort(reason);
+      opened.push({ end });
+      await abortable(load(tokenizer), gone.signal);
+      return {
+        call: <T>(call: (helper: FakeTokenizer) => Promise<T>) => abortable(call(tokenizer), gone.signal),
+        end,
+      };
+    },
+  } as unknown as typeof HelperWorker,
+}));
+
+const variant: TransformersVariant = {
+  engine: 'transformers',
+  name: 'tiny',
+  license: 'CC0-1.0',
+  contextLength: 64,
+  dimensions: 8,
+  pooling: 'mean',
+  files: ['config.json', 'tokenizer.json', 'tokenizer_config.json'].map((name) => ({
+    path: `a/tiny/${name}`,
+    bytes: 1,
+    sha256: 'a'.repeat(64),
+  })),
+};
+const context: EngineContext = {
+  file: async () => new Blob(['{}']),
+  wasm: (name) => name,
+  onProgress: () => undefined,
+  signal: new AbortController().signal,
+};
+const never = (): Promise<never> => new Promise(() => undefined);
+
+async function open(...workers: FakeTokenizer[]): Promise<TextTokenizer> {
+  next = workers;
+  opened.length = 0;
+  return TextTokenizer.open(variant, context);
+}
+
+test('wraps ids in the special tokens, once, and knows which are none', async () => {
+  const tokenizer = await open();
+  expect(await tokenizer.tokenize(['abc'])).toEqual([[1, 3, 2]]);
+  expect(tokenizer.wrap([5])).toEqual([1, 5, 2]);
+  expect(tokenizer.wrap([1, 5, 2])).toEqual([1, 5, 2]);
+  for (const ids of [[10], [-1], [0.5]]) expect(tokenizer.wrap(ids)).toBeNull();
+});
+
+test('a tokenizer that is not read in 20 s, or cannot be used, is named', async () => {
+  await expect(open({ ...sound, load: never })).rejects.toThrow(
+    /a\/tiny\/tokenizer\.json was not read within/,
+  );
+  const fault = { file: 'tokenizer_config.json', fault: 'is not a JSON object' };
+  const refused = open({ ...sound, load: async () => fault });
+  await expect(refused).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
+  await expect(refused).rejects.toThrow(/a\/tiny\/tokenizer_config\.json is not a JSON object/);
+});
+
+test('a text that takes longer than 10 s fails, and the next is tokenized by another worker', async () => {
+  const tokenizer = await open({ ...sound, tokenize: never });
+  await expect(tokenizer.tokenize(['a'])).rejects.toMatchObject({
+    wire: { code: 'engine_failed', message: expect.stringContaining('longer than 10 s') as string },
+  });
+  expect(await tokenizer.tokenize(['ab'])).toEqual([[1, 2, 2]]);
+  expect(opened).toHaveLength(2);
+});
+
+test('a worker that has ended before is replaced for the same text, one that ends with it twice is not', async () => {
+  const tokenizer = await open();
+  opened[0]?.end(engineCrashed('no memory'));
+  expect(await tokenizer.tokenize(['a'])).toEqual([[1, 1, 2]]);
+
+  const ending = (at: number): FakeTokenizer => ({
+    ...sound,
+    tokenize: () => {
+      opened[at]?.end(engineCrashed('no memory'));
+      return never();
+    },
+  });
+  const hostile = await open(ending(0), ending(1));
+  await expect(hostile.tokenize(['a'])).rejects.toMatchObject({
+    wire: { code: 'engine_failed', message: expect.stringContaining('failed on a text') as string },
+  });
+  expect(opened).toHaveLength(2);
+});
+
+test('what throws on a text fails that text; an end of the model fails all as a crash', async () => {
+  const throws = async (): Promise<never> => {
+    throw new RangeError('Invalid string length');
+  };
+  const tokenizer = await open({ ...sound, tokenize: throws }, { ...sound, tokenize: never });
+  await expect(tokenizer.tokenize(['a'])).rejects.toMatchObject({ code: 'engine_failed' });
+  const waiting = tokenizer.tokenize(['a']);
+  tokenizer.end();
+  await expect(waiting).rejects.toMatchObject({ code: 'engine_crashed' });
+});
