@@ -1,6 +1,7 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '../jobs/chat.ts';
 import { TokenTexts } from '../util/token-texts.ts';
 import type { Waiting } from './service-dependencies.ts';
+import type { CallBeginnings } from './tools/call-beginnings.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =
@@ -31,25 +32,35 @@ export interface ReplyReader {
 /** Reads text up to a stop sequence, or up to the beginning of a call. */
 export class TextReader implements ReplyReader {
   ended: 'stop' | 'call' | null = null;
-  readonly #stop: readonly string[];
   readonly #stops: StopSequences;
+  readonly #calls: CallBeginnings | null;
   readonly #logprobs = new LogprobQueue();
 
-  constructor(stop: readonly string[], callPrefixes: readonly string[] = []) {
-    this.#stop = stop;
-    this.#stops = new StopSequences([...stop, ...callPrefixes]);
+  /** `calls`: null where the reply may call nothing. */
+  constructor(stop: readonly string[], calls: CallBeginnings | null = null) {
+    this.#stops = new StopSequences(stop);
+    this.#calls = calls;
   }
 
   push(text: string, logprobs: readonly TokenLogprob[] = []): ReplyPart[] {
     this.#logprobs.push(logprobs);
-    const shown = this.#stops.push(text);
-    if (shown.stop !== null) this.ended = this.#stop.includes(shown.stop) ? 'stop' : 'call';
-    const isMore = this.#stops.withholds || shown.stop !== null;
-    return toParts(shown.text, this.#logprobs.take(shown.text, isMore));
+    const shown = this.#shown(text);
+    const isMore = this.#stops.withholds || this.#calls?.withholds || this.ended !== null;
+    return toParts(shown, this.#logprobs.take(shown, isMore));
   }
 
   flush(): ReplyPart[] {
-    return toParts(this.#stops.flush(), this.#logprobs.rest());
+    const rest = (this.#calls?.flush() ?? '') + this.#stops.flush();
+    return toParts(rest, this.#logprobs.rest());
+  }
+
+  #shown(text: string): string {
+    const { text: whole, stop } = this.#stops.push(text);
+    const { text: shown, isCall } = this.#calls?.push(whole) ?? { text: whole, isCall: false };
+    if (isCall) this.ended = 'call';
+    if (isCall || stop === null) return shown;
+    this.ended = 'stop';
+    return shown + (this.#calls?.flush() ?? '');
   }
 
   finishReason(reason: EngineFinishReason): EngineFinishReason {

@@ -13,9 +13,9 @@ import {
   type ReplyPart,
   type ReplyReader,
 } from '../reply-parts.ts';
+import { CallBeginnings } from '../tools/call-beginnings.ts';
 import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint } from '../tools/call-constraint.ts';
-import { toolCallPrefixes } from '../tools/tool-prompt.ts';
 import { shortened } from '../body/schema-issues.ts';
 
 /** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */
@@ -245,5 +245,5 @@ function warn(warnings: string[], places: readonly string[]): void {
 function readerFor({ tools, constraint, stop }: Generation): ReplyReader {
   if (!tools) return new TextReader(stop);
   if (tools.mustCall) return new CallReader(tools);
-  return constraint ? new CallOrTextReader(stop, tools) : new TextReader(stop, toolCallPrefixes(tools));
+  return constraint ? new CallOrTextReader(stop, tools) : new TextReader(stop, new CallBeginnings(tools));
 }

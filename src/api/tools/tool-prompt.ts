@@ -1,8 +1,8 @@
 import type { ChatMessage } from '../../jobs/chat.ts';
 import type { CallableTools } from './callable-tools.ts';
 
-/** Text before a call, as most models that were trained to call functions write it. */
-const TOOL_CALL_PREFIX = '<tool_call>';
+/** Mark before a call, as most models that were trained to call functions write it. */
+export const TOOL_CALL_MARK = '<tool_call>';
 
 /** The conversation, with the functions described in its system message: that works with any chat template. */
 export function withToolPrompt(messages: ChatMessage[], tools: CallableTools): ChatMessage[] {
@@ -23,17 +23,6 @@ function toolPrompt({ functions, mustCall }: CallableTools): string {
     : [
         'You can call these functions:',
         ...list,
-        `To call, write only ${TOOL_CALL_PREFIX}${form}</tool_call>. Otherwise answer in words.`,
+        `To call, write only ${TOOL_CALL_MARK}${form}</tool_call>. Otherwise answer in words.`,
       ].join('\n');
 }
-
-/** Models forget the mark, and begin a list, or a block of code, with the call itself. */
-const BEGINNINGS = ['', '[', '```json\n', '```json\n['];
-
-/** Texts that show that a call begins: where one comes, the reply is regenerated, in the form of calls. */
-export const toolCallPrefixes = ({ functions }: CallableTools): string[] => [
-  TOOL_CALL_PREFIX,
-  ...functions.flatMap(({ name }) =>
-    BEGINNINGS.flatMap((beginning) => [`${beginning}{"name": "${name}"`, `${beginning}{"name":"${name}"`]),
-  ),
-];

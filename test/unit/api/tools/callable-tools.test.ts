@@ -110,6 +110,16 @@ describe('a choice of tools', () => {
     ['a list without the mark', 'Let me see. ', '[{"name": "get_w', 'eather", "arguments"'],
     ['a call without a list', 'Let me see. ', '{"name":"get_weather"'],
     ['a block of code', 'Let me see. ', '```json\n', '{"name": "get_weather"'],
+    ['a list over lines', 'Let me see. ', '[\n  {\n    "name"', ' : "get_weather"'],
+    ['a block of code over lines', 'Let me see. ', '```json\n{\n  ', '"name": "get_weather"'],
+    ['an object with a type', 'Let me see. ', '{"type": "function",', ' "name": "get_weather"'],
+    ['arguments before the name', 'Let me see. ', '{"arguments": ', '{"city"'],
+    ['Cohere’s form', 'Let me see. ', '[{"tool_name": ', '"get_weather"'],
+    ['LFM2’s form', 'Let me see. ', '[get_w', 'eather(city='],
+    ['Mistral’s form', 'Let me see. ', 'get_weather', '{"city"'],
+    ['Gemma’s form', 'Let me see. ', 'call:get_', 'weather{city:'],
+    ['Kimi’s form', 'Let me see. ', 'functions.get_weather', ':0'],
+    ['Llama’s form', 'Let me see. ', '<function=get_weather', '>{'],
   ])('auto: %s begins a call', async (_, ...deltas) => {
     const engine = freeThen(...deltas, ' never shown');
     const reply = await ask(engine, { max_tokens: 100 });
