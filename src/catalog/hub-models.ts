@@ -1,4 +1,5 @@
-import type { CatalogModel, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import type { CatalogModel, SamplingDefaults, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import type { VariantSampling } from './engines/llama-cpp.ts';
 import { MLC_LIBRARIES } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 
@@ -12,21 +13,37 @@ interface GgufBuild {
   file: string;
   bytes: number;
   sha256: string;
+  /** Layers × key-value heads × (key + value size), of the layers with attention. */
+  kvValues: number;
+  /** Of the layers without. */
+  stateBytes?: number;
+  /** As the model card recommends. Default: llama.cpp's own. */
+  sampling?: VariantSampling;
+  defaults?: SamplingDefaults;
 }
 
 /** Day on which the files were listed. */
 const created = 1795564800;
 
-/** llama.cpp's own defaults. */
-const SAMPLING = { topK: 40, minP: 0.05 };
+/** The model cards of Qwen3.5 0.8B and 2B name the same layers: 18 of 24 with a state of 16 heads of 128 × 128 values. */
+const QWEN = {
+  kvValues: 6 * 2 * (256 + 256),
+  // In f32, with the last three inputs of the convolution: queries, keys and values.
+  stateBytes: 18 * 4 * (16 * 128 * 128 + 3 * 3 * 16 * 128),
+  sampling: { topK: 20 },
+};
 
-function gguf({ id, license, repository, revision, file, bytes, sha256 }: GgufBuild): CatalogModel {
+function gguf(build: GgufBuild): CatalogModel {
+  const { id, license, repository, revision, file, bytes, sha256, kvValues, stateBytes } = build;
+  const { sampling = { topK: 40, minP: 0.05 }, defaults } = build;
   const variant: WllamaVariant = {
     engine: 'wllama',
     name: `${id}-q4_k_m`,
     license,
     contextLength: 8192,
-    sampling: SAMPLING,
+    sampling,
+    kvValues,
+    ...(stateBytes && { stateBytes }),
     files: [],
     hub: {
       repository,
@@ -36,10 +53,8 @@ function gguf({ id, license, repository, revision, file, bytes, sha256 }: GgufBu
       sha256: { [file]: sha256 },
       approximateBytes: bytes,
     },
-    // Not measured: a generous figure.
-    needs: { memoryBytes: 2 * bytes },
   };
-  return { id, kind: 'chat', created, variants: [variant] };
+  return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
 /** `vram_required_MB` of web-llm's list. */
@@ -75,6 +90,11 @@ export const hubModels: CatalogExtension = {
       file: 'LFM2.5-350M-Q4_K_M.gguf',
       bytes: 229312224,
       sha256: '7e6f72643caafc9a68256686638c4d7916f2cec76d1df478d4c3ddcd95a6aed4',
+      kvValues: 6 * 8 * (64 + 64),
+      // The last inputs of ten short convolutions.
+      stateBytes: 10 * 4 * 2 * 1024,
+      sampling: { topK: 50, repeatPenalty: 1.05 },
+      defaults: { temperature: 0.1, topP: 0.1 },
     }),
     gguf({
       id: 'granite-4.0-350m',
@@ -84,6 +104,7 @@ export const hubModels: CatalogExtension = {
       file: 'granite-4.0-350m-Q4_K_M.gguf',
       bytes: 236985760,
       sha256: '771c588a49607f274a2bba3185733607ebe6f74b996ab90e2d6bee0d98bcec52',
+      kvValues: 28 * 4 * (64 + 64),
     }),
     gguf({
       id: 'smollm2-360m-instruct',
@@ -93,6 +114,7 @@ export const hubModels: CatalogExtension = {
       file: 'SmolLM2-360M-Instruct-Q4_K_M.gguf',
       bytes: 270590880,
       sha256: '2fa3f013dcdd7b99f9b237717fa0b12d75bbb89984cc1274be1471a465bac9c2',
+      kvValues: 32 * 5 * (64 + 64),
     }),
     gguf({
       id: 'qwen3.5-0.8b',
@@ -102,6 +124,7 @@ export const hubModels: CatalogExtension = {
       file: 'Qwen3.5-0.8B-Q4_K_M.gguf',
       bytes: 532517120,
       sha256: 'bd258782e35f7f458f8aced1adc053e6e92e89bc735ba3be89d38a06121dc517',
+      ...QWEN,
     }),
     gguf({
       id: 'qwen3.5-2b',
@@ -111,6 +134,7 @@ export const hubModels: CatalogExtension = {
       file: 'Qwen3.5-2B-Q4_K_M.gguf',
       bytes: 1280835840,
       sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
+      ...QWEN,
     }),
     { id: 'gemma-4-e2b', kind: 'chat', created, variants: [gemma4] },
   ],

@@ -102,8 +102,7 @@ function qwenGguf({ size, approximateBytes, cores, kvValues, revision }: GgufBui
       files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
       approximateBytes,
     },
-    // Not measured: a generous figure, so that no phone takes them.
-    needs: { memoryBytes: approximateBytes * 2, cores },
+    needs: { cores },
   };
 }
 
