@@ -8,13 +8,15 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 
 /** What client libraries send and read, on a chat model whose texts make no sense, and real embeddings. */
 
+const CONTEXT = 2048;
+
 let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  const { catalog, serve } = await smallChat();
+  const { catalog, serve } = await smallChat(CONTEXT);
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
   context = await launchWithWeights({ servedBy: site.url });
@@ -223,4 +225,50 @@ describe('LangChain', () => {
     const lengths = await page.evaluate((apiKey) => window.clients.langchain.embeddings(apiKey), key);
     expect(lengths).toEqual([expect.closeTo(1, 3), expect.closeTo(1, 3)]);
   });
+});
+
+test('replies with a required tool that fill the shared context together are all given', async () => {
+  const replies = await page.evaluate(async (apiKey) => {
+    const ask = async (question: number) => {
+      const body = {
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: `${question}: ${'the sea is wide and deep, '.repeat(45)}` }],
+        tools: [
+          {
+            type: 'function',
+            function: {
+              name: 'answer',
+              parameters: {
+                type: 'object',
+                properties: {
+                  words: { type: 'array', items: { enum: ['sea', 'land'] }, minItems: 60, maxItems: 60 },
+                },
+                required: ['words'],
+              },
+            },
+          },
+        ],
+        tool_choice: 'required',
+        parallel_tool_calls: false,
+      };
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify(body),
+      });
+      const { error, choices, usage } = (await response.json()) as {
+        error?: { message: string };
+        choices?: { message: { tool_calls?: { function: { arguments: string } }[] } }[];
+        usage?: { total_tokens: number };
+      };
+      const call = choices?.[0]?.message.tool_calls?.[0]?.function.arguments;
+      return { error: error?.message ?? null, call, tokens: usage?.total_tokens ?? 0 };
+    };
+    return Promise.all([1, 2, 3, 4].map(ask));
+  }, key);
+  expect(replies.map(({ error }) => error)).toEqual([null, null, null, null]);
+  for (const { call } of replies)
+    expect((JSON.parse(call ?? '') as { words: string[] }).words).toHaveLength(60);
+  // Each has room for itself alone.
+  expect(replies.reduce((sum, { tokens }) => sum + tokens, 0)).toBeGreaterThan(CONTEXT);
 });

@@ -21,12 +21,17 @@ export interface SmallChat {
  * The first layers of the site's chat model, with its tokens and its template. It loads and answers ten times as fast, and
  * what it says makes no sense: for tests of all that is around a text.
  */
-export async function smallChat(): Promise<SmallChat> {
+export async function smallChat(contextLength?: number): Promise<SmallChat> {
   const whole = defaultCatalog.models[0]?.variants.at(-1);
   if (whole?.engine !== 'wllama') throw new Error('the default catalog has no small weights');
   const body = await firstLayers(GGUF, LAYERS);
   const sha256 = createHash('sha256').update(body).digest('hex');
-  const variant = { ...whole, name: 'small-chat', files: [{ path: PATH, bytes: body.length, sha256 }] };
+  const variant = {
+    ...whole,
+    name: 'small-chat',
+    files: [{ path: PATH, bytes: body.length, sha256 }],
+    ...(contextLength && { contextLength }),
+  };
   const models = defaultCatalog.models.map((model) =>
     model.kind === 'chat' ? { ...model, variants: [variant] } : model,
   );

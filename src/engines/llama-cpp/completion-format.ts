@@ -1,5 +1,6 @@
 import type { VariantSampling } from '../../catalog/catalog.ts';
 import type { ChatEvent, Constraint, EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
+import { serverError } from '../../errors/service-error.ts';
 import { engineFields, type EngineSampling, foldSeed, type Sampling } from '../../jobs/sampling.ts';
 import type { Completion } from '../prompt/think-first.ts';
 
@@ -136,6 +137,8 @@ export class LlamaReplyReader {
   #tokens = 0;
   /** Tokens of earlier attempts at this reply. */
   #before = 0;
+  /** What an attempt that begins again has still to repeat. */
+  #toRepeat = '';
   #finishReason: EngineFinishReason = 'stop';
   #timings: LlamaTimings | undefined;
 
@@ -147,7 +150,14 @@ export class LlamaReplyReader {
   /** What has come so far, for another attempt to go on from; its chunks are read as a continuation. */
   again(): { text: string; tokens: number } {
     this.#before = this.#tokens;
+    this.#held = '';
     return { text: this.#text, tokens: this.#tokens };
+  }
+
+  /** Reads the chunks of an attempt that begins again, with the same seed, and leaves out what has come. */
+  repeat(): void {
+    this.#toRepeat = this.#text;
+    this.#held = '';
   }
 
   *read(chunk: Chunk): Generator<ChatEvent, void, undefined> {
@@ -165,8 +175,22 @@ export class LlamaReplyReader {
     const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;
     const tokens = Math.max(0, predicted - this.#tokens);
     this.#tokens = Math.max(this.#tokens, predicted);
-    this.#text += text;
-    yield { type: 'delta', delta: { text, tokens, ...(logprobs && { logprobs }) } };
+    const added = this.#added(text);
+    if (tokens === 0 && added === '') return;
+    this.#text += added;
+    yield { type: 'delta', delta: { text: added, tokens, ...(logprobs && { logprobs }) } };
+  }
+
+  /** The part of a text that has not come before. @throws ServiceError where the model repeats itself differently */
+  #added(text: string): string {
+    const repeated = this.#toRepeat.slice(0, text.length);
+    if (!text.startsWith(repeated)) {
+      const message =
+        'The engine began this reply again, and generated another text. Send the request again.';
+      throw serverError('engine_failed', message);
+    }
+    this.#toRepeat = this.#toRepeat.slice(repeated.length);
+    return text.slice(repeated.length);
   }
 
   *end(): Generator<ChatEvent, void, undefined> {

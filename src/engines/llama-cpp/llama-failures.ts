@@ -1,10 +1,13 @@
 import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import { type ChatJob, imagesOf } from '../../jobs/chat.ts';
-import { RequestRejectedError } from './internals/server-calls.ts';
+import { isCrowded, RequestRejectedError } from './internals/server-calls.ts';
 
 /** llama.cpp's server cuts text into tokens, and images into tiles, before anything is computed. */
 const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
+
+/** llama.cpp makes its samplers, and in them the grammar, when a reply begins. */
+const GRAMMAR_REFUSED = /grammar|sampler|not understood/i;
 
 /** The prompt is longer than the context. */
 type TooLongError = RequestRejectedError & { promptTokens: number; contextLength: number };
@@ -26,11 +29,13 @@ export function asJobFailure(error: unknown, { constraint, input }: ChatJob): Se
         : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
     return requestError(400, message, 'invalid_value', 'messages');
   }
-  if (constraint !== undefined) {
+  if (constraint !== undefined && GRAMMAR_REFUSED.test(error.message)) {
     const message =
       'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.';
     return requestError(400, message, 'unsupported_value', 'response_format');
   }
-  const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
+  const message = isCrowded(error)
+    ? 'The replies that were generated at the same time filled the context that they share. Try again, or with a shorter conversation.'
+    : 'The engine failed on this request. Try again, or with a shorter conversation.';
   return serverError('engine_failed', message, error);
 }

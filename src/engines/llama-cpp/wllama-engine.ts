@@ -244,10 +244,11 @@ export class WllamaEngine implements Engine<'chat'> {
         } catch (error) {
           if (images.length > 0 && isTooLong(error))
             throw await this.#tooLong(error, completion.prompt, images.length);
-          if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
+          if (!isCrowded(error) || tries === TRIES) throw error;
           // Those that filled the context together come out of it one after another.
           if (tries === 1) leave = await this.#oneByOne.enter(signal);
-          attempt = continued(completion, reader.again());
+          if (canResume(completion)) attempt = continued(completion, reader.again());
+          else reader.repeat();
         }
       }
     } finally {

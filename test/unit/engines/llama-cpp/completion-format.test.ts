@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 
 import {
+  type Chunk,
   completionRequest,
+  LlamaReplyReader,
   tokenIds,
   tokensRequest,
 } from '../../../../src/engines/llama-cpp/completion-format.ts';
@@ -65,4 +67,29 @@ test('the tokens of a text are those of a bias on it, in its order', () => {
   const biases = [7, 3, 7, 9].map((token) => ({ bias: token === 9 ? 1 : 0, token }));
   expect(tokenIds({ __verbose: { generation_settings: { logit_bias: biases } } })).toEqual([[7, 3, 7], [9]]);
   expect(tokenIds({ choices: [] })).toEqual([]);
+});
+
+const timings = (tokens: number) => ({
+  cache_n: 0,
+  prompt_n: 3,
+  prompt_ms: 1,
+  predicted_n: tokens,
+  predicted_ms: 1,
+});
+const chunk = (text: string, tokens: number): Chunk => ({ choices: [{ text }], timings: timings(tokens) });
+
+test('an attempt that begins again tells only what is new', () => {
+  const reader = new LlamaReplyReader(undefined, 'f');
+  const told = (...chunks: Chunk[]) =>
+    chunks
+      .flatMap((each) => [...reader.read(each)])
+      .flatMap((event) => (event.type === 'delta' ? [[event.delta.text, event.delta.tokens]] : []));
+  expect(told(chunk('{"a', 1), chunk('":', 2))).toEqual([
+    ['{"a', 1],
+    ['":', 1],
+  ]);
+  reader.repeat();
+  expect(told(chunk('{"a', 1), chunk('":', 2), chunk('1}', 3))).toEqual([['1}', 1]]);
+  reader.repeat();
+  expect(() => told(chunk('{"b', 1))).toThrow(/generated another text/);
 });
