@@ -37,7 +37,7 @@ function Ended({ model, phase, error }: Download) {
           ? `${model} could not be loaded. ${error ?? ''}`
           : `Loading ${model} was cancelled.`}
       </p>
-      <button type="button" class="button" onClick={() => void load(model)}>
+      <button type="button" class="button" onClick={() => void load(model, true)}>
         {phase === 'failed' ? 'Try again' : 'Load it'}
         <span class="visually-hidden"> {model}</span>
       </button>
