@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
+import { defaultCatalog, extendCatalog, speech } from '../../src/catalog/index.ts';
+import type { StartOptions } from '../../src/page/start-options.ts';
+import type { Body } from '../browser/lifetime/site/run.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { counted, SiteTab } from './support/site-tab.ts';
 import type { Browser } from './support/driver.ts';
+
+const QUESTION = { type: 'predicate', name: 'spam', instructions: 'This message is spam.' };
 
 /** The whole path, from the client to an engine that counts: without weights, so that only the plumbing is tested. */
 describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
@@ -11,8 +16,8 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
   let site: StaticSite;
   const tabs: SiteTab[] = [];
 
-  const open = async (): Promise<SiteTab> => {
-    const tab = await SiteTab.open(browser, site.url);
+  const open = async (options?: StartOptions): Promise<SiteTab> => {
+    const tab = await SiteTab.open(browser, site.url, options);
     tabs.push(tab);
     return tab;
   };
@@ -54,6 +59,33 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
       expect(await tab.run({ max_tokens: 2 }, 5000)).toMatchObject({ text: { 0: counted(2) } });
       await tab.untilFree();
     }
+  });
+
+  test.each<[string, Body]>([
+    ['a chat', { stream: false, max_tokens: 3000 }],
+    ['a stream', { max_tokens: 3000 }],
+    ['a completion', { path: '/completions', prompt: 'Count.', max_tokens: 1500 }],
+    ['a response', { path: '/responses', input: 'Count.', max_output_tokens: 1500 }],
+    ['embeddings', { input: ['a'.repeat(1500)] }],
+    [
+      'a decision',
+      { path: '/decisions', model: 'jade-mole-4', input: 'a'.repeat(1500), questions: [QUESTION] },
+    ],
+    ['a transcription', { clip: '/localtext-sw.js', model: 'coral-wren-4' }],
+  ])('`localtext.fetch`: an abort of %s ends it in the engine', async (_, body) => {
+    const tab = await open({
+      workerUrl: '/counting-worker.js',
+      catalog: extendCatalog(defaultCatalog, speech),
+    });
+    const name = await tab.begin(body, true);
+    await tab.untilBusy();
+    await tab.abort(name);
+    const aborted = Date.now();
+    expect(await tab.ended(name)).toMatchObject({ finish: {} });
+    await tab.untilFree();
+    // It would have taken 30 s.
+    expect(Date.now() - aborted).toBeLessThan(15_000);
+    expect(await tab.run({ max_tokens: 2 })).toMatchObject({ text: { 0: counted(2) } });
   });
 
   test('closing a tab in mid-stream aborts its request', async () => {

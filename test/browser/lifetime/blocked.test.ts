@@ -48,6 +48,8 @@ test.each([
       const run = await tab.run(counting({ max_tokens: 4, stream }), 30_000);
       expect(run).toMatchObject({ finish: { 0: 'length' }, error: null });
     }
+    await tab.load(['jade-mole-4']);
+    expect((await tab.run({ input: 'A mole.' }, 30_000)).error).toBe(null);
     expect((await tab.status()).epoch).toBe(epoch);
   } finally {
     await release();

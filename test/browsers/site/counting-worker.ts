@@ -1,4 +1,4 @@
-/// An engine worker like the library's own, with an engine that counts: it needs no weights, and is as quick everywhere.
+/// An engine worker like the library's own, with engines that count: they need no weights, and are as quick everywhere.
 import { expose } from 'comlink';
 
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
@@ -8,16 +8,20 @@ import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
+// Within this script: Vite's code before a dynamic import needs a document.
+export { decide } from '../../../src/engine-host/decisions/decide.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
 const TOKEN_MS = 20;
 
+const COMMON = { fingerprint: 'counting', slots: 4, facts: {}, unload: async () => {} };
+const timings = { queueMs: 0, computeMs: 0 };
+const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
+
 /** Counts from one: `1 2 3 …`. Resumed, it goes on where the text ended. */
 const countingEngine: Engine<'chat'> = {
+  ...COMMON,
   kind: 'chat',
-  fingerprint: 'counting',
-  slots: 4,
-  facts: {},
   async *run({ resume, maxTokens = 100 }, signal) {
     const began = performance.now();
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'counting' } };
@@ -26,12 +30,39 @@ const countingEngine: Engine<'chat'> = {
       await delay(TOKEN_MS, signal);
       yield { type: 'delta', delta: { text: `${number} `, tokens: 1 } };
     }
-    const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: maxTokens };
-    const timings = { queueMs: 0, prefillMs: 0, decodeMs: performance.now() - began };
-    yield { type: 'done', finishReason: 'length', usage, timings };
+    yield {
+      type: 'done',
+      finishReason: 'length',
+      usage: { ...usage, completionTokens: maxTokens },
+      timings: { queueMs: 0, prefillMs: 0, decodeMs: performance.now() - began },
+    };
   },
-  unload: async () => {},
 };
+
+/** Takes as long for each character as a token takes. */
+const embeddingEngine: Engine<'embedding'> = {
+  ...COMMON,
+  kind: 'embedding',
+  async *run({ input }, signal) {
+    const texts = 'texts' in input ? input.texts : [];
+    await delay(TOKEN_MS * texts.join('').length, signal);
+    const vectors = texts.map(() => new Float32Array(384).fill(384 ** -0.5));
+    yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'counting', timings };
+  },
+};
+
+/** Takes as long for each byte as a token takes. */
+const transcriptionEngine: Engine<'transcription'> = {
+  ...COMMON,
+  kind: 'transcription',
+  async *run({ file }, signal) {
+    yield { type: 'accepted', fingerprint: 'counting' };
+    await delay(TOKEN_MS * file.size, signal);
+    yield { type: 'done', transcript: { language: 'en', seconds: 1, segments: [] }, usage, timings };
+  },
+};
+
+const ENGINES = { chat: countingEngine, embedding: embeddingEngine, transcription: transcriptionEngine };
 
 let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
@@ -43,7 +74,10 @@ const control: WorkerControl = {
     const channel = new StatusChannel(scope, status);
     const modelManager = createModelManager({
       catalog,
-      load: async () => countingEngine,
+      load: async ({ name }) => {
+        const model = catalog.models.find(({ variants }) => variants.some((each) => each.name === name));
+        return ENGINES[model?.kind ?? 'chat'];
+      },
       onChange: () => channel.changed(),
     });
     const started: Serving = {

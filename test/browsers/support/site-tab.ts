@@ -70,15 +70,29 @@ export class SiteTab {
     );
   }
 
-  async begin(parameters: Body): Promise<string> {
+  /** @param own through `localtext.fetch` */
+  async begin(parameters: Body, own = false): Promise<string> {
     const name = `run-${++runs}`;
-    const body: Body = { messages: [{ role: 'user', content: 'Count.' }], ...parameters };
-    await this.#tab.evaluate(([run, key, asked]) => window.lifetime.begin(run, key, asked), [
+    const { path, input, clip } = parameters;
+    const isChat = [path, input, clip].every((each) => each === undefined);
+    const body = isChat
+      ? { messages: [{ role: 'user' as const, content: 'Count.' }], ...parameters }
+      : parameters;
+    await this.#tab.evaluate(([run, key, asked, how]) => window.lifetime.begin(run, key, asked, how), [
       name,
       this.#key,
       body,
+      { own },
     ] as const);
     return name;
+  }
+
+  /** Resolves when the engine computes. */
+  async untilBusy(): Promise<void> {
+    await waitFor(this.#tab, async () => {
+      const { models } = await window.lifetime.handle().status();
+      return models.some(({ running }) => running > 0);
+    });
   }
 
   /** Resolves when so many deltas have come, or it has ended. */

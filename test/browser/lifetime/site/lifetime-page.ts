@@ -52,7 +52,13 @@ const lifetime = {
     watchRequests((entry) => void (lifetime.log[entry.id] = entry));
   },
 
-  begin(name: string, key: string, body: Body, options: ClientOptions = {}): void {
+  /** `own`: through `localtext.fetch`. */
+  begin(
+    name: string,
+    key: string,
+    body: Body,
+    { own, ...options }: ClientOptions & { own?: boolean } = {},
+  ): void {
     const run: Run = {
       text: {},
       finish: {},
@@ -75,6 +81,7 @@ const lifetime = {
       // A test checks the first answer.
       maxRetries: 0,
       ...(fetchHere && { fetch: fetchHere }),
+      ...(own && { fetch: lifetime.handle().fetch }),
       ...options,
     });
     void makeRun(client, body, run, abort.signal);
