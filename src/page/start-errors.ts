@@ -139,3 +139,12 @@ export const foreignWorker = (script: string, scope: string): LocaltextError =>
     'service_worker_foreign',
     `Another service worker, ${script}, is registered for ${scope}, and a scope has one only. If the site uses it, add localtext to it (docs/service-worker.md) and pass its registration: start({ serviceWorker: registration }). If it is left from an earlier version of the site, unregister it before start(): await (await navigator.serviceWorker.getRegistration('${new URL(scope).pathname}'))?.unregister().`,
   );
+
+export const workerFailed = (cause: unknown): ServiceError =>
+  cause instanceof LocaltextError
+    ? serverError(cause.code, cause.message, cause)
+    : serverError(
+        'engine_worker_failed',
+        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+        cause,
+      );

@@ -5,7 +5,7 @@ import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { loadChunk, startErrors } from '../load-chunk.ts';
-import { LocaltextError } from '../localtext-error.ts';
+import type { LocaltextError } from '../localtext-error.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** Lifetime of a worker below which the next one is started only after a pause. */
@@ -146,7 +146,7 @@ export class ElectionMember extends EventTarget {
     } catch (error) {
       if (signal.aborted) return;
       console.error('localtext: the engine worker did not start', error);
-      this.#fail(error);
+      await this.#fail(error);
     }
     if (signal.aborted) return;
     if (performance.now() - startedAt > SHORT_LIFE_MS) {
@@ -158,13 +158,13 @@ export class ElectionMember extends EventTarget {
     if (startedAt === Infinity && !signal.aborted) await this.#giveWay();
   }
 
-  #fail(error: unknown): void {
+  async #fail(error: unknown): Promise<void> {
     this.#failures++;
     const failure =
       error instanceof ServiceError
         ? error
         : this.#failures >= FAILURES_TO_REPORT
-          ? workerFailed(error)
+          ? await workerFailed(error)
           : null;
     if (!failure) return;
     const calls = hearCalls(this.scope, (port) => refuse(port, failure));
@@ -209,11 +209,7 @@ const lockStolen = (): Promise<ServiceError | null> =>
     () => null,
   );
 
-const workerFailed = (cause: unknown): ServiceError =>
-  cause instanceof LocaltextError
-    ? serverError(cause.code, cause.message, cause)
-    : serverError(
-        'engine_worker_failed',
-        "The engine worker did not start. Reload the site's first tab: its console says why.",
-        cause,
-      );
+const workerFailed = (cause: unknown): Promise<ServiceError> =>
+  startErrors()
+    .then((module) => module.workerFailed(cause))
+    .catch(({ code, message }: LocaltextError) => serverError(code, message));
