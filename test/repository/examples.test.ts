@@ -23,3 +23,22 @@ test('the examples have the same stylesheet', async () => {
   expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(13);
   expect(paths.filter((_, index) => texts[index] !== texts[0])).toEqual([]);
 });
+
+const CLIENT =
+  /(?:new OpenAI|createOpenAICompatible)\(\{[^}]*,[^]*?\}\)|configuration: \{[^}]*baseURL[^}]*\}/g;
+
+test('each client in the examples and the documentation tells the engine of aborts', async () => {
+  const list = (folder: string): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path));
+  const paths = ['README.md', ...list('docs'), ...list('examples')].filter(
+    (path) => /\.(?:md|jsx?|svelte)$/.test(path) && !/node_modules|dist|build|[\\/]\./.test(path),
+  );
+  const clients = await Promise.all(
+    paths.map(async (path) =>
+      Array.from((await readFile(path, 'utf8')).matchAll(CLIENT), ([code]) => ({ path, code })),
+    ),
+  );
+  const silent = clients.flat().filter(({ code }) => !/\bfetch\b/.test(code));
+  expect(clients.flat().length).toBeGreaterThan(15);
+  expect(silent).toEqual([]);
+});
