@@ -49,19 +49,28 @@ function canonical(url: string): string {
 
 /** Why a file is not stored although its build is whole: the host does not serve it, or the storage has no room. */
 class LeftOut extends Error {}
+const ABSENT = new Set([404, 410]);
 
 /** Files of the site in one cache: all of them from the installation on, or each from its first use on. */
 export class SiteFiles {
   readonly #cache: string;
   /** Files by URL. */
   readonly #files: ReadonlyMap<string, KeptFile>;
+  readonly #isListed: boolean;
+  readonly #isListLost: boolean;
   #lost = false;
 
-  /** @param name of the cache; two sites of one origin have one each */
-  constructor(name: string, files: readonly SiteFile[] = []) {
+  /**
+   * @param name of the cache; two sites of one origin have one each
+   * @param files absent where there is no list
+   * @param isListLost whether the list could not be fetched
+   */
+  constructor(name: string, files?: readonly SiteFile[], isListLost = false) {
+    this.#isListed = files !== undefined;
+    this.#isListLost = isListLost;
     this.#cache = `${name} ${self.registration.scope}`;
     this.#files = new Map(
-      files.map((file) => {
+      files?.map((file) => {
         const href = canonical(file.url);
         return [href, { ...file, key: href + REVISION + file.sha256.slice(0, 16) }];
       }),
@@ -122,10 +131,8 @@ export class SiteFiles {
   }
 
   /** @throws LeftOut; Error when the answer is not the build's file */
-  async #store({ key, revision, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
+  async #store({ key, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
     const { ok, status, headers } = response;
-    // A host leaves out no file of a build whose name has a hash: the build is not there as a whole yet.
-    if ([404, 410].includes(status) && revision) throw new LeftOut(`status ${status}`);
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
     const isMarked = marks?.every((mark) => text?.includes(mark));
@@ -153,18 +160,30 @@ export class SiteFiles {
   async install(): Promise<void> {
     const cached = await this.#cachedUrls();
     if (this.#lost) return;
+    const { active } = self.registration;
+    // Only a site that has given the list up goes without the stored files.
+    if (active && this.#isListLost && cached.length > 0) {
+      const { status } = await fetch(listUrl(), { cache: 'reload' });
+      if (!ABSENT.has(status)) throw new Error(`no ${OWN_FILES}`);
+    }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;
     const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
       const signal = AbortSignal.timeout(FILE_MS);
-      const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache, signal }));
+      // A file that the earlier build had, or whose name has a hash, is missing because the build is not there as a whole yet.
+      const mayLack = file.revision && !cached.some((key) => key.startsWith(url + REVISION));
+      const attempt = async (cache: RequestCache): Promise<void> => {
+        const response = await fetch(url, { cache, signal });
+        if (mayLack && ABSENT.has(response.status)) throw new LeftOut(`status ${response.status}`);
+        await this.#store(file, response);
+      };
       try {
         // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
         await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));
       } catch (error) {
         warnOf(url)(error);
         if (error instanceof LeftOut) return;
-        if (self.registration.active) throw error;
+        if (active) throw error;
         whole = false;
       }
     };
@@ -173,17 +192,19 @@ export class SiteFiles {
       if (whole) await Promise.all(missing.filter(([url]) => /\.html?$/.test(url) === isPage).map(store));
   }
 
-  /** Deletes the files of earlier builds. */
+  /** Deletes the files of earlier builds. Without a list, nothing is known to be of one. */
   async deleteOutdated(): Promise<void> {
+    if (!this.#isListed) return;
     const current = new Set([...this.#files.values()].map(({ key }) => key));
     const outdated = (await this.#cachedUrls()).filter((url) => !current.has(url));
     await Promise.all(outdated.map((url) => this.#ask((cache) => cache.delete(url))));
   }
 }
 
-/** The headers of a file whose body is right. A wrong type would stay until the next build. */
+/** The headers of a file whose body is right. A wrong type would stay until the next build; no cache stores `Vary: *`. */
 function typed(url: string, sent: Headers): Headers {
   const headers = new Headers(sent);
+  headers.delete('vary');
   const type = TYPES[/\.(\w+)(\?|$)/.exec(url)?.[1] ?? ''];
   if (type && !headers.get('content-type')?.includes(type.replace(/.*\//, '')))
     headers.set('content-type', type);
@@ -211,23 +232,31 @@ export interface OwnFiles {
  * @param site all of the site's files that are not large, where they are localtext's to keep
  */
 export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
-  if (!self.__LOCALTEXT_LARGE_FILES__) importList();
+  const isListLost = !self.__LOCALTEXT_LARGE_FILES__ && !importList();
   return {
     small: site
       ? new SiteFiles('localtext-precache', site)
-      : new SiteFiles('localtext-small-files', self.__LOCALTEXT_SMALL_FILES__),
+      : new SiteFiles('localtext-small-files', self.__LOCALTEXT_SMALL_FILES__, isListLost),
     large: new SiteFiles('localtext-large-files', self.__LOCALTEXT_LARGE_FILES__),
   };
 }
 
-/** The browser stores what a service worker imports, and compares it too when it looks for an update. */
-function importList(): void {
+const listUrl = (): string => new URL(OWN_FILES, self.location.href).href;
+
+/**
+ * Imports the list. The browser stores it, and compares it too when it looks for an update.
+ * @returns false: it could not be fetched
+ */
+function importList(): boolean {
   try {
-    self.importScripts(trustedScriptUrl(new URL(OWN_FILES, self.location.href)));
+    self.importScripts(trustedScriptUrl(listUrl()));
+    return true;
   } catch (error) {
     console.warn(
-      `localtext: ${OWN_FILES} is not beside the service worker, or the worker is a module: its files are not stored for offline use.`,
+      `localtext: ${OWN_FILES} could not be imported, so its files are not stored for offline use:`,
       error,
     );
+    // A module's is a TypeError.
+    return !(error instanceof DOMException);
   }
 }

@@ -68,6 +68,48 @@ test('without a list the worker starts, and says what is missing', async () => {
   expect(await has(large, 'localtext/wasm/wllama.wasm')).toBe(false);
 });
 
+const NO_LIST = () => {
+  throw new DOMException('404', 'NetworkError');
+};
+const NO_IMPORTS = () => {
+  throw new TypeError('Module scripts don’t support importScripts().');
+};
+
+test.each([
+  ['a page to sign in', new Response('Log in'), NO_LIST, false],
+  ['a failing server', new Response('', { status: 503 }), NO_LIST, false],
+  ['no network', new TypeError('Failed to fetch'), NO_LIST, false],
+  ['a host that has no list', new Response('', { status: 404 }), NO_LIST, true],
+  ['a module worker', new Response('self.', { status: 200 }), NO_IMPORTS, true],
+])(
+  'an update without a list deletes nothing, and is installed only where there is none: %s',
+  async (_, answer, importing, isInstalled) => {
+    const { stored } = site(new Response(BODY));
+    await new SiteFiles('localtext-small-files', [listed('worker.js', '1')]).install();
+    site(answer);
+    const deleted = vi.fn<(key: string) => Promise<boolean>>();
+    const cache = { keys: async () => [...stored.keys()].map((url) => ({ url })), delete: deleted };
+    vi.stubGlobal('caches', { open: async () => cache });
+    importScripts.mockImplementation(importing);
+    update();
+    const { small, large } = ownFiles();
+    const installed = small.install().then(
+      () => true,
+      () => false,
+    );
+    expect(await installed).toBe(isInstalled);
+    await small.deleteOutdated();
+    await large.deleteOutdated();
+    expect(deleted).not.toHaveBeenCalled();
+  },
+);
+
+test('a first version is installed without a list', async () => {
+  site(new Response('Log in'));
+  importScripts.mockImplementation(NO_LIST);
+  await ownFiles().small.install();
+});
+
 test('where the cache does not answer, it is installed without, and files come over the network', async () => {
   const never = () => new Promise<never>(() => undefined);
   const cache = { keys: vi.fn(never), match: vi.fn(never), put: vi.fn(never) };
@@ -127,6 +169,7 @@ function site(...answers: (Response | Error)[]): {
     keys: async () => [...stored.keys()].map((url) => ({ url })),
     match: async (key: string) => (stored.has(key) ? new Response(stored.get(key)) : undefined),
     put: async (key: string, response: Response) => {
+      if (response.headers.get('vary') === '*') throw new TypeError('Vary header contains *');
       types.push(response.headers.get('content-type'));
       stored.set(key, await response.text());
     },
@@ -225,6 +268,20 @@ test.each(LEFT_OUT)('an update is installed without %s', async (_, answer) => {
   update();
   await new SiteFiles('files', [listed('picture.png', '1')]).install();
   expect(stored.size).toBe(0);
+});
+
+test.each([404, 410])('an update waits for a file that the earlier build had: %s', async (status) => {
+  const { stored } = site(new Response('of build 1'), new Response('', { status }));
+  await new SiteFiles('files', [listed('index.html', '1', undefined, 'of build 1')]).install();
+  update();
+  await expect(new SiteFiles('files', [listed('index.html', '2')]).install()).rejects.toThrow(`${status}`);
+  expect([...stored.values()]).toEqual(['of build 1']);
+});
+
+test('a file is stored whatever it varies by', async () => {
+  const { stored } = site(new Response(BODY, { headers: { vary: '*' } }));
+  await new SiteFiles('files', [listed('index.html', '1')]).install();
+  expect(stored.size).toBe(1);
 });
 
 test('a page that the host alters is stored if it has the marks of the build', async () => {
