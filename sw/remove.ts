@@ -3,15 +3,15 @@ import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
 import { delay } from '../src/util/async.ts';
 
 declare const self: ServiceWorkerGlobalScope;
-/** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`. */
+/** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`, as the next one is. */
 declare const __LOCALTEXT_REMOVE__: 'caches' | 'all';
+/** Whether a worker of the site's imports this script: that worker stays. */
+declare const __LOCALTEXT_IMPORTED__: boolean;
 
 const { registration } = self;
 const scope = scopeOf(registration.scope);
-/** False: imported by a worker of the site's, which stays. */
-const isAlone = self.location.pathname.endsWith('/localtext-sw.js');
 
-if (isAlone) {
+if (!__LOCALTEXT_IMPORTED__) {
   self.addEventListener('install', (event) => {
     event.waitUntil(requestsEnd().then(() => self.skipWaiting()));
   });
@@ -33,17 +33,24 @@ async function requestsEnd(): Promise<void> {
 
 async function remove(): Promise<void> {
   await removeFiles();
-  if (isAlone) {
+  if (!__LOCALTEXT_IMPORTED__) {
     // WebKit ends a worker that reloads a page.
     if (__LOCALTEXT_REMOVE__ === 'all') await removeData();
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
     // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.
-    await Promise.allSettled(pages.map((page) => page.navigate(page.url)));
+    await Promise.allSettled(pages.map((page) => page.navigate(reloadUrl(page.url))));
     // The earlier worker may have stored a file that it was fetching.
     await removeFiles();
   }
   if (__LOCALTEXT_REMOVE__ === 'all' && (await removeData())) await removeFolder();
+}
+
+/** URL that loads a page again. One with a fragment alone would only scroll the page that is there. */
+function reloadUrl(address: string): string {
+  const url = new URL(address);
+  if (url.hash) url.search += `${url.search ? '&' : '?'}localtext-removed`;
+  return url.href;
 }
 
 async function removeFiles(): Promise<void> {

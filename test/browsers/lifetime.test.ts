@@ -35,8 +35,8 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
   });
   afterAll(() => browser?.close());
 
-  async function open(catalog?: Catalog): Promise<Tab> {
-    const tab = await browser.open(site.url + PAGE);
+  async function open(catalog?: Catalog, hash = ''): Promise<Tab> {
+    const tab = await browser.open(site.url + PAGE + hash);
     tabs.push(tab);
     await waitFor(tab, () => 'lifetime' in window);
     await tab.evaluate(async (given) => {
@@ -107,7 +107,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     ['all', { workers: 0, files: 0, databases: [], weights: false }],
   ] as const;
   test.each(removals)('a site without localtext, open in two tabs: --remove=%s', async (what, left) => {
-    const [tab, other] = [await open(), await open()];
+    const [tab, other] = [await open(), await open(undefined, '#/x')];
     await tab.evaluate(async () => {
       await caches.open('localtext-weights');
       // WebKit's automated windows have no folder, nor the object that it is asked of.
@@ -122,6 +122,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     // A page that is being replaced cannot be asked.
     for (const each of [tab, other])
       await expect.poll(() => title(each).catch(String), { timeout: 30_000 }).toBe('without');
+    expect(await other.evaluate(() => location.hash)).toBe('#/x');
     // A page stores the site's settings again, and WebKit ends the worker before it deletes them once more.
     const restored = browserName === 'webkit' && what === 'all';
     const expected = restored ? { ...left, databases: expect.any(Array) as string[] } : left;

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 import { inject } from 'vitest';
 
+import { removalScripts } from '../../src/node/cli/init/remove-site.ts';
 import type { AlteredSite } from './altered-site.ts';
 
 export const PAGE = '/lifetime-page.html';
@@ -29,6 +30,7 @@ export const WRONG_PAGES: readonly ((answer: ServerResponse) => void)[] = [
   (answer) => answer.writeHead(302, { location: '/sign-in' }).end(),
   (answer) => answerPage(answer, 'Log in'),
   (answer) => answerPage(answer, 'first'),
+  (answer) => answer.writeHead(404).end('not found'),
   (answer) => answer.writeHead(503).end('try again'),
   (answer) => answer.writeHead(200, html).end(),
   (answer) => answer.writeHead(200, html).end('<!doctype html><title>second</title><bod'),
@@ -50,15 +52,21 @@ export async function lookForUpdate(): Promise<boolean> {
   return registration.waiting !== null;
 }
 
-/** Deploys the site without localtext. */
+/**
+ * Deploys the site without localtext.
+ * @param worker path of its service worker
+ */
 export async function deployRemoval(
-  site: Pick<AlteredSite, 'files'>,
+  site: AlteredSite,
   what: 'caches' | 'all',
   page = '<!doctype html><title>without</title>',
+  worker = '/localtext-sw.js',
 ): Promise<void> {
   const bundle = await rolldown({ input: 'sw/remove.ts', platform: 'browser' });
   const [{ code }] = (await bundle.generate({ format: 'iife' })).output;
-  site.files.set('/localtext-sw.js', () => `self.__LOCALTEXT_REMOVE__='${what}';${code}`);
+  const scripts = removalScripts(code, what);
+  for (const [name, text] of Object.entries(scripts)) site.files.set(`/${name}`, () => text);
+  site.files.set(worker, () => scripts['localtext-sw.js'] ?? '');
   site.files.set(PAGE, () => page);
 }
 

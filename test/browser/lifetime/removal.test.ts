@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest';
 
-import { deployRemoval, leftInBrowser, PAGE } from '../../support/site-builds.ts';
+import { answerPage, deployRemoval, leftInBrowser, PAGE } from '../../support/site-builds.ts';
 import { siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
 
@@ -17,12 +17,13 @@ test.each([
   'a site without localtext, open in two tabs, during a load: --remove=%s',
   async (what, expected) => {
     lent.site.files.clear();
-    const [tab, other] = [await lent.open(), await lent.open()];
+    const [tab, other] = [await lent.open(), await lent.open({ path: `${PAGE}?a=1#/x` })];
     await deployRemoval(lent.site, what);
     // Its page reads the status at the end, when the earlier worker could stop.
     await tab.page.evaluate(() => void window.lifetime.handle().ready('jade-mole-4'));
     await look(other);
     for (const { page } of [tab, other]) await page.waitForFunction(() => document.title === 'without');
+    expect(new URL(other.page.url())).toMatchObject({ search: '?a=1&localtext-removed', hash: '#/x' });
     await expect.poll(() => left(tab)).toEqual(expected);
   },
 );
@@ -39,6 +40,68 @@ test('an old page that registers it again is not reloaded over and over', async 
   await expect(tab.start()).rejects.toThrow();
   await expect.poll(() => left(tab)).toMatchObject({ workers: 0, files: 0 });
   expect(await tab.page.evaluate(() => (window as { mark?: number }).mark)).toBe(2);
+});
+
+test('a service worker of another name is removed by the script in its place', async () => {
+  lent.site.files.clear();
+  const script = await (await fetch(`${inject('siteUrl')}/localtext-sw.js`)).text();
+  lent.site.files.set('/lt.js', () => script);
+  const tab = await lent.open({ start: 'none' });
+  await tab.page.evaluate(() =>
+    window.lifetime.start({ isolation: 'off', serviceWorker: { url: '/lt.js' } }),
+  );
+  await deployRemoval(lent.site, 'caches', undefined, '/lt.js');
+  await look(tab);
+  await tab.page.waitForFunction(() => document.title === 'without');
+  await expect.poll(() => left(tab)).toMatchObject({ workers: 0, files: 0 });
+});
+
+test.each(['caches', 'all'] as const)(
+  'a worker of the site’s that imports the script stays: --remove=%s',
+  async (what) => {
+    lent.site.files.clear();
+    const own = `addEventListener('install', () => skipWaiting()); importScripts('/localtext-sw-import.js');`;
+    // Without the site's headers, whose policy requires Trusted Types.
+    lent.site.handlers.set('/own.js', (_, answer) =>
+      answer.writeHead(200, { 'content-type': 'text/javascript' }).end(own),
+    );
+    lent.site.files.set('/localtext-sw-import.js', () => '');
+    const tab = await lent.open({ start: 'none' });
+    await tab.page.evaluate(async () => {
+      await navigator.serviceWorker.register('/own.js', { updateViaCache: 'none' });
+      await navigator.serviceWorker.ready;
+      for (const kind of ['small', 'large']) await caches.open(`localtext-${kind}-files ${location.origin}/`);
+      await caches.open('localtext-weights');
+      await caches.open('of-the-site');
+      await new Promise((resolve) => {
+        const opening = indexedDB.open('localtext');
+        opening.onsuccess = () => resolve(opening.result.close());
+      });
+    });
+    await deployRemoval(lent.site, what);
+    await look(tab);
+    const isAll = what === 'all';
+    const expected = { workers: 1, files: 0, databases: isAll ? [] : ['localtext'], weights: !isAll };
+    await expect.poll(() => left(tab)).toEqual(expected);
+    const kept = await tab.page.evaluate(async () => {
+      await (await navigator.serviceWorker.ready).unregister();
+      return caches.delete('of-the-site');
+    });
+    expect(kept).toBe(true);
+    expect(await tab.page.title()).not.toBe('without');
+  },
+);
+
+test('an app that has moved: its former address leads to the new one, all but the removal worker', async () => {
+  lent.site.files.clear();
+  const tab = await lent.open();
+  await deployRemoval(lent.site, 'caches');
+  lent.site.handlers.set(PAGE, (_, answer) => answer.writeHead(302, { location: '/app/' }).end());
+  lent.site.handlers.set('/app/', (_, answer) => answerPage(answer, 'moved'));
+  await look(tab);
+  await tab.page.waitForFunction(() => document.title === 'moved');
+  lent.site.handlers.clear();
+  await expect.poll(() => left(tab)).toMatchObject({ workers: 0, files: 0, weights: true });
 });
 
 test('--remove=all leaves another app of the origin what it has', async () => {
