@@ -10,6 +10,7 @@ import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
 import { serveLinked, servePort } from './requests/serve-port.ts';
 import type { EnginePlugin } from '../engines/engine.ts';
+import { setAppScope } from '../engines/engine-file.ts';
 import type { HelperHost } from '../engines/helper-worker.ts';
 import { ENGINES } from '../engines/registry.ts';
 
@@ -22,6 +23,7 @@ const control: WorkerControl & HelperHost = {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     // The lock first: an asker watches it as soon as its port is accepted.
     await keepLock(navigator.locks, engineLock(options.epoch));
+    setAppScope(options.scope);
     const added = await readAdded(options.scope);
     // Comlink's object has no own properties: nothing can be copied from it.
     const page = { decodeAudio, pageModel, loads };

@@ -117,12 +117,29 @@ export function failed(url: string, how: string, cause?: unknown): ServiceError 
 }
 
 /** Lists localtext's files of the build that the server has. The Vite plugin and `localtext init` write it beside the service worker. */
-const LIST = '../../localtext-sw-files.js';
+const LIST = 'localtext-sw-files.js';
+
+/** Folder of the service worker. */
+let siteFolder: URL | null = null;
+
+/** Names the app, whose engine files may be elsewhere than beside its service worker (`wasmUrl`). */
+export function setAppScope(scope: string): void {
+  siteFolder = new URL(scope, location.href);
+}
 
 /** Whether the server, which did not answer with this file of an engine, has a build without it. */
 async function isOfEarlierBuild(url: string): Promise<boolean> {
+  const folders = new Set([new URL('../../', url).href, siteFolder?.href]);
+  const found = await Promise.all(
+    [...folders].map((folder) => folder !== undefined && isLeftOut(folder, url)),
+  );
+  return found.includes(true);
+}
+
+/** Whether the list in this folder has another file in the place of this one. */
+async function isLeftOut(folder: string, url: string): Promise<boolean> {
   try {
-    const response = await fetch(new URL(LIST, url), { cache: 'no-store' });
+    const response = await fetch(folder + LIST, { cache: 'no-store' });
     const list = await response.text();
     const isList = list.startsWith('self.') && list.includes('localtext/wasm/');
     return response.ok && isList && !list.includes(new URL(url).pathname.split('/').at(-1) ?? '');

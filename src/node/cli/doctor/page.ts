@@ -96,19 +96,22 @@ function secureContext({ protocol, hostname, origin }: URL): Finding {
       );
 }
 
+/** The header without its parameters, such as `report-to`. */
+const valueOf = (headers: Headers, name: string): string | null =>
+  headers.get(name)?.replace(/;.*/, '').trim() ?? null;
+
 function isolation({ headers }: Answer): Finding {
-  const opener = headers.get('cross-origin-opener-policy')?.trim() ?? null;
-  const embedder = headers.get('cross-origin-embedder-policy')?.trim() ?? null;
+  const opener = valueOf(headers, 'cross-origin-opener-policy');
+  const embedder = valueOf(headers, 'cross-origin-embedder-policy');
   const isolates = embedder === 'require-corp' || embedder === 'credentialless';
   if (opener === 'same-origin' && isolates) return ok('Pages are cross-origin isolated: WASM has threads.');
   const advice = hostAdvice(headers);
   const send = `Send \`Cross-Origin-Opener-Policy: same-origin\` and \`Cross-Origin-Embedder-Policy: require-corp\` with every page and script.${advice}`;
-  // The service worker leaves pages alone that have this header.
-  if (embedder !== null)
-    return fault(
-      `The page's headers (COOP ${opener ?? 'none'}, COEP ${embedder}) do not isolate it: WASM has one thread.`,
-      send,
-    );
+  // The service worker leaves pages alone that have one of these. A site may have chosen its COOP for its popups.
+  if (embedder !== null || (opener ?? 'same-origin') !== 'same-origin') {
+    const text = `The page's headers (COOP ${opener ?? 'none'}, COEP ${embedder ?? 'none'}) do not isolate it: WASM has one thread.`;
+    return embedder === null ? warning(text, send) : fault(text, send);
+  }
   return warning(
     "The page's headers do not isolate it: on the first visit WASM has one thread. From the second on, localtext's own service worker adds the headers; a site's own worker does not.",
     send,

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
 import { chatThreads, processors } from '../../../../src/engines/device.ts';
+import { setAppScope } from '../../../../src/engines/engine-file.ts';
 import { chooseBuild } from '../../../../src/engines/llama-cpp/wasm-build.ts';
 
 const { signal } = new AbortController();
@@ -52,6 +53,20 @@ test('a compatibility build of an earlier build of the site asks for a reload', 
   const { wasm } = await serve(404, 'not found', "self.list=['localtext/wasm/wllama-compat-2.js']");
   await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({ code: 'build_replaced' });
 });
+
+test.each([
+  ['wllama-compat-2.js', 'build_replaced'],
+  ['wllama-compat.js', 'device_unsupported'],
+])(
+  'the list beside the service worker tells too, wherever the engine’s files are: %s',
+  async (name, code) => {
+    const { wasm } = await serve(404, 'not found', `self.list=['localtext/wasm/${name}']`);
+    vi.stubGlobal('location', new URL(wasm('page.html')));
+    setAppScope('/');
+    const elsewhere = (file: string) => wasm(`files/of/engines/${file}`);
+    await expect(chooseBuild({ wasm: elsewhere, signal }, false)).rejects.toMatchObject({ code });
+  },
+);
 
 test('a number of processors that hides the true one is counted low', () => {
   expect(processors({ hardwareConcurrency: 4 })).toBe(2);

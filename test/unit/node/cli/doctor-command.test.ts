@@ -62,6 +62,15 @@ test('a page to which the host adds a script is the listed one', async () => {
   expect(await complaints((site) => change(site, '/index.html', { body: added }))).toEqual([]);
 });
 
+test('isolation headers may have parameters', async () => {
+  const headers = {
+    'content-type': 'text/html',
+    'cross-origin-opener-policy': 'same-origin; report-to="coop"',
+    'cross-origin-embedder-policy': 'require-corp;report-to="coep"',
+  };
+  expect(await complaints((site) => change(site, '/', { headers }))).toEqual([]);
+});
+
 test('the command stops when it is interrupted', async () => {
   const interrupt = new AbortController();
   const { url, close } = await serveSite(soundSite());
@@ -87,6 +96,16 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
       }),
     'fault',
     /COOP none, COEP unsafe-none/,
+    /same-origin/,
+  ],
+  [
+    'a COOP that the service worker leaves alone',
+    (site) =>
+      change(site, '/', {
+        headers: { 'content-type': 'text/html', 'cross-origin-opener-policy': 'same-origin-allow-popups' },
+      }),
+    'warning',
+    /COOP same-origin-allow-popups, COEP none/,
     /same-origin/,
   ],
   [
