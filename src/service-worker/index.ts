@@ -41,7 +41,7 @@ const v1 = browserV1(engine);
  */
 async function askWindows({ openPort, callWorker }: Ways, again: boolean): Promise<void> {
   if (again) callWorker();
-  const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  const windows = await self.clients.matchAll({ includeUncontrolled: true });
   for (const client of windows) client.postMessage(needEngine, [openPort()]);
 }
 
@@ -168,7 +168,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 
 /** A new version that takes over ends the streams of the old one: so not while a request runs. */
 async function takeOver(): Promise<ServiceWorkerReply> {
-  if (await requestsRun(navigator.locks, scopeOf(self.registration.scope))) {
+  if (await requestsRun(navigator.locks, scope)) {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }

@@ -163,7 +163,7 @@ export class SiteFiles {
     const { active } = self.registration;
     // Only a site that has given the list up goes without the stored files.
     if (active && this.#isListLost && cached.length > 0) {
-      const { status } = await fetch(listUrl(), { cache: 'reload' });
+      const { status } = await fetch(OWN_FILES, { cache: 'reload' });
       if (!ABSENT.has(status)) throw new Error(`no ${OWN_FILES}`);
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
@@ -211,8 +211,8 @@ function typed(url: string, sent: Headers): Headers {
   return headers;
 }
 
-const warnOf = (url: string) => (error: unknown) =>
-  console.warn(`localtext: ${url} is not stored for offline use:`, error);
+const warnOf = (what: string) => (error: unknown) =>
+  console.warn(`localtext: ${what} is not stored for offline use:`, error);
 
 /** List of files beside a service worker that another tool than the Vite plugin has bundled. */
 const OWN_FILES = 'localtext-sw-files.js';
@@ -241,21 +241,16 @@ export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
   };
 }
 
-const listUrl = (): string => new URL(OWN_FILES, self.location.href).href;
-
 /**
  * Imports the list. The browser stores it, and compares it too when it looks for an update.
  * @returns false: it could not be fetched
  */
 function importList(): boolean {
   try {
-    self.importScripts(trustedScriptUrl(listUrl()));
+    self.importScripts(trustedScriptUrl(new URL(OWN_FILES, self.location.href)));
     return true;
   } catch (error) {
-    console.warn(
-      `localtext: ${OWN_FILES} could not be imported, so its files are not stored for offline use:`,
-      error,
-    );
+    warnOf(`what ${OWN_FILES} lists`)(error);
     // A module's is a TypeError.
     return !(error instanceof DOMException);
   }
