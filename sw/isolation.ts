@@ -1,4 +1,4 @@
-import { hasCredentialless, readIsolation } from '../src/database/isolation-record.ts';
+import { hasCredentialless, readIsolation, readStartedPaths } from '../src/database/isolation-record.ts';
 import { ISOLATED_MARK } from '../src/protocol/local-paths.ts';
 import { scopeOf } from '../src/protocol/locks.ts';
 import { withTimeout } from '../src/util/async.ts';
@@ -15,14 +15,16 @@ const READ_MS = 1000;
  * Makes pages cross-origin isolated where the host leaves that open and they have not shown that it breaks them: WASM threads
  * need it. A worker's script needs the header too, or an isolated page may not start it.
  */
-export async function isolate({ destination }: Request, response: Response): Promise<Response> {
+export async function isolate(request: Request, response: Response): Promise<Response> {
   const { status, headers: sent } = response;
   const opener = sent.get(COOP)?.split(';')[0]?.trim();
   // A redirect of a navigation, or another origin's answer, is opaque: it can only be passed on as it is.
   if (status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
-  const isPage = !destination.endsWith('worker');
-  if (isPage && !(await mayIsolate())) return response;
-  const isolated = new Response([101, 204, 205, 304].includes(status) ? null : response.body, response);
+  // The page would have the headers' limits, and no threads.
+  if (sent.get('permissions-policy')?.includes('cross-origin-isolated=()')) return response;
+  const isPage = !request.destination.endsWith('worker');
+  if (isPage && !(await mayIsolate(request))) return response;
+  const isolated = new Response([204, 205, 304].includes(status) ? null : response.body, response);
   const { headers } = isolated;
   if (isPage && !opener) headers.set(COOP, 'same-origin');
   headers.set(COEP, hasCredentialless() ? 'credentialless' : 'require-corp');
@@ -30,10 +32,17 @@ export async function isolate({ destination }: Request, response: Response): Pro
   return isolated;
 }
 
-async function mayIsolate(): Promise<boolean> {
-  const reading = readIsolation(scopeOf(self.registration.scope)).catch(() => null);
-  const record = await withTimeout(reading, READ_MS);
-  return record?.need === null;
+/** Null: the record cannot be read. */
+function mayIsolate({ url, destination }: Request): Promise<boolean | null> {
+  const scope = scopeOf(self.registration.scope);
+  // An isolated page shows no frame that lacks the header.
+  const parents = destination === 'iframe' ? self.clients.matchAll() : [];
+  const reading = Promise.all([readIsolation(scope), readStartedPaths(scope), parents]).then(
+    ([{ need }, paths, pages]) =>
+      need === null && [{ url }, ...pages].some((page) => paths.includes(new URL(page.url).pathname)),
+    () => null,
+  );
+  return withTimeout(reading, READ_MS);
 }
 
 /** Whether the headers of this request's answer decide on isolation. */

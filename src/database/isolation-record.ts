@@ -1,4 +1,4 @@
-import { readSetting, writeSetting } from './database.ts';
+import { readSetting, withDatabase, writeSetting } from './database.ts';
 
 /** Feature that a page needs and cross-origin isolation breaks. */
 export interface IsolationNeed {
@@ -23,6 +23,8 @@ export interface IsolationRecord {
 export const hasCredentialless = (): boolean => /(Chrome|20100101 Firefox)\//.test(navigator.userAgent);
 
 const NAME = 'isolation';
+const PATHS = 'isolated-paths';
+const MAX_PATHS = 100;
 
 /** A site that no longer needs it gets its threads back after so long. */
 const MAX_AGE_MS = 90 * 24 * 3600 * 1000;
@@ -35,3 +37,17 @@ export async function readIsolation(scope: string): Promise<IsolationRecord> {
 
 export const writeIsolation = (scope: string, record: IsolationRecord): Promise<void> =>
   writeSetting(scope, NAME, record);
+
+/** Paths of pages that have started localtext: only these are watched for what isolation breaks, and only these are isolated. */
+export const readStartedPaths = async (scope: string): Promise<string[]> =>
+  (await readSetting<string[]>(scope, PATHS)) ?? [];
+
+/** Adds paths, the latest last, in one transaction: the service worker's next read, for a popup's page, waits for it. */
+export function addStartedPaths(scope: string, paths: ReadonlySet<string>): Promise<void> {
+  return withDatabase(scope, async (database) => {
+    const { store, done } = database.transaction('settings', 'readwrite');
+    const known = ((await store.get(PATHS)) ?? []) as string[];
+    const others = known.filter((path) => !paths.has(path));
+    await Promise.all([store.put([...others, ...paths].slice(-MAX_PATHS), PATHS), done]);
+  });
+}

@@ -7,8 +7,6 @@ import { requireBrowser, requireCache, withStorage } from './requirements.ts';
 import { register, type Registered } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
-const TRIED = 'localtext:reloaded-for-isolation';
-
 let started: Promise<Localtext> | null = null;
 
 /**
@@ -34,6 +32,7 @@ export function start(options: StartOptions = {}): Promise<Localtext> {
 
 async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
+  await activation();
   let localtext: Localtext | null = null;
   let updateWaits = false;
   const onWaiting = (): void => {
@@ -61,6 +60,12 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   return handle;
 }
 
+/** Resolves at once but in a page that is prerendered: until it is shown, it reaches no service worker. */
+async function activation(): Promise<void> {
+  if ((document as { prerendering?: boolean }).prerendering)
+    await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve));
+}
+
 /** Stores settings where the service worker finds them. Earlier ones that are not set now are deleted. */
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
@@ -78,11 +83,9 @@ async function isolate(
   // The site's own service worker adds no headers.
   if (isolation === 'off' || serviceWorker instanceof ServiceWorkerRegistration) return;
   try {
-    const { watchIsolation } = await import('./watch-isolation.ts');
+    const { reloadOnce, watchIsolation } = await import('./watch-isolation.ts');
     const need = await watchIsolation(scope, handle.stopped, (found) => handle.announceIsolationNeed(found));
-    if (isolation !== 'reload' || need || crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
-    sessionStorage.setItem(TRIED, '1');
-    location.reload();
+    if (isolation === 'reload' && !need) reloadOnce();
   } catch (error) {
     console.warn('localtext: could not watch for what isolation would break', error);
   }

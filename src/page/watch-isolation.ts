@@ -1,4 +1,5 @@
 import {
+  addStartedPaths,
   hasCredentialless,
   readIsolation,
   writeIsolation,
@@ -8,6 +9,7 @@ import { ISOLATED_MARK } from '../protocol/local-paths.ts';
 import { scopeOf } from '../protocol/locks.ts';
 import { delay } from '../util/async.ts';
 
+const TRIED = 'localtext:reloaded-for-isolation';
 const POLL_INTERVAL_MS = 250;
 /** An isolated page sees its popup as closed once that has left for another origin. People take longer. */
 const LOST_MS = 10_000;
@@ -46,8 +48,8 @@ export async function watchIsolation(
   };
   const noteFailure = (url: string): void => {
     if (record.failing.includes(url)) return;
-    if (crossOriginIsolated) return note({ kind: 'file', url });
-    // It fails without isolation, too.
+    if (isMarked) return note({ kind: 'file', url });
+    // It fails without the headers, too.
     record.failing = [...record.failing.slice(1 - MAX_FAILING), url];
     if (record.need?.kind === 'file' && url.startsWith(record.need.url)) record.need = null;
     writeIsolation(scope, record).catch(warn);
@@ -65,7 +67,7 @@ export async function watchIsolation(
     const url = addressOf(file);
     if (!isCrossOrigin(url) || file.hasAttribute('crossorigin')) return;
     if (isBroken(file)) noteFailure(url);
-    else if (!crossOriginIsolated && !hasCredentialless()) note({ kind: 'file', url });
+    else if (!isMarked && !hasCredentialless()) note({ kind: 'file', url });
   };
   const look = ({ type, target }: Event): void => {
     if (!(target instanceof Element)) return;
@@ -81,8 +83,28 @@ export async function watchIsolation(
   // A popup of another site's, which talks to it.
   if (opener && isElsewhere(opener as Window))
     note({ kind: 'popup', url: document.referrer || location.href });
-  watchPopups(signal, isForeign, (url) => note({ kind: 'popup', url }));
+  const addPaths = (...urls: string[]): Promise<void> =>
+    addStartedPaths(scope, new Set(urls.map((url) => new URL(url).pathname))).catch(warn);
+  watchPopups({
+    signal,
+    isMarked,
+    isForeign,
+    // An isolated page loses a popup that is not isolated, too.
+    onOwn: (url) => void addPaths(url),
+    onForeign: (url) => note({ kind: 'popup', url }),
+  });
+  // A single-page app shows others of its pages without a navigation.
+  globalThis.navigation?.addEventListener('navigatesuccess', () => void addPaths(location.href), { signal });
+  // A router may have changed the address already. Some browsers name the entry `document`.
+  await addPaths(...[page?.name ?? '', location.href].filter((url) => /^https?:/.test(url)));
   return record.need;
+}
+
+/** Reloads a page that is not isolated, at most once per tab. */
+export function reloadOnce(): void {
+  if (crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
+  sessionStorage.setItem(TRIED, '1');
+  location.reload();
 }
 
 const warn = (error: unknown): void =>
@@ -112,11 +134,15 @@ function isElsewhere(other: Window): boolean {
   }
 }
 
-function watchPopups(
-  signal: AbortSignal,
-  isForeign: (url: string) => boolean,
-  onPopup: (url: string) => void,
-): void {
+interface PopupWatch {
+  signal: AbortSignal;
+  isMarked: boolean;
+  isForeign(url: string): boolean;
+  onOwn(url: string): void;
+  onForeign(url: string): void;
+}
+
+function watchPopups({ signal, isMarked, isForeign, onOwn, onForeign }: PopupWatch): void {
   const { open } = window;
   window.open = (address, target, features) => {
     const popup = open.call(window, address, target, features);
@@ -124,8 +150,11 @@ function watchPopups(
     // Null: it was not allowed, or has no opener.
     if (popup && popup.top === popup && popup !== window.top && !signal.aborted) {
       // An empty one is how sign-in libraries begin.
-      if (!address || isForeign(url)) onPopup(url);
-      else void whenElsewhere(popup, signal).then((left) => left && onPopup(url));
+      if (!address || isForeign(url)) onForeign(url);
+      else {
+        onOwn(url);
+        void whenElsewhere(popup, isMarked, signal).then((left) => left && onForeign(url));
+      }
     }
     return popup;
   };
@@ -138,17 +167,17 @@ function watchPopups(
     if (!link || !isForeign(link.href) || /^_(self|top|parent)$|^$/.test(link.target)) return;
     const keepsOpener = link.target === '_blank' ? /\bopener\b/ : /^(?!.*\bno(opener|referrer)\b)/;
     const isFrame = document.getElementsByName(link.target).length > 0;
-    if (keepsOpener.test(link.rel) && !isFrame) onPopup(link.href);
+    if (keepsOpener.test(link.rel) && !isFrame) onForeign(link.href);
   };
   addEventListener('click', lookAtLink, { capture: true, signal });
 }
 
 /** Whether a popup goes to another origin before it is closed. */
-async function whenElsewhere(popup: Window, signal: AbortSignal): Promise<boolean> {
+async function whenElsewhere(popup: Window, isMarked: boolean, signal: AbortSignal): Promise<boolean> {
   const opened = performance.now();
   while (!popup.closed && !signal.aborted) {
     if (isElsewhere(popup)) return true;
     await delay(POLL_INTERVAL_MS);
   }
-  return crossOriginIsolated && popup.closed && performance.now() - opened < LOST_MS;
+  return isMarked && popup.closed && performance.now() - opened < LOST_MS;
 }
