@@ -11,7 +11,7 @@ const SCHEMAS =
     ' ',
   );
 
-interface Child {
+export interface Child {
   schema: unknown;
   keys: readonly [string] | readonly [string, string];
   /** The keys as errors write them: `items[0]`, `properties.name`. */

@@ -41,7 +41,7 @@ export function hostileSchema(random: Random, forTool = false): Schema {
   const size = random.pick(forTool ? TOOL_SIZES : SIZES);
   const depth = random.pick(forTool ? TOOL_DEPTHS : DEPTHS);
   const inner = (): Schema => (random.below(2) === 0 ? { type: 'string' } : hostileSchema(random, forTool));
-  switch (random.below(22)) {
+  switch (random.below(23)) {
     case 0:
       return { enum: numbered(size, (index) => `value ${index}`) };
     case 1:
@@ -108,6 +108,8 @@ export function hostileSchema(random: Random, forTool = false): Schema {
       return {
         properties: { ['n'.repeat(20 * size)]: { properties: properties(size, { format: 'none' }) } },
       };
+    case 21:
+      return hostileTarget(random, size, random.pick(forTool ? [2] : [2, 60, 1900]));
     default:
       return { not: inner(), if: inner(), patternProperties: { '^a': inner() }, items: inner() };
   }
@@ -124,6 +126,27 @@ function hostileNames(random: Random): Schema {
     $defs: { [name]: { [random.pick(['$anchor', '$dynamicAnchor'])]: random.pick(['a', name]) } },
     anyOf: numbered(count, () => ({ ...reference })),
   };
+}
+
+/** A schema that has much, referred to many times. */
+function hostileTarget(random: Random, count: number, references: number): Schema {
+  const size = 4 * count;
+  const members = (value: unknown): Schema => properties(size, value);
+  const parts = {
+    properties: members(true),
+    patternProperties: members(true),
+    $defs: members(false),
+    dependentSchemas: members(true),
+    dependencies: members(['a']),
+    dependentRequired: members(['a']),
+    required: Object.keys(members(true)),
+    type: numbered(size, () => 'string'),
+    enum: numbered(size, String),
+    anyOf: numbered(size, () => true),
+    prefixItems: numbered(size, () => ({})),
+  };
+  const x = Object.fromEntries([random.pick(Object.entries(parts))]);
+  return { allOf: numbered(references, () => ({ $ref: '#/$defs/x' })), $defs: { x } };
 }
 
 const ATOMS = ['a', '.', '[ab]', '[^a]', String.raw`\w`, 'b?'];

@@ -1,6 +1,13 @@
+import { MAX_KEY } from '../../util/json-bounds.ts';
 import { targetOf } from '../../util/json-pointer.ts';
-import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from '../../util/schema-children.ts';
-import { MAX_KEY } from './request-body.ts';
+import {
+  type Child,
+  children,
+  isObject,
+  type Schema,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+} from '../../util/schema-children.ts';
 import { describe, shortened } from './schema-issues.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
@@ -30,6 +37,7 @@ export function checkJsonSchema(
   // References by name are left to the compiler of grammars.
   const hasNames = /"\$(?:id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
+  const checked = new Map<Schema, Parts>();
   for (let node = open.pop(); node; node = open.pop()) {
     const { schema, at, depth } = node;
     if (depth > MAX_DEPTH) {
@@ -38,12 +46,29 @@ export function checkJsonSchema(
     }
     if (typeof schema === 'boolean') continue;
     if (!isObject(schema)) throw wrongValue(at, 'must be a schema (an object)', schema);
-    if (!budget.takes(schema, at, strict)) return;
-    checkNode(schema, at, hasNames ? null : root, strict);
-    addChildren(node, schema, open);
-    const found = schema['$ref'] === undefined ? undefined : targetOf(String(schema['$ref']), root);
-    if (found !== undefined) addTarget(node, found, open);
+    let parts = checked.get(schema);
+    if (!parts) {
+      checkNode(schema, at, hasNames ? null : root, strict);
+      const { $ref } = schema;
+      parts = {
+        children: [...children(schema)],
+        target: $ref === undefined ? undefined : targetOf(String($ref), root),
+        literals: literalCharacters(schema),
+      };
+      checked.set(schema, parts);
+    }
+    if (!budget.takes(parts, at, strict)) return;
+    for (const child of parts.children)
+      open.push({ schema: child.schema, at: `${at}.${child.at}`, depth: depth + 1, via: node.via });
+    if (parts.target !== undefined) addTarget(node, parts.target, open);
   }
+}
+
+/** What a schema has, read once however many references lead to it. */
+interface Parts {
+  children: Child[];
+  target: Schema | boolean | undefined;
+  literals: number;
 }
 
 /** A reference may lead back to an earlier schema (a recursive rule), if there is more than references between them. */
@@ -59,6 +84,8 @@ function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): voi
 }
 
 function checkNode(schema: Schema, at: string, root: Schema | null, strict: boolean): void {
+  checkValues(schema, at);
+  checkForms(schema, at);
   const { type, enum: values, required, properties, $ref } = schema;
   const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
   if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
@@ -92,15 +119,6 @@ function requireList(value: unknown, at: string): void {
     throw wrongValue(at, 'must be an array that is not empty', value);
 }
 
-function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): void {
-  for (const key of SCHEMA_MAPS)
-    if (schema[key] !== undefined && !isObject(schema[key]))
-      throw wrongValue(`${at}.${key}`, 'must be an object', schema[key]);
-  for (const key of SCHEMA_LISTS) if (schema[key] !== undefined) requireList(schema[key], `${at}.${key}`);
-  for (const child of children(schema))
-    open.push({ schema: child.schema, at: `${at}.${child.at}`, depth: depth + 1, via });
-}
-
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
@@ -129,31 +147,39 @@ export class SchemaBudget {
   #literals = 0;
 
   /**
-   * Counts one schema, as often as references lead to it.
+   * Counts the parts of one schema, as often as references lead to it.
    * @returns false when those that are not strict are too large to be checked further
    * @throws ServiceError 400 that names the place
    */
-  takes(schema: Schema, at: string, strict: boolean): boolean {
-    this.#nodes++;
-    this.#literals += literalCharacters(schema);
-    if (this.#nodes > MAX_NODES || this.#literals > MAX_LITERAL_CHARACTERS) {
-      if (!strict) return false;
-      const rule = `is too large: a request may have ${MAX_NODES} schemas, references followed, and ${MAX_LITERAL_CHARACTERS} characters of property names, enum and const values`;
-      throw invalidSchema(at, rule);
-    }
-    for (const what of COUNTED) {
-      for (const key of [`min${what}`, `max${what}`]) checkCount(schema, key, at);
-      checkOrder(schema, `min${what}`, `max${what}`, at);
-    }
-    for (const [key, types] of Object.entries(VALUES))
-      if (schema[key] !== undefined && !types.includes(typeof schema[key]))
-        throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
-    const { dependentRequired: lists } = schema;
-    if (lists !== undefined && !(isObject(lists) && Object.values(lists).every(isStrings)))
-      throw wrongValue(`${at}.dependentRequired`, 'must be an object of arrays of strings', lists);
-    checkOrder(schema, 'minimum', 'maximum', at);
-    return true;
+  takes({ children: { length }, target, literals }: Parts, at: string, strict: boolean): boolean {
+    this.#nodes += target === undefined ? length : length + 1;
+    this.#literals += literals;
+    if (this.#nodes <= MAX_NODES && this.#literals <= MAX_LITERAL_CHARACTERS) return true;
+    if (!strict) return false;
+    const rule = `is too large: a request may have ${MAX_NODES} schemas, references followed, and ${MAX_LITERAL_CHARACTERS} characters of property names, enum and const values`;
+    throw invalidSchema(at, rule);
   }
+}
+
+function checkForms(schema: Schema, at: string): void {
+  for (const key of SCHEMA_MAPS)
+    if (schema[key] !== undefined && !isObject(schema[key]))
+      throw wrongValue(`${at}.${key}`, 'must be an object', schema[key]);
+  for (const key of SCHEMA_LISTS) if (schema[key] !== undefined) requireList(schema[key], `${at}.${key}`);
+}
+
+function checkValues(schema: Schema, at: string): void {
+  for (const what of COUNTED) {
+    for (const key of [`min${what}`, `max${what}`]) checkCount(schema, key, at);
+    checkOrder(schema, `min${what}`, `max${what}`, at);
+  }
+  for (const [key, types] of Object.entries(VALUES))
+    if (schema[key] !== undefined && !types.includes(typeof schema[key]))
+      throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
+  const { dependentRequired: lists } = schema;
+  if (lists !== undefined && !(isObject(lists) && Object.values(lists).every(isStrings)))
+    throw wrongValue(`${at}.dependentRequired`, 'must be an object of arrays of strings', lists);
+  checkOrder(schema, 'minimum', 'maximum', at);
 }
 
 function literalCharacters({ enum: values, const: constant, properties }: Schema): number {

@@ -1,6 +1,7 @@
-import type * as z from 'zod/mini';
+import { FIRST_FAULT, type z } from '../../util/zod.ts';
 import { invalidField, requestError, ServiceError } from '../../errors/service-error.ts';
 import type { Call } from '../http/call.ts';
+import { findExcess } from '../../util/json-bounds.ts';
 import { abortable } from '../../util/async.ts';
 import { readStream } from '../../util/read-stream.ts';
 import { schemaError } from './schema-issues.ts';
@@ -9,68 +10,6 @@ import { schemaError } from './schema-issues.ts';
 export const MAX_VALUES = 50_000;
 /** Most choices of one request, for all of its prompts. */
 export const MAX_CHOICES = 128;
-/** V8 tells keys of one length above 16,383 characters only by comparing each with all. */
-export const MAX_KEY = 4096;
-/** Deeper than any schema that is accepted, and far below what overflows a stack. */
-const MAX_DEPTH = 200;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COLON = 0x3a;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-/**
- * Bounds a JSON text before it is parsed: one pass over the bytes, which stops at the first bound that is exceeded. It
- * does not validate: of what is not JSON, it counts what looks like values.
- * @throws ServiceError 400 that names the top-level field
- */
-function checkBodyBounds(json: Uint8Array, maxValues: number): void {
-  let depth = 0;
-  let values = 0;
-  /** The last string: a key, once a colon follows it. */
-  let string: [number, number] = [0, 0];
-  let key = string;
-  const exceeded = (rule: string) => exceededBy(fieldName(json.subarray(...key)), rule);
-  for (let at = 0; at < json.length; at++) {
-    switch (json[at]) {
-      case QUOTE: {
-        const end = endOfString(json, at);
-        string = [at, end + 1];
-        at = end;
-        break;
-      }
-      case COLON:
-        if (depth === 1) key = string;
-        if (string[1] - string[0] > MAX_KEY) throw exceeded('has too long a name');
-        break;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        depth++;
-        values++;
-        if (depth > MAX_DEPTH) throw exceeded(`is nested deeper than ${MAX_DEPTH} levels`);
-        break;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        depth--;
-        break;
-      case COMMA:
-        values++;
-    }
-    if (values > maxValues) throw exceeded(`has too many values: a request may have ${maxValues} in all`);
-  }
-}
-
-/** Index of the closing quote. */
-function endOfString(json: Uint8Array, quote: number): number {
-  let at = quote + 1;
-  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
-
 /** Reads a quoted name; null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
   if (quoted.length > 64) return null;
@@ -124,7 +63,8 @@ export async function readJsonObject(
   });
   const text = decodeUtf8(bytes);
   if (text.trim() === '') throw requestError(400, 'The request body is empty. Send a JSON object.');
-  checkBodyBounds(bytes, maxValues);
+  const excess = findExcess(bytes, maxValues);
+  if (excess) throw exceededBy(fieldName(excess.key), excess.rule);
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
@@ -207,9 +147,6 @@ export interface BodyRules<Schema extends z.ZodMiniType> {
   /** Runs before the schema. @throws ServiceError 400 */
   precheck?(body: Record<string, unknown>): void;
 }
-
-/** The check of an array or object stops at its first fault: to collect every fault of a long one takes seconds. */
-const FIRST_FAULT: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
 /** @throws ServiceError 400 that names the field. */
 export function parseBody<Schema extends z.ZodMiniType>(

@@ -89,6 +89,26 @@ describe('a schema is refused by the place', () => {
     expect(read.length).toBeLessThan(10_000);
   });
 
+  test.each(['patternProperties', 'dependentRequired', 'dependencies'])(
+    'a schema is read once, however many references lead to it: %s',
+    (keyword) => {
+      let reads = 0;
+      const members = new Proxy(properties(1000, keyword === 'patternProperties' ? true : ['a']), {
+        get: (target, name) => (reads++, Reflect.get(target, name)),
+      });
+      const schema = {
+        allOf: numbered(60, () => ({ $ref: '#/$defs/x' })),
+        $defs: { x: { [keyword]: members } },
+      };
+      expect(refusal(schema, false)).toBeNull();
+      expect(reads).toBeLessThan(10_000);
+    },
+  );
+
+  test('booleans count among its schemas', () => {
+    expect(refusal({ anyOf: numbered(3000, () => true) })).toMatch(/^schema/);
+  });
+
   test('that of all tools together', async () => {
     const { fetch } = await fakeService();
     const tool = (strict: boolean) => (index: number) => ({

@@ -1,0 +1,68 @@
+/** V8 tells keys of one length above 16,383 characters only by comparing each with all. */
+export const MAX_KEY = 4096;
+/** Deeper than any schema that is accepted, and far below what overflows a stack. */
+const MAX_DEPTH = 200;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+interface Excess {
+  /** "has too long a name" */
+  rule: string;
+  /** Top-level key of the place, quoted. */
+  key: Uint8Array;
+}
+
+/**
+ * Bounds a JSON text before it is parsed: one pass over the bytes, which stops at the first bound that is exceeded. It
+ * does not validate: of what is not JSON, it counts what looks like values. Null: it is within the bounds.
+ */
+export function findExcess(json: Uint8Array, maxValues: number): Excess | null {
+  let depth = 0;
+  let values = 0;
+  /** The last string: a key, once a colon follows it. */
+  let string: [number, number] = [0, 0];
+  let key = string;
+  const exceeded = (rule: string): Excess => ({ rule, key: json.subarray(...key) });
+  for (let at = 0; at < json.length; at++) {
+    switch (json[at]) {
+      case QUOTE: {
+        const end = endOfString(json, at);
+        string = [at, end + 1];
+        at = end;
+        break;
+      }
+      case COLON:
+        if (depth === 1) key = string;
+        if (string[1] - string[0] > MAX_KEY) return exceeded('has too long a name');
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        depth++;
+        values++;
+        if (depth > MAX_DEPTH) return exceeded(`is nested deeper than ${MAX_DEPTH} levels`);
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        values++;
+    }
+    if (values > maxValues) return exceeded(`has more than ${maxValues} values`);
+  }
+  return null;
+}
+
+/** Index of the closing quote. */
+function endOfString(json: Uint8Array, quote: number): number {
+  let at = quote + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
