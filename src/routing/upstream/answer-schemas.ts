@@ -1,7 +1,7 @@
 import { catch as orElse, z } from '../../util/zod.ts';
 
-/** Zod collects every issue of an array, so a length is bounded before its elements are looked at. */
-const listOf = <Element extends z.ZodMiniType>(element: Element, most: number) =>
+/** The length is bounded before the elements are looked at. */
+export const listOf = <Element extends z.ZodMiniType>(element: Element, most: number) =>
   z.pipe(z.array(z.unknown()).check(z.maxLength(most)), z.array(element));
 
 const text = z.nullish(z.string());

@@ -1,4 +1,6 @@
+import { findExcess } from '../../util/json-bounds.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
+import { FIRST_FAULT, type z } from '../../util/zod.ts';
 import { brokeBound } from './upstream-failures.ts';
 
 /** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
@@ -53,7 +55,7 @@ export async function* readBytes(
   response: Response,
   maxBytes: number,
   deadline: Deadline,
-): AsyncGenerator<Uint8Array, void, undefined> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   const reader = response.body?.getReader();
   if (!reader) return;
   const leave = (): void => void reader.cancel().catch(() => undefined);
@@ -77,18 +79,27 @@ export async function* readBytes(
   }
 }
 
+/** Bytes that a value takes at least, on average: `{}` takes three, and forty times as much memory. */
+const BYTES_PER_VALUE = 16;
+
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
 export async function readJson(response: Response, maxBytes: number, ms: number): Promise<unknown> {
-  return JSON.parse(await readText(response, maxBytes, ms));
-}
-
-/** A whole answer. @throws UpstreamError past the bounds */
-export async function readText(response: Response, maxBytes: number, ms: number): Promise<string> {
   const deadline = new Deadline();
   deadline.set(ms, 'did not end its answer');
-  const decoder = new TextDecoder();
-  const parts: string[] = [];
-  for await (const bytes of readBytes(response, maxBytes, deadline))
-    parts.push(decoder.decode(bytes, { stream: true }));
-  return parts.join('') + decoder.decode();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const bytes of readBytes(response, maxBytes, deadline)) parts.push(bytes);
+  const json = new Uint8Array(await new Blob(parts).arrayBuffer());
+  const excess = findExcess(json, maxBytes / BYTES_PER_VALUE);
+  if (excess) throw brokeBound(`sent an answer that ${excess.rule}`);
+  return JSON.parse(new TextDecoder().decode(json));
+}
+
+/**
+ * What a server sent, as its schema has it. Zod stops at the first fault: to collect those of a long list takes seconds.
+ * @throws UpstreamError
+ */
+export function conforming<Value>(schema: z.ZodMiniType<Value>, sent: unknown, noun: string): Value {
+  const { success, data } = schema.safeParse(sent, FIRST_FAULT);
+  if (!success) throw brokeBound(`sent ${noun} in another form than the OpenAI API's`);
+  return data;
 }

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '../../util/zod.ts';
-import { Deadline, readBytes, Turn } from './read-answer.ts';
+import { conforming, Deadline, readBytes, Turn } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
 /** Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes. */
@@ -91,8 +91,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
 }
 
 function parseEvent<Event extends { error?: unknown }>(data: string, schema: z.ZodMiniType<Event>): Event {
-  const { success, data: event } = schema.safeParse(JSON.parse(data));
-  if (!success) throw brokeBound('sent an event that is not as in the OpenAI API');
+  const event = conforming(schema, JSON.parse(data), 'an event');
   if (event.error) throw cutShort();
   return event;
 }

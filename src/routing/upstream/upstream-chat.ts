@@ -14,7 +14,7 @@ import { CHARACTERS_A_TOKEN, chunkSchema, readUsage, tokensOfText } from './answ
 import { readEvents } from './read-events.ts';
 import type { z } from '../../util/zod.ts';
 import { runOnServer } from './run-on-server.ts';
-import { cutShort } from './upstream-failures.ts';
+import { brokeBound, cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
@@ -29,6 +29,10 @@ const MAX_HIDDEN_REASONING = 32_768;
 
 /** Default of a variant's `firstTokenMs`. */
 const FIRST_TOKEN_MS = 60_000;
+
+/** More than a token has in any vocabulary but for runs of spaces, of which `SLACK_CHARACTERS` may be many. */
+const MAX_CHARACTERS_A_TOKEN = 32;
+const SLACK_CHARACTERS = 4096;
 
 type Chunk = z.output<typeof chunkSchema>;
 type Choice = NonNullable<Chunk['choices']>[number];
@@ -66,6 +70,9 @@ class ReplyReader {
   #usage: unknown;
   #tokens = 0;
   #characters = 0;
+  #logprobs = 0;
+  /** Some servers' `max_tokens` does not count thoughts. */
+  #thinks = false;
 
   constructor(server: UpstreamServer, job: ChatJob) {
     this.#server = server;
@@ -82,6 +89,9 @@ class ReplyReader {
       this.#first ??= performance.now();
       this.#tokens += delta.tokens;
       this.#characters += delta.text.length;
+      this.#logprobs += delta.logprobs?.length ?? 0;
+      this.#thinks ||= delta.isReasoning ?? false;
+      this.#checkLength();
       yield { type: 'delta', delta };
     }
   }
@@ -98,6 +108,15 @@ class ReplyReader {
       usage: this.#countUsage(),
       timings: { queueMs: 0, prefillMs: first - this.#began, decodeMs: now - first },
     };
+  }
+
+  /** @throws UpstreamError for a reply of more text than was asked for, or than the context holds */
+  #checkLength(): void {
+    const { contextLength } = this.#server.variant;
+    const asked = this.#thinks ? undefined : this.#job.maxTokens;
+    const most = Math.min(asked ?? contextLength, contextLength) * MAX_CHARACTERS_A_TOKEN + SLACK_CHARACTERS;
+    if (Math.max(this.#characters, this.#logprobs) > most)
+      throw brokeBound('did not end its reply where it should have');
   }
 
   /** A server says how long the prompt is only at the end, which a client may not wait for. */

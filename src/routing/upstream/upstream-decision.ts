@@ -6,8 +6,8 @@ import {
   type DecisionQuestion,
 } from '../../jobs/decision.ts';
 import * as z from '../../util/zod.ts';
-import { tokensOfText } from './answer-schemas.ts';
-import { readJson } from './read-answer.ts';
+import { listOf, tokensOfText } from './answer-schemas.ts';
+import { conforming, readJson } from './read-answer.ts';
 import { brokeBound } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
@@ -21,9 +21,7 @@ const TOKENS_AN_IMAGE = 4096;
 
 const probability = z.number().check(z.gte(0), z.lte(1));
 const value = z.nullish(z.union([z.string(), z.boolean(), z.number()]));
-const distribution = z
-  .array(z.object({ probability, value, label: z.nullish(z.string()) }))
-  .check(z.maxLength(255));
+const distribution = listOf(z.object({ probability, value, label: z.nullish(z.string()) }), 255);
 const name = z.nullish(z.string());
 
 const answerSchema = z.discriminatedUnion('type', [
@@ -35,7 +33,7 @@ const answerSchema = z.discriminatedUnion('type', [
 
 const count = z.nullish(z.int().check(z.gte(0)));
 const decisionSchema = z.object({
-  answers: z.pipe(z.array(z.unknown()).check(z.maxLength(400)), z.array(answerSchema)),
+  answers: listOf(answerSchema, 400),
   usage: z.nullish(
     z.object({ input_tokens: count, input_tokens_details: z.nullish(z.object({ cached_tokens: count })) }),
   ),
@@ -50,13 +48,13 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const response = await server.post('/decisions', body, signal, SILENCE_MS, true);
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
     const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
-    const { success, data } = decisionSchema.safeParse(await readJson(response, most, MAX_BODY_MS));
-    if (!success || data.answers.length !== questions.length)
-      throw brokeBound('sent decisions that are not as in the OpenAI API');
-    const { input_tokens: told, input_tokens_details: details } = data.usage ?? {};
+    const sent = await readJson(response, most, MAX_BODY_MS);
+    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions');
+    if (given.length !== questions.length) throw brokeBound('sent more or fewer decisions than questions');
+    const { input_tokens: told, input_tokens_details: details } = usage ?? {};
     const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
     const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);
-    const answers = data.answers.map((answer, index) => toProbabilities(answer, questions[index]));
+    const answers = given.map((answer, index) => toProbabilities(answer, questions[index]));
     const cachedTokens = Math.min(details?.cached_tokens ?? 0, promptTokens);
     yield {
       type: 'done',

@@ -1,42 +1,51 @@
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { unsupported } from '../../errors/service-error.ts';
 import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
-import { readJson } from './read-answer.ts';
+import { conforming, readJson } from './read-answer.ts';
 import type { z } from '../../util/zod.ts';
 import { brokeBound, fault } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** Maximum length of a vector where the catalog gives none. */
-const MAX_DIMENSIONS = 65_536;
+const MAX_DIMENSIONS = 8192;
 
 /** A number as JSON, on a separate line. */
 const BYTES_PER_NUMBER = 48;
 const BYTES_PER_VECTOR = 1024;
 /** Tokens that a server may add to each input. */
 const HIDDEN_TOKENS = 64;
-const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** Parsed in one go. Inputs whose vectors may take more are sent in several requests. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
   async function* (server, job, signal) {
     const { input: given, dimensions, inputType } = job;
-    const began = performance.now();
-    const input = 'texts' in given ? given.texts : given.tokens;
-    // Not every server has base64.
-    const asked = { input, dimensions, input_type: inputType };
-    const body = { model: server.variant.model, encoding_format: 'float', ...asked };
-    const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { variant } = server;
-    const longest = Math.max(variant.dimensions ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
-    const expected = (1 + input.length) * (BYTES_PER_VECTOR + longest * BYTES_PER_NUMBER);
-    const told = await readJson(response, Math.min(MAX_BODY_BYTES, expected), MAX_BODY_MS);
-    const { success, data: answer } = embeddingsSchema(input.length).safeParse(told);
-    if (!success) throw brokeBound('sent embeddings that are not as in the OpenAI API');
-    const vectors = readVectors(answer.data, input.length, dimensions, variant.dimensions);
-    const usage = readUsage(answer.usage, variant.contextLength * input.length);
+    const began = performance.now();
+    const inputs = 'texts' in given ? given.texts : given.tokens;
+    const own = variant.dimensions;
+    const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
+    const vectors: Float32Array<ArrayBuffer>[] = [];
+    let promptTokens = 0;
+    while (vectors.length < inputs.length) {
+      // The first answer tells a length that the catalog does not.
+      const bytes = BYTES_PER_VECTOR + (vectors[0]?.length ?? most) * BYTES_PER_NUMBER;
+      const count = Math.max(1, Math.floor(MAX_BODY_BYTES / bytes) - 1);
+      const input = inputs.slice(vectors.length, vectors.length + count);
+      // Not every server has base64.
+      const asked = { input, dimensions, input_type: inputType };
+      const body = { model: variant.model, encoding_format: 'float', ...asked };
+      const response = await server.post('/embeddings', body, signal, SILENCE_MS);
+      const told = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
+      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings');
+      vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
+      const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
+      promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
+    }
     yield {
       type: 'done',
       vectors,
-      promptTokens: tokensOfText(usage.prompt, charactersOf(input), input.length * HIDDEN_TOKENS),
+      promptTokens,
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };

@@ -2,8 +2,8 @@ import type { Waiting } from '../../api/service-dependencies.ts';
 import type { ChatUsage } from '../../jobs/chat.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
-import { tokensOfText } from './answer-schemas.ts';
-import { readText } from './read-answer.ts';
+import { listOf, tokensOfText } from './answer-schemas.ts';
+import { conforming, readJson } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
@@ -11,7 +11,8 @@ import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 /** Time between two events of a stream. */
 const MAX_PAUSE_MS = 60_000;
 /** Two hours of speech with the times of all words are some megabytes. */
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_SEGMENTS = 20_000;
 /** Two hours of sound, at 100 tokens a second. */
 const MAX_SOUND_TOKENS = 720_000;
 
@@ -20,7 +21,7 @@ const usageSchema = orElse(z.nullish(z.object({ input_tokens: count, output_toke
 const cueSchema = z.looseObject({ start: z.number(), end: z.number(), text: z.string() });
 const answerSchema = z.looseObject({
   text: z.string(),
-  segments: z.optional(z.array(cueSchema)),
+  segments: z.optional(listOf(cueSchema, MAX_SEGMENTS)),
   usage: usageSchema,
 });
 const eventSchema = z.object({
@@ -57,7 +58,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Waiting | Tra
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
     if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-      const answer = parseAnswer(await readText(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
+      const answer = checked(await readJson(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
       yield accepted;
       yield done(answer, answer.text.length);
       return;
@@ -97,11 +98,10 @@ function formOf(job: TranscriptionJob, model: string): FormData {
   return form;
 }
 
-function parseAnswer(body: string, { times }: TranscriptionJob): Answer {
-  const { success, data } = answerSchema.safeParse(JSON.parse(body));
-  if (!success || (times.includes('segment') && !data.segments))
-    throw brokeBound('sent a transcript that is not as in the OpenAI API');
-  return data;
+function checked(sent: unknown, { times }: TranscriptionJob): Answer {
+  const answer = conforming(answerSchema, sent, 'a transcript');
+  if (times.includes('segment') && !answer.segments) throw brokeBound('sent a transcript without segments');
+  return answer;
 }
 
 const usageOf = (told: Usage, characters: number): ChatUsage => ({

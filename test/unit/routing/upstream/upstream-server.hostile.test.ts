@@ -117,6 +117,25 @@ test('a stream that never ends is left at 64 MiB, and others have their turn mea
   expect(turns).toBeGreaterThan(10);
 });
 
+test.each<[string, Partial<ChatJob>, object, number]>([
+  ['its context', {}, { content: 'word '.repeat(100) }, 4096],
+  ['what was asked for', { maxTokens: 10 }, { content: 'word '.repeat(100) }, 10],
+  ['its context, in thoughts', { maxTokens: 10 }, { reasoning: 'word '.repeat(100) }, 4096],
+])('a reply without end is left once it is longer than %s', async (_, more, given, tokens) => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    pour(response, event({ choices: [{ delta: given }] }).repeat(10), 32 * MIB);
+  };
+  let characters = 0;
+  const read = async (): Promise<void> => {
+    for await (const each of upstreamChat(serverAt(), { ...chatJob('hi'), ...more }, never))
+      if (each.type === 'delta') characters += each.delta.text.length;
+  };
+  await expect(read()).rejects.toMatchObject(failed(/did not end its reply/));
+  expect(characters).toBeGreaterThan(tokens * 16);
+  expect(characters).toBeLessThan(tokens * 32 + 8192);
+});
+
 test('an error of 50 MB is read to 64 KiB, and none of it reaches the caller', async () => {
   answer = (response) => {
     response.writeHead(400, { 'content-type': 'application/json' });
@@ -332,6 +351,28 @@ test.each([
 ])('embeddings that are %s end the request', async (_, body) => {
   answer = (response) => response.end(body);
   await expect(embed()).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+});
+
+test.each([undefined, 1536])('vectors of many inputs come in several answers: %s', async (dimensions) => {
+  const sizes: number[] = [];
+  const texts = Array.from({ length: 2048 }, (_, index) => `text ${index}`);
+  const atServer = serverAt(dimensions === undefined ? {} : { dimensions });
+  const post = vi.spyOn(atServer, 'post').mockImplementation(async (_, body) => {
+    const { input } = body as { input: string[] };
+    sizes.push(input.length);
+    const data = input.map((each, index) => {
+      const at = Number(each.slice(5));
+      return { index, embedding: Array.from({ length: 1536 }, (__, place) => (place === at % 1536 ? 2 : 0)) };
+    });
+    return new Response(JSON.stringify({ data, usage: { prompt_tokens: 3 * input.length } }));
+  });
+  const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
+  const { vectors, promptTokens } = await lastOf(upstreamEmbedding(atServer, job, never));
+  expect(post).toHaveBeenCalledTimes(sizes.length);
+  expect(sizes).toEqual(dimensions ? [447, 447, 447, 447, 260] : [84, 447, 447, 447, 447, 176]);
+  expect(promptTokens).toBe(3 * 2048);
+  expect(vectors).toHaveLength(2048);
+  for (const [at, vector] of vectors.entries()) expect(vector[at % 1536]).toBe(1);
 });
 
 test('one index twice, and a usage that cannot be true', async () => {

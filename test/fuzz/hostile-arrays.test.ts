@@ -1,0 +1,88 @@
+import { expect, test, vi } from 'vitest';
+
+import type { JobOf, Kind } from '../../src/jobs/kinds.ts';
+import { UpstreamServer } from '../../src/routing/upstream/upstream-server.ts';
+import { upstreamChat } from '../../src/routing/upstream/upstream-chat.ts';
+import { upstreamDecision } from '../../src/routing/upstream/upstream-decision.ts';
+import { upstreamEmbedding } from '../../src/routing/upstream/upstream-embedding.ts';
+import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
+import { upstreamTranscription } from '../../src/routing/upstream/upstream-transcription.ts';
+import { cpuTime } from '../support/cpu-time.ts';
+import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
+
+/** The service worker answers no other tab meanwhile. */
+const MAX_MS = 1000;
+const never = new AbortController().signal;
+
+const JOBS: { [K in Kind]: JobOf<K> } = {
+  chat: {
+    kind: 'chat',
+    model: 'm',
+    input: { messages: [{ role: 'user', content: 'hi' }] },
+    sampling: { temperature: 0, topP: 1 },
+    topLogprobs: 20,
+  },
+  // As many, and of no known length: the answer may be as long as any.
+  embedding: { kind: 'embedding', model: 'm', input: { texts: Array.from({ length: 84 }, () => 'hi') } },
+  transcription: {
+    kind: 'transcription',
+    model: 'm',
+    task: 'transcribe',
+    file: new File(['sound'], 'a.wav'),
+    times: ['segment'],
+    stream: false,
+    others: [],
+  },
+  decision: {
+    kind: 'decision',
+    model: 'm',
+    input: { text: 'hi' },
+    questions: Array.from({ length: 400 }, () => ({ type: 'predicate', instructions: 'a', options: [] })),
+    request: {},
+  },
+};
+
+/** Just below the bounds of each: one event, or a whole answer. */
+const SIZES: Record<Kind, number> = {
+  chat: 2 ** 18,
+  embedding: 2 ** 25,
+  transcription: 2 ** 23,
+  decision: 401 * 4096,
+};
+
+async function read(kind: Kind, body: string): Promise<void> {
+  const common = {
+    license: 'MIT',
+    contextLength: 4096,
+    files: [],
+    model: 'm',
+    baseUrl: 'https://site.example',
+  };
+  const server = new UpstreamServer({ engine: 'upstream', name: 's', ...common }, undefined, () => {});
+  vi.spyOn(server, 'post').mockResolvedValue(new Response(kind === 'chat' ? `data: ${body}\n\n` : body));
+  const events = {
+    chat: () => upstreamChat(server, JOBS.chat, never),
+    embedding: () => upstreamEmbedding(server, JOBS.embedding, never),
+    transcription: () => upstreamTranscription(server, JOBS.transcription, never),
+    decision: () => upstreamDecision(server, JOBS.decision, never),
+  }[kind]();
+  for await (const event of events) void event;
+}
+
+test.each(ANSWER_KINDS)(
+  'arrays of wrong elements in an answer are refused soon: %s',
+  { timeout: 300_000 },
+  async (kind) => {
+    const slow: string[] = [];
+    for (const [name, make] of wrongArrays(kind, SIZES[kind] - 1000)) {
+      const body = make();
+      const ms = await cpuTime(() =>
+        read(kind, body).catch((error: unknown) => {
+          if (!(error instanceof UpstreamError)) throw error;
+        }),
+      );
+      if (ms > MAX_MS) slow.push(`${name}: ${Math.round(ms)} ms`);
+    }
+    expect(slow).toEqual([]);
+  },
+);
