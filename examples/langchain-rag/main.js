@@ -10,6 +10,8 @@ import { createStore, showModel } from 'localtext/store';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
 const picker = document.querySelector('input[type=file]');
+const stop = document.querySelector('#stop');
+const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 const source = document.querySelector('#source');
 
@@ -67,19 +69,28 @@ async function readDocument(file) {
   return new Document({ pageContent: await file.text(), metadata: { file: file.name } });
 }
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
-  output.textContent = '';
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
+  shown.textContent = output.textContent = '';
   try {
     const question = form.elements.prompt.value;
     const [found] = await store.similaritySearch(question, 1);
     source.textContent = found.metadata.file;
-    const reply = await chain.stream({ question, context: found.pageContent });
-    for await (const text of reply) output.textContent += text;
+    const reply = await chain.stream({ question, context: found.pageContent }, { signal });
+    for await (const text of reply) shown.textContent += text;
+    // A screen reader reads this, and not each token.
+    output.textContent = signal.aborted ? 'Stopped.' : 'The reply is complete.';
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = false;
+    stop.disabled = true;
   }
 });

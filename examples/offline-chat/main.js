@@ -7,6 +7,7 @@ const SAVED = 'offline-chat:messages';
 const form = document.querySelector('form');
 const button = document.querySelector('form button');
 const list = document.querySelector('ol');
+const stop = document.querySelector('#stop');
 const output = document.querySelector('output');
 
 const messages = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
@@ -33,17 +34,23 @@ const openai = new OpenAI({
 
 button.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   // A reply that is written would be stored after all.
   button.disabled = clear.disabled = true;
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
   output.textContent = '';
   const question = { role: 'user', content: form.elements.prompt.value };
   const entry = show(question);
   const reply = { role: 'assistant', content: '' };
   const text = show(reply);
   try {
-    const stream = await openai.chat.completions.create({
+    const body = {
       model: MODEL,
       // A small model loses the thread of a long conversation.
       messages: [
@@ -55,18 +62,24 @@ form.addEventListener('submit', async (event) => {
       temperature: 0,
       max_tokens: 100,
       stream: true,
-    });
+    };
+    const stream = await openai.chat.completions.create(body, { signal });
     for await (const chunk of stream)
       text.textContent = reply.content += chunk.choices[0]?.delta.content ?? '';
+    // What was stopped before its first token is no reply.
+    if (reply.content === '') signal.throwIfAborted();
     messages.push(question, reply);
     localStorage.setItem(SAVED, JSON.stringify(messages));
     form.reset();
+    // A screen reader reads this, and not each token.
+    output.textContent = signal.aborted ? 'Stopped.' : 'The reply is complete.';
   } catch (error) {
     entry.remove();
     text.remove();
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = clear.disabled = false;
+    stop.disabled = true;
   }
 });
 

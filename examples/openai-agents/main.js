@@ -8,6 +8,8 @@ const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
 const calls = document.querySelector('ul');
+const stop = document.querySelector('#stop');
+const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
@@ -54,18 +56,27 @@ const agent = new Agent({
 
 button.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
   calls.replaceChildren();
-  output.textContent = '';
+  shown.textContent = output.textContent = '';
   try {
-    const result = await run(agent, form.elements.prompt.value, { stream: true });
-    for await (const text of result.toTextStream()) output.textContent += text;
+    const result = await run(agent, form.elements.prompt.value, { stream: true, signal });
+    for await (const text of result.toTextStream()) shown.textContent += text;
     await result.completed;
+    // A screen reader reads this, and not each token.
+    output.textContent = signal.aborted ? 'Stopped.' : 'The reply is complete.';
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = false;
+    stop.disabled = true;
   }
 });

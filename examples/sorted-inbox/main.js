@@ -18,9 +18,9 @@ const lists = Object.fromEntries(
   }),
 );
 
-// The progress of the download, and what keeps it from starting, with a button to try again.
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
 const store = createStore(() => start());
-await showModel(store, MODEL, document.querySelector('.model'), { ask: false });
+await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'sorted-inbox example' });

@@ -13,13 +13,10 @@ const list = document.querySelector('ol');
 const notes = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
 show(notes);
 
-// The progress of the downloads, and what keeps them from starting, with buttons to try again.
+// The sizes of the downloads, their progress and buttons to cancel them: what a first visit shows.
 const store = createStore(() => start({ catalog: extendCatalog(defaultCatalog, speech) }));
 const [toHear, toFind] = document.querySelectorAll('.model');
-await Promise.all([
-  showModel(store, 'coral-wren-4', toHear, { ask: false }),
-  showModel(store, 'jade-mole-4', toFind, { ask: false }),
-]);
+await Promise.all([showModel(store, 'coral-wren-4', toHear), showModel(store, 'jade-mole-4', toFind)]);
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'voice-notes example' });
@@ -64,7 +61,8 @@ record.addEventListener('click', async () => {
 async function keep(recording) {
   output.textContent = 'Transcribing…';
   try {
-    const [, ending] = /^audio\/(\w+)/.exec(recording.type) ?? [];
+    // Some browsers name no type.
+    const [, ending = 'webm'] = /^audio\/(\w+)/.exec(recording.type) ?? [];
     const file = new File([recording], `note.${ending}`, { type: recording.type });
     const { text } = await openai.audio.transcriptions.create({ file, model: 'coral-wren-4' });
     if (text === '') throw new Error('No speech was recognized.');

@@ -21,6 +21,14 @@ test('vite-openai chats on the dev server', async () => {
   onTestFinished(() => server.stop());
   const { page, faults } = await openExample(browser.context, server.url);
   expect(await ask(page)).toMatch(/Paris/);
+  const status = page.getByRole('status').last();
+  expect(await status.innerText()).toBe('The reply is complete.');
+  await page.locator('input[name=prompt]').fill('Tell a long story about the sea.');
+  await page.getByRole('button', { name: 'Ask' }).click();
+  await page.locator('.reply', { hasText: /\w/ }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Ask' }).and(page.locator(':enabled')).waitFor();
+  expect(await status.innerText()).toBe('Stopped.');
   expect(faults).toEqual([]);
   await page.close();
 });

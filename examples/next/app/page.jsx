@@ -4,7 +4,7 @@ import { start } from 'localtext';
 import { LocaltextProvider, ModelLoad, useLocaltext, useModel } from 'localtext/react';
 import { createStore } from 'localtext/store';
 import OpenAI from 'openai';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 
 const MODEL = 'amber-phoenix-4';
 // Nothing starts while Next renders the page.
@@ -22,12 +22,17 @@ function Chat() {
   const { localtext } = useLocaltext();
   const { state } = useModel(MODEL);
   const [reply, setReply] = useState('');
+  const [end, setEnd] = useState('');
   const [busy, setBusy] = useState(false);
+  const controller = useRef(null);
 
   async function ask(event) {
     event.preventDefault();
     setBusy(true);
     setReply('');
+    setEnd('');
+    controller.current = new AbortController();
+    const { signal } = controller.current;
     const content = new FormData(event.target).get('prompt');
     const messages = [
       { role: 'system', content: 'You are a helpful assistant.' },
@@ -39,10 +44,12 @@ function Chat() {
       const openai = new OpenAI({ baseURL, fetch, apiKey: key, dangerouslyAllowBrowser: true });
       // Greedy: at its model card's 0.2, a model this small may answer in another language.
       const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
-      for await (const { choices } of await openai.chat.completions.create(body))
+      for await (const { choices } of await openai.chat.completions.create(body, { signal }))
         setReply((text) => text + (choices[0]?.delta.content ?? ''));
+      // A screen reader reads this, and not each token.
+      setEnd(signal.aborted ? 'Stopped.' : 'The reply is complete.');
     } catch (failure) {
-      setReply(failure.message);
+      setEnd(signal.aborted ? 'Stopped.' : failure.message);
     } finally {
       setBusy(false);
     }
@@ -55,8 +62,12 @@ function Chat() {
       <form onSubmit={ask}>
         <input name="prompt" aria-label="Prompt" defaultValue="Name the capital of France." />
         <button disabled={state !== 'ready' || busy}>Ask</button>
+        <button type="button" disabled={!busy} onClick={() => controller.current.abort()}>
+          Stop
+        </button>
       </form>
-      <output>{reply}</output>
+      <div className="reply">{reply}</div>
+      <output>{end}</output>
     </main>
   );
 }

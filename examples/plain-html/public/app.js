@@ -4,6 +4,8 @@ import { createStore, showModel } from './localtext/store.js';
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
+const stop = document.querySelector('#stop');
+const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
@@ -15,23 +17,33 @@ const { key } = await localtext.keys.ensure({ label: 'plain-html example' });
 
 button.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
-  output.textContent = '';
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
+  shown.textContent = output.textContent = '';
   try {
-    for await (const text of chat(form.elements.prompt.value)) output.textContent += text;
+    for await (const text of chat(form.elements.prompt.value, signal)) shown.textContent += text;
+    // A screen reader reads this, and not each token.
+    output.textContent = signal.aborted ? 'Stopped.' : 'The reply is complete.';
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = false;
+    stop.disabled = true;
   }
 });
 
 /** A streamed chat with nothing but `fetch`: each line `data: …` has the next piece of the reply. */
-async function* chat(prompt) {
+async function* chat(prompt, signal) {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
+    signal,
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
     body: JSON.stringify({
       model: MODEL,

@@ -5,6 +5,8 @@ import OpenAI from 'openai';
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
+const stop = document.querySelector('#stop');
+const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 
 // The size of the download, its progress and a button to cancel it: what a first visit shows.
@@ -22,12 +24,18 @@ const openai = new OpenAI({
 
 button.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
-  output.textContent = '';
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
+  shown.textContent = output.textContent = '';
   try {
-    const stream = await openai.chat.completions.create({
+    const body = {
       model: MODEL,
       messages: [
         { role: 'system', content: 'You are a helpful assistant.' },
@@ -37,11 +45,15 @@ form.addEventListener('submit', async (event) => {
       temperature: 0,
       max_tokens: 100,
       stream: true,
-    });
-    for await (const chunk of stream) output.textContent += chunk.choices[0]?.delta.content ?? '';
+    };
+    const stream = await openai.chat.completions.create(body, { signal });
+    for await (const chunk of stream) shown.textContent += chunk.choices[0]?.delta.content ?? '';
+    // A screen reader reads this, and not each token.
+    output.textContent = signal.aborted ? 'Stopped.' : 'The reply is complete.';
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = false;
+    stop.disabled = true;
   }
 });

@@ -4,26 +4,36 @@ import { createStore, showModel } from 'localtext/store';
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
+const stop = document.querySelector('#stop');
 const output = document.querySelector('output');
 
-// The site registers its own worker, as it always has, and hands the registration on.
-const registration = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}sw.js`);
 // The size of the download, its progress and a button to cancel it: what a first visit shows. After this, the weights are in
 // the browser's own storage: the next visit needs no network.
-const store = createStore(() => start({ serviceWorker: registration }));
+// The site registers its own worker, as it always has, and hands the registration on. Browsers without service workers
+// have no registration: then start() says so.
+const register = () => navigator.serviceWorker?.register(`${import.meta.env.BASE_URL}sw.js`);
+const store = createStore(async () => start({ serviceWorker: await register() }));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'workbox-site example' });
 
 button.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
   output.textContent = '…';
   try {
-    const response = await fetch(`${localtext.baseURL}/chat/completions`, {
+    // With its own fetch, as an answer that does not stream could not be stopped otherwise.
+    const response = await localtext.fetch(`${localtext.baseURL}/chat/completions`, {
       method: 'POST',
+      signal,
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
       body: JSON.stringify({
         model: MODEL,
@@ -39,8 +49,9 @@ form.addEventListener('submit', async (event) => {
     const answer = await response.json();
     output.textContent = answer.error?.message ?? answer.choices[0].message.content;
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
   } finally {
     button.disabled = false;
+    stop.disabled = true;
   }
 });

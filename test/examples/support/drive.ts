@@ -42,7 +42,8 @@ export async function ask(page: Page, question?: string): Promise<string> {
     });
   if (question !== undefined) await page.locator('input[name=prompt]').fill(question);
   await button.click();
-  await page.locator('form button:disabled').first().waitFor({ timeout: 10_000 });
+  await button.and(page.locator(':disabled')).waitFor({ timeout: 10_000 });
   await button.and(page.locator(':enabled')).waitFor({ timeout: 120_000 });
-  return (await page.locator('output').innerText()).trim();
+  // What streams is beside the status.
+  return (await page.locator('.reply, output').first().innerText()).trim();
 }
