@@ -1,7 +1,6 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '../jobs/chat.ts';
 import { TokenTexts } from '../util/token-texts.ts';
 import type { Waiting } from './service-dependencies.ts';
-import type { CallBeginnings } from './tools/call-beginnings.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =
@@ -29,15 +28,25 @@ export interface ReplyReader {
   finishReason(reason: EngineFinishReason): FinishReason;
 }
 
+/** Finds where a text begins a call, and withholds what may be such a beginning. */
+interface CallSearch {
+  /** Text that may be sent now, and whether a call begins after it. */
+  push(text: string): { text: string; isCall: boolean };
+  /** Whether there is text that has been pushed and not sent. */
+  readonly withholds: boolean;
+  /** The withheld text, when the reply has ended. */
+  flush(): string;
+}
+
 /** Reads text up to a stop sequence, or up to the beginning of a call. */
 export class TextReader implements ReplyReader {
   ended: 'stop' | 'call' | null = null;
   readonly #stops: StopSequences;
-  readonly #calls: CallBeginnings | null;
+  readonly #calls: CallSearch | null;
   readonly #logprobs = new LogprobQueue();
 
   /** `calls`: null where the reply may call nothing. */
-  constructor(stop: readonly string[], calls: CallBeginnings | null = null) {
+  constructor(stop: readonly string[], calls: CallSearch | null = null) {
     this.#stops = new StopSequences(stop);
     this.#calls = calls;
   }

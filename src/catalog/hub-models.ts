@@ -15,9 +15,9 @@ interface GgufBuild {
   sha256: string;
   /** Layers × key-value heads × (key + value size), of the layers with attention. */
   kvValues: number;
-  /** Of the layers without. */
+  /** Bytes that the layers without attention keep of a conversation. */
   stateBytes?: number;
-  /** As the model card recommends. Default: llama.cpp's own. */
+  /** Recommended by the model card. Default: llama.cpp's own. */
   sampling?: VariantSampling;
   defaults?: SamplingDefaults;
 }

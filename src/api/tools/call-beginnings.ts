@@ -40,7 +40,7 @@ interface Candidate {
   matched: number;
 }
 
-/** A longer text is no beginning: white space may go on for ever. */
+/** A longer text is no beginning: white space may never end. */
 const MAX_LENGTH = 256;
 
 /** Cuts a reply where it begins a call. Text that may be such a beginning is withheld until that is known. */
