@@ -1,7 +1,7 @@
 import { findExcess } from '../../util/json-bounds.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { FIRST_FAULT, type z } from '../../util/zod.ts';
-import { brokeBound } from './upstream-failures.ts';
+import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
 const MAX_TURN_MS = 8;
@@ -98,8 +98,8 @@ export async function readJson(response: Response, maxBytes: number, ms: number)
  * What a server sent, as its schema has it. Zod stops at the first fault: to collect those of a long list takes seconds.
  * @throws UpstreamError
  */
-export function conforming<Value>(schema: z.ZodMiniType<Value>, sent: unknown, noun: string): Value {
+export function conforming<Value>(schema: z.ZodMiniType<Value>, sent: unknown, what: string): Value {
   const { success, data } = schema.safeParse(sent, FIRST_FAULT);
-  if (!success) throw brokeBound(`sent ${noun} in another form than the OpenAI API's`);
+  if (!success) throw misshapen(what);
   return data;
 }

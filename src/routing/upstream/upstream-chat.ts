@@ -112,11 +112,10 @@ class ReplyReader {
 
   /** @throws UpstreamError for a reply of more text than was asked for, or than the context holds */
   #checkLength(): void {
-    const { contextLength } = this.#server.variant;
-    const asked = this.#thinks ? undefined : this.#job.maxTokens;
-    const most = Math.min(asked ?? contextLength, contextLength) * MAX_CHARACTERS_A_TOKEN + SLACK_CHARACTERS;
-    if (Math.max(this.#characters, this.#logprobs) > most)
-      throw brokeBound('did not end its reply where it should have');
+    const { contextLength: most } = this.#server.variant;
+    const tokens = this.#thinks ? most : Math.min(this.#job.maxTokens ?? most, most);
+    if (Math.max(this.#characters, this.#logprobs) > tokens * MAX_CHARACTERS_A_TOKEN + SLACK_CHARACTERS)
+      throw brokeBound('did not end its reply');
   }
 
   /** A server says how long the prompt is only at the end, which a client may not wait for. */

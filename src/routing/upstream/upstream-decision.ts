@@ -8,7 +8,7 @@ import {
 import * as z from '../../util/zod.ts';
 import { listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
-import { brokeBound } from './upstream-failures.ts';
+import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** A probability with its value, on separate lines. */
@@ -49,8 +49,8 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
     const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
     const sent = await readJson(response, most, MAX_BODY_MS);
-    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions');
-    if (given.length !== questions.length) throw brokeBound('sent more or fewer decisions than questions');
+    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions that are');
+    if (given.length !== questions.length) throw misshapen('decisions that are');
     const { input_tokens: told, input_tokens_details: details } = usage ?? {};
     const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
     const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);

@@ -3,7 +3,7 @@ import { unsupported } from '../../errors/service-error.ts';
 import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import type { z } from '../../util/zod.ts';
-import { brokeBound, fault } from './upstream-failures.ts';
+import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** Maximum length of a vector where the catalog gives none. */
@@ -37,7 +37,7 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
       const body = { model: variant.model, encoding_format: 'float', ...asked };
       const response = await server.post('/embeddings', body, signal, SILENCE_MS);
       const told = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
-      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings');
+      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings that are');
       vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
       const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
       promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
@@ -62,8 +62,7 @@ function readVectors(
   own: number | undefined,
 ): Float32Array<ArrayBuffer>[] {
   const [first] = data;
-  if (!first || data.length !== inputs)
-    throw fault('upstream_failed', `gave ${data.length} vectors for ${inputs} inputs.`);
+  if (!first || data.length !== inputs) throw misshapen('embeddings that are');
   const { length } = first.embedding;
   // Some servers ignore what they cannot do.
   if (dimensions !== undefined && length !== dimensions && length === (own ?? MAX_DIMENSIONS))

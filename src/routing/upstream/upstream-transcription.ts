@@ -5,7 +5,7 @@ import { catch as orElse, z } from '../../util/zod.ts';
 import { listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
-import { brokeBound, cutShort } from './upstream-failures.ts';
+import { cutShort, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** Time between two events of a stream. */
@@ -99,8 +99,8 @@ function formOf(job: TranscriptionJob, model: string): FormData {
 }
 
 function checked(sent: unknown, { times }: TranscriptionJob): Answer {
-  const answer = conforming(answerSchema, sent, 'a transcript');
-  if (times.includes('segment') && !answer.segments) throw brokeBound('sent a transcript without segments');
+  const answer = conforming(answerSchema, sent, 'a transcript that is');
+  if (times.includes('segment') && !answer.segments) throw misshapen('a transcript that is');
   return answer;
 }
 
