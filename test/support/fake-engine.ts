@@ -64,6 +64,8 @@ export class FakeEngine implements EngineClient {
   refuseFile: unknown = null;
   /** A transcription has no deltas, as from a server that does not stream. */
   sendsWholeText = false;
+  /** Deltas of a transcription. */
+  words: Iterable<string> = [' Hello'];
   /** A transcription has one word, and no end. */
   stallsAfterWord = false;
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
@@ -138,7 +140,7 @@ export class FakeEngine implements EngineClient {
     const quality = { temperature: 0, averageLogprob: -0.2, compressionRatio: 1, noSpeechProbability: 0 };
     const segment = { id: 0, seek: 0, start: 0, end: 1, text: ' Hello', tokens: [1, 2, 3], ...quality };
     const progress = { segments: [segment], position: 1, language: 'en', previous: [] };
-    if (!this.sendsWholeText) yield { type: 'delta', text: segment.text, progress };
+    if (!this.sendsWholeText) for (const text of this.words) yield { type: 'delta', text, progress };
     if (this.stallsAfterWord) await pause(60_000, signal);
     yield {
       type: 'done',

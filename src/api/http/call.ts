@@ -70,6 +70,9 @@ export function ownSignal({ signal }: Request): ClientWatch {
   return { gone: abort.signal, stop };
 }
 
+const LOGGED_PATH_CHARACTERS = 200;
+const LOGGED_URL_CHARACTERS = 2048;
+
 type Publish = (entry: RequestLogEntry) => void;
 
 /** The log's entry of one request. It is published when the request comes, at its first token and at its end. */
@@ -88,8 +91,11 @@ export class RequestTrace {
   ) {
     this.#publish = publish;
     this.#now = now;
+    const { path, client } = request;
     this.#entry = {
       ...request,
+      path: path.slice(0, LOGGED_PATH_CHARACTERS),
+      client: client && { ...client, url: client.url.slice(0, LOGGED_URL_CHARACTERS) },
       state: 'running',
       keyLabel: null,
       model: null,

@@ -116,8 +116,8 @@ export class CallOrTextReader implements ReplyReader {
     if (this.#reader) return this.#reader.push(text, logprobs);
     this.#beginning += text;
     this.#logprobs.push(...logprobs);
-    const first = this.#beginning.trimStart().charAt(0);
-    if (first === '') return [];
+    const first = text.trimStart().charAt(0);
+    if (first === '' && this.#beginning.length <= MAX_SEARCHED) return [];
     this.#reader = first === '[' ? new CallReader(this.#tools) : new TextReader(this.#stop);
     return this.#reader.push(this.#beginning, this.#logprobs);
   }

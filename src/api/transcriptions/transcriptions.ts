@@ -1,4 +1,5 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
+import { LOGGED_BODY_CHARACTERS } from '../../protocol/request-log.ts';
 import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { reserve } from '../generation/admission.ts';
 import type { Call } from '../http/call.ts';
@@ -27,11 +28,13 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
 
   const run = async (): Promise<string> => {
     let used: number | null = null;
-    let text = '';
+    let characters = 0;
     let body = '';
-    const send = (events: string): void => {
-      body += events;
+    const send = async (events: string): Promise<void> => {
+      // Of a stream, what the log shows is kept.
+      if (body.length <= LOGGED_BODY_CHARACTERS) body += events;
       streamed.send(events);
+      await streamed.room();
     };
     try {
       for await (const event of dependencies.engine.run(job, { id: call.id, signal: abort.signal, model })) {
@@ -45,8 +48,8 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
           trace.accepted(event.fingerprint);
           if (isStreamed) streamed.releaseHeaders();
         } else if (event.type === 'delta') {
-          if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
-          text += event.text;
+          if (isStreamed) await send(deltaEvent(characters === 0 ? event.text.trimStart() : event.text));
+          characters += event.text.length;
         } else {
           used = event.usage.completionTokens;
           ({ timings } = event);
@@ -54,7 +57,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
           const whole = textOf(event.transcript);
           if (!isStreamed) body = formatTranscript(format, event.transcript, job);
           // Some servers do not stream.
-          else send((text === '' ? deltaEvent(whole) : '') + doneEvent(whole, event.usage));
+          else await send((characters === 0 ? deltaEvent(whole) : '') + doneEvent(whole, event.usage));
         }
       }
       return body;
@@ -63,7 +66,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       call.leave();
       const began = isAccepted || stage === 'prefill';
       // No engine counts the tokens of a transcript that was cut off.
-      used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
+      used ??= Math.max(Math.ceil(characters / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
       await settle(used);
     }
   };

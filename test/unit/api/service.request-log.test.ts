@@ -63,6 +63,14 @@ describe('the log', () => {
     expect(last()).toMatchObject({ state: 'done', status: 200, error: 'internal_error' });
   });
 
+  test('cuts long paths, and addresses of clients', async () => {
+    const { service, last } = await traced();
+    const url = `https://site.example/${'a'.repeat(10_000)}`;
+    await service(new Request(`https://site.example/v1/${'b'.repeat(10_000)}`), { id: 'c', url });
+    const { path, client } = last() ?? {};
+    expect([path?.length, client?.id, client?.url.length]).toEqual([200, 'c', 2048]);
+  });
+
   test('says that the client has left', async () => {
     const engine = new FakeEngine({ deltas: Array.from({ length: 500 }, () => 'x'), delayMs: 5 });
     const { fetch, last } = await traced(engine);

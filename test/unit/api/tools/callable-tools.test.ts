@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
-import { CallReader } from '../../../../src/api/tools/call-reader.ts';
+import { CallOrTextReader, CallReader } from '../../../../src/api/tools/call-reader.ts';
 import { FakeEngine, QUEUE_FULL } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
@@ -379,6 +379,13 @@ test('a long text where a call is due is passed on in linear time', () => {
   const pieces = Array.from({ length: 500_000 }, (_, index) => (index % 2 === 0 ? 'word ' : '{ '));
   expect(pieces.flatMap((piece) => reader.push(piece))).toEqual([]);
   expect(reader.flush('stop')).toEqual([{ type: 'text', text: pieces.join(''), logprobs: [] }]);
+});
+
+test('spaces where an answer or a call is due are passed on once there are thousands', () => {
+  const reader = new CallOrTextReader([], { ...MANY, functions: [], mustCall: false });
+  const spaces = Array.from({ length: 5000 }, () => ' ');
+  const parts = spaces.flatMap((space) => reader.push(space));
+  expect(parts.map((part) => (part.type === 'text' ? part.text : part.type)).join('')).toBe(spaces.join(''));
 });
 
 test('calls beyond the most allowed are left out, however they are split', () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { RequestLogEntry } from '../../../../src/protocol/request-log.ts';
+import { FakeEngine } from '../../../support/fake-engine.ts';
 import { type FakeService, fakeService } from '../../../support/fake-service.ts';
 
 const created = 1_700_000_000;
@@ -165,6 +166,22 @@ test('a client that leaves is logged as such, and reads no error', async () => {
   leave.abort(new Error('left'));
   await expect(answer.text()).rejects.toThrow('left');
   expect(entries.at(-1)).toMatchObject({ state: 'aborted', status: 200, error: null });
+});
+
+test('a client that does not read holds up the transcription', async () => {
+  const engine = new FakeEngine();
+  let made = 0;
+  const words = function* () {
+    for (; made < 5000; made++) yield 'word '.repeat(1000);
+  };
+  engine.words = words();
+  const service = await fakeService({ models, engine });
+  const answer = await send(service, { file, model: 'coral-wren-4', stream: 'true' });
+  await expect.poll(() => made).toBeGreaterThan(10);
+  expect(made).toBeLessThan(200);
+  const text = await answer.text();
+  expect(made).toBe(5000);
+  expect(text.length).toBeGreaterThan(25_000_000);
 });
 
 test('a transcription that is cancelled is counted', async () => {
