@@ -6,7 +6,7 @@ import { runVitest } from './lib/run-vitest.mjs';
 
 /** Defaults; each is a variable of the tests, `LOCALTEXT_FUZZ_REQUESTS` and so on. */
 const AMOUNTS = {
-  requests: '10000',
+  requests: '20000',
   answers: '2000',
   forms: '2000',
   parts: '2000',
@@ -32,4 +32,5 @@ const variables = Object.entries(values).map(([name, value]) => [
 runVitest([...projects, values.kind === undefined ? 'test/fuzz' : 'test/fuzz/fuzz.test.ts'], {
   ...Object.fromEntries(variables),
   LOCALTEXT_FUZZ_MAX_P99_MS: '250',
+  LOCALTEXT_FUZZ_MAX_WAIT_MS: '1000',
 });

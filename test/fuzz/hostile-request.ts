@@ -85,6 +85,13 @@ const PATHS = [
   '/v1/models/%',
   '/v1/models/%2e%2e',
 
+  '/v1/chat/completions/input_tokens',
+  '/v1/responses/input_tokens',
+  '/v1/audio/transcriptions',
+  '/v1/audio/translations',
+
+  `/v1/models/${'a'.repeat(100_000)}`,
+  `/v1/responses/${'%2f'.repeat(30_000)}`,
   '/v1/models/__proto__',
   '/v1/responses/resp_1',
   '/v1/responses/%00',
