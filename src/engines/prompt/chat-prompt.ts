@@ -13,6 +13,9 @@ import { messageOf } from '../../util/printable.ts';
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
+/** Time after which a prompt is rendered no further time: a hostile template may refuse each form after all its work. */
+const MAX_RENDERS_MS = 5000;
+
 /** Texts of the tokens by which a chat template begins and ends a conversation; null: the model has none. */
 export interface SpecialTokens {
   bos: string | null;
@@ -77,9 +80,11 @@ export class ChatPrompt {
   #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
     const template = this.#template;
     if (!template) throw noTemplate();
+    const began = performance.now();
     const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
-      withEffort(effort, (told) =>
-        template.render({
+      withEffort(effort, (told) => {
+        if (performance.now() - began > MAX_RENDERS_MS) throw new BoundError('it takes too long');
+        return template.render({
           messages: turns,
           add_generation_prompt: addGenerationPrompt,
           enable_thinking: enableThinking,
@@ -87,8 +92,8 @@ export class ChatPrompt {
           ...(told && { reasoning_effort: told }),
           bos_token: this.#tokens.bos ?? '',
           eos_token: this.#tokens.eos ?? '',
-        }),
-      );
+        });
+      });
     const thinking: Thinking = {
       // Thoughts without known tags would stand in the answer.
       enableThinking: this.#tags !== null && asksToThink(reasoning),
