@@ -10,9 +10,10 @@ const AMOUNTS = {
   answers: '2000',
   forms: '2000',
   parts: '2000',
+  // Of each of three kinds.
   files: '15000',
+  models: '1000',
   images: '5000',
-  models: '200',
   schemas: '2000',
   templates: '2000',
   sounds: '5000',
