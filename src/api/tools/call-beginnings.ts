@@ -2,29 +2,20 @@ import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
 /** Marks that models write before calls in their own form. */
-const MARKS = [
-  TOOL_CALL_MARK,
-  '<tool_calls>',
-  '<TOOLCALL>',
-  '<seed:tool_call>',
-  '<minimax:tool_call>',
-  'functools[',
-  '{ "arguments" : {',
-];
+const MARKS = [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools[', '{ "arguments" : {'];
 
-/** Models forget the mark, and begin a list, or a block of code, with the call itself. */
-const BEFORE = ['', '[', '```json', '```json ['];
+/** Models sometimes omit the mark, and start with a list or a block of code. */
+const BEFORE = ['', '[ ', '```json ', '```json [ '];
 
 /**
  * The beginnings of a call of a function, in JSON and in the forms of Cohere, LFM2, Mistral, Gemma 4, Kimi and Qwen's
  * models for code. A space stands for any white space. A control token before them is never in a reply.
  */
 const beginningsOf = (name: string): string[] => [
-  ...BEFORE.flatMap((before) => [
-    `${before} { "name" : "${name}"`,
-    `${before} { "type" : "function" , "name" : "${name}"`,
-    `${before} { "tool_name" : "${name}"`,
-  ]),
+  ...BEFORE.flatMap((before) =>
+    ['', '"type" : "function" , '].map((type) => `${before}{ ${type}"name" : "${name}"`),
+  ),
+  `[ { "tool_name" : "${name}"`,
   `[ ${name}(`,
   `${name} {"`,
   `call:${name}{`,
@@ -45,32 +36,24 @@ const MAX_LENGTH = 256;
 
 /** Cuts a reply where it begins a call. Text that may be such a beginning is withheld until that is known. */
 export class CallBeginnings {
-  readonly #byFirst = new Map<string, string[]>();
+  readonly #beginnings: readonly string[];
   #candidates: Candidate[] = [];
   #withheld = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {
-    for (const beginning of [...MARKS, ...functions.flatMap(({ name }) => beginningsOf(name))]) {
-      const text = beginning.trimStart();
-      const first = text.charAt(0);
-      this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), text]);
-    }
+    this.#beginnings = [...MARKS, ...functions.flatMap(({ name }) => beginningsOf(name))];
   }
 
   /** The text that may be sent now, and whether a call begins after it. */
   push(text: string): { text: string; isCall: boolean } {
     const whole = this.#withheld + text;
-    for (let index = this.#withheld.length; index < whole.length; index++) {
-      const found = this.#read(whole.charAt(index), index);
-      if (found) {
-        this.#withheld = '';
-        return { text: whole.slice(0, found.start), isCall: true };
-      }
-    }
-    const shown = this.#candidates[0]?.start ?? whole.length;
+    let end: number | undefined;
+    for (let index = this.#withheld.length; index < whole.length && end === undefined; index++)
+      end = this.#startOfCall(whole.charAt(index), index);
+    const shown = end ?? this.#candidates[0]?.start ?? whole.length;
     this.#withheld = whole.slice(shown);
     for (const candidate of this.#candidates) candidate.start -= shown;
-    return { text: whole.slice(0, shown), isCall: false };
+    return { text: whole.slice(0, shown), isCall: end !== undefined };
   }
 
   /** Whether there is text that has been pushed and not sent. */
@@ -85,15 +68,14 @@ export class CallBeginnings {
     return text;
   }
 
-  /** The first candidate that the character completes. */
-  #read(character: string, index: number): Candidate | undefined {
-    for (const beginning of this.#byFirst.get(character) ?? [])
-      this.#candidates.push({ beginning, start: index, matched: 0 });
-    if (this.#candidates.length === 0) return undefined;
+  /** The start of the beginning that the character at `index` completes. */
+  #startOfCall(character: string, index: number): number | undefined {
+    for (const beginning of this.#beginnings)
+      if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
     this.#candidates = this.#candidates.filter(
       (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
     );
-    return this.#candidates.find(({ beginning, matched }) => matched === beginning.length);
+    return this.#candidates.find(({ beginning, matched }) => matched === beginning.length)?.start;
   }
 }
 
