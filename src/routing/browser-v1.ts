@@ -31,6 +31,7 @@ const now = (): number => Date.now();
 
 /** False in a service worker that is built without servers, and so is smaller. */
 declare const __LOCALTEXT_SERVERS__: boolean | undefined;
+const HAS_SERVERS = typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__;
 
 /** A description is optional, so it waits for the engine no longer than this. */
 const DESCRIBE_TIMEOUT_MS = 500;
@@ -49,14 +50,11 @@ export interface V1 {
 /** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
 export function browserV1(engine: EngineConnection): V1 {
   const { scope } = engine;
-  const servers =
-    typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__
-      ? new Servers(scope, announceStatus(scope))
-      : null;
+  const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope)) : null;
   const readModels = shared(async () => {
     const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
     const catalog = withAdded(own ?? defaultModels, added);
-    if (!servers) warnOfServers(catalog);
+    if (!HAS_SERVERS) warnOfServers(catalog);
     return catalog;
   });
   const status: V1['status'] = async (deadlineMs) => {
