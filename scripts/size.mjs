@@ -21,8 +21,9 @@ const budgets = [
   // It answers seven endpoints, refuses fields of other servers by name, counts without storage, and remembers which pages
   // isolation breaks. The browser fetches it after the page has loaded.
   { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 56 },
-  // For sites that name servers, whose answers it bounds and checks.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 65 },
+  // For sites that name servers: their answers are bounded by what was asked for, and checked value by value before they are
+  // parsed.
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 65.5 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({

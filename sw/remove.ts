@@ -86,7 +86,7 @@ async function removeFolder(): Promise<void> {
   }
 }
 
-/** Those of other apps of the origin: `localtext`, or `localtext/…/`. */
+/** Databases of the origin's other apps: `localtext`, or `localtext/…/`. */
 async function otherDatabases(): Promise<unknown[]> {
   const found = await indexedDB.databases();
   return found.filter(({ name = '' }) => /^localtext(\/|$)/.test(name) && name !== nameIn(scope));

@@ -79,7 +79,7 @@ export interface ModelEntry {
 }
 
 export interface ResponseStore {
-  /** Deletes the oldest where there are too many. */
+  /** Stores a response, and deletes the oldest beyond the limit. */
   put(response: StoredResponse): Promise<void>;
   /** Stored response; null if it is not found, or has expired. */
   get(id: string): Promise<StoredResponse | null>;

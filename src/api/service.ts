@@ -210,7 +210,7 @@ function originOf(
   return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
 }
 
-/** `client` is told to the log, and has a share of the engine. Without a `watch`, only the request's own signal is followed. */
+/** `client` appears in the request log, and is the unit of fair scheduling. A request that has no `watch` is followed by its own signal only. */
 export type Service = (
   request: Request,
   client?: RequestClient | null,

@@ -7,7 +7,7 @@ import { delay } from '../util/async.ts';
 import type { Device } from '../engines/device.ts';
 import type { WeightStore } from '../model-files/weight-store.ts';
 
-/** Short and long, so that neither launch costs nor arithmetic alone decide. */
+/** Short and long, so that the result reflects both launch cost and throughput. */
 const TEXTS = [
   'A lamp.',
   'The weather is lovely today.',
@@ -174,7 +174,7 @@ export class BackendBenchmark {
     }
   }
 
-  /** A measured GPU has failed since: on WASM, until this worker ends. */
+  /** Uses WASM until this worker ends, after a measured GPU has failed. */
   disable({ name }: Pick<Variant, 'name'>): void {
     if (this.#results.get(name)?.device !== 'webgpu') return;
     this.#tried.add(name);

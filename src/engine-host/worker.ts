@@ -21,7 +21,7 @@ const control: WorkerControl & HelperHost = {
   async start(options, pageFiles, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
-    // The lock first: an asker watches it as soon as its port is accepted.
+    // Taken before ports are accepted: clients watch it from then on.
     await keepLock(navigator.locks, engineLock(options.epoch));
     setAppScope(options.scope);
     const added = await readAdded(options.scope);

@@ -28,7 +28,7 @@ export async function requestAdapter(
 /** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
 const GPU_DEADLINE_MS = 5000;
 
-/** A GPU that is in use. All devices of a GPU process are lost together: this watches a separate one. */
+/** Watches for the loss of the GPU on a device: all devices of a GPU process are lost together. */
 export interface WatchedGpu {
   /** Aborts with `device_lost`. */
   lost: AbortSignal;

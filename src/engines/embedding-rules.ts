@@ -82,7 +82,7 @@ function withPrefix(
   return { texts: input.texts.map((text) => prefixes[inputType] + text) };
 }
 
-/** The error for what is no vector, as a hostile model may compute anything; undefined: it is one. */
+/** Error for a result that is not a vector of finite numbers of this length; undefined: it is one. A model may compute anything. */
 export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
   if (vector.length === dimensions && vector.every((value) => Number.isFinite(value))) return undefined;
   const message = `The model gave something else than a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;

@@ -10,10 +10,10 @@ const FIRST_GUESS_MS = 5000;
 export interface Claim {
   /** Jobs of one client share its part of the slots. */
   client: string;
-  /** Present: the job gives way to others. Called while the job has a slot that another is to have. */
+  /** Present: the job yields its slot. Called when another job needs it. */
   onPause?: () => void;
   /**
-   * Limits to whom the job gives way. `short`: to those that do not give way; `shares`: to those of a client with fewer
+   * Restricts which jobs it yields to. `short`: to those that do not give way; `shares`: to those of a client with fewer
    * slots. Absent: to all that do not give way, or are short.
    */
   only?: 'short' | 'shares';

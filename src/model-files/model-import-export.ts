@@ -93,7 +93,7 @@ async function importDescription(
       'import',
     );
   }
-  // The catalog, the manifest and the hub are trusted more than a file that somebody passed on.
+  // The catalog, the manifest and the hub take precedence over an imported file's description.
   if (entry.files.length === 0) await sources.keepFiles(entry.variant, described.files);
   else if (!sameFiles(entry.files, described.files)) {
     throw requestError(

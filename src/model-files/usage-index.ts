@@ -33,7 +33,7 @@ export class UsageIndex {
     return (this.#entries ??= this.#read());
   }
 
-  /** Records the use of a variant. Of its files, only path, size and hash are kept. */
+  /** Records the use of a variant, with the path, size and hash of each file. */
   async set(variant: string, { files, ...entry }: UsageEntry): Promise<void> {
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
     (await this.entries()).set(variant, { ...entry, files: plain });

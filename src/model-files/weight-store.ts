@@ -62,7 +62,7 @@ export class WeightStore {
     return weightBytes({ files: shared }) - (await this.storedBytes(shared));
   }
 
-  /** Those of the files that are in cross-origin storage, or the others. */
+  /** Files that are in cross-origin storage (`isShared`), or those that are not. */
   async #split(files: readonly WeightFile[], isShared: boolean): Promise<WeightFile[]> {
     const shared = await Promise.all(files.map((file) => this.#isShared(file)));
     return files.filter((_, at) => shared[at] === isShared);
@@ -155,7 +155,7 @@ export class WeightStore {
   }
 
   /**
-   * Finds out whether what these files lack can be stored, before a long work on them. What the browser reports to be free
+   * Checks that the missing bytes of these files fit, before a long download or import. What the browser reports to be free
    * may be more than it gives.
    * @throws ServiceError `storage_full`
    */

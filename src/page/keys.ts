@@ -9,7 +9,7 @@ import type { KeyAdministrator } from '../keys/key-administrator.ts';
  */
 export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate' | 'revoke'>;
 
-/** Those of the app of this scope. */
+/** Keys of the app of this scope. */
 export function keysOf(scope: () => string): Keys {
   const ask = async <T>(question: (administrator: KeyAdministrator) => Promise<T>): Promise<T> => {
     const { KeyAdministrator: Administrator } = await loadChunk(import('../keys/key-administrator.ts'));

@@ -51,7 +51,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
   await isolate(handle, registration, options);
-  // Once the site has the handle, and a listener.
+  // Deferred, so that the site can add its listener first.
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // A registration of the site's own is the site's to renew.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {

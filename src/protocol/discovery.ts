@@ -54,7 +54,7 @@ export interface CallEngine {
   channel: string;
 }
 
-/** Hears each call as its own channel. On one that several share, each answer would be a question to all others. */
+/** Opens one channel per call. On a shared channel every reply would reach all other callers. */
 export function hearCalls(scope: string, hear: (port: BroadcastChannel) => void): BroadcastChannel {
   const calls = new BroadcastChannel(callChannel(scope));
   calls.onmessage = ({ data }: MessageEvent<CallEngine | null>) => {

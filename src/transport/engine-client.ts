@@ -32,7 +32,7 @@ function run<K extends Kind>(
         ...(sender && { origin: sender }),
       };
       if (sender) {
-        // Attempts that an engine leaves ask the next one together: the time between them says nothing.
+        // After an engine is lost, all attempts reconnect at once: the time between them no longer tells a retry.
         const { attempt: _, ...again } = sender;
         sender = again;
       }

@@ -1,4 +1,4 @@
-/** Lets messages and requests in: steps in a row on this thread would delay them. */
+/** Yields to the event loop, so that messages are handled between long steps. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

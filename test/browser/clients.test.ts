@@ -195,6 +195,13 @@ describe('the AI SDK', () => {
     for (const text of seen.texts) expect(text).not.toBe('');
   });
 
+  test('its default provider goes on at once after a stop', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.aiSdk.stopped(apiKey), key);
+    expect(seen.shown).not.toBe('');
+    expect(seen.asked).toContain('item_reference');
+    expect(seen.text).not.toBe('');
+  });
+
   test('embedMany', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.aiSdk.embeddings(apiKey), key);
     expect(seen).toMatchObject({ lengths: [384, 384, 384], same: true });

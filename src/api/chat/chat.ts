@@ -98,7 +98,7 @@ function toConstraint({ response_format: format, ...request }: ChatBody): Constr
   if (other) {
     const [at, schema] = other;
     if (second || (format != null && format.type !== 'text'))
-      throw conflicting(at, 'is a second constraint on the reply: give one of them');
+      throw conflicting(at, 'conflicts with another constraint on the output: set only one');
     return toJsonConstraint({ type: 'json_object', schema }, at);
   }
   if (format?.type !== 'json_schema') return toJsonConstraint(format, 'response_format.schema');

@@ -142,7 +142,7 @@ export class UsageCounter {
   readonly #generation: Generation;
   /** Prompt tokens by input: choices of the same prompt count it once. */
   readonly #prompts: number[] = [];
-  /** The same, for the key: estimates while an engine computes a prompt that it has not counted. */
+  /** Prompt tokens charged to the key; estimated until the engine has counted them. */
   readonly #computed: number[] = [];
   #scored = 0;
   readonly #cached: number[] = [];

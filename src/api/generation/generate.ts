@@ -33,7 +33,7 @@ type ScoredPrompts = Deferred<ScoredText>[];
 export const generate = (run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> =>
   choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
 
-/** Takes the choices in turn: the one whose event was taken last is asked last. */
+/** Interleaves the choices: the one whose event was taken last is asked last. */
 async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {
   const pending = new Map<AsyncIterator<ReplyEvent>, ReturnType<typeof nextOf>>();
   const pull = (reply: AsyncIterator<ReplyEvent>) => pending.set(reply, nextOf(reply));

@@ -67,8 +67,8 @@ export class EventStream {
 }
 
 /**
- * A whole text as the body of a response. Of a string Chromium makes a Blob, which the page reads from the browser
- * process: that takes a millisecond more.
+ * Body of a response that is one text. Chromium turns a string body into a Blob, which the page reads from the browser
+ * process: that takes 1 ms more.
  */
 function streamOf(text: string): EventStream['body'] {
   const stream = new EventStream(() => undefined);

@@ -33,7 +33,7 @@ export function callConstraint(
   };
 }
 
-/** The name first: it is told before the arguments are there. */
+/** The name comes first, so that it can be streamed before the arguments. */
 function callItem({ name }: ToolFunction): Schema {
   return {
     type: 'object',

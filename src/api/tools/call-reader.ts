@@ -85,7 +85,7 @@ export class CallReader implements ReplyReader {
         this.#depth--;
         if (this.#depth > 0) continue;
         this.#between = '';
-        // Of a value that is no object or array, the bracket is not part.
+        // The closing bracket does not belong to a scalar value.
         const end = this.#depth === 0 ? index + 1 : index;
         this.#depth = 0;
         return end;

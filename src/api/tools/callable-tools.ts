@@ -180,7 +180,7 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
 /** Keywords of a schema that names no arguments and says nothing of others, as clients write it. */
 const OF_NO_ARGUMENTS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
 
-/** Arguments of any name are not allowed where the schema names none: small models would make some up. */
+/** A schema that names no properties allows no arguments: small models invent some otherwise. */
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;

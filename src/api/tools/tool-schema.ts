@@ -52,7 +52,7 @@ export const legacyFunctionCall = z.nullish(
   ),
 );
 
-/** The same in the notation of the Responses API, which has no object around a function. */
+/** Notation of the Responses API: a function's fields are not nested under `function`. */
 const flatNamed = z.object({ type: isFunction, name: z.string() });
 export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
 export const responseToolChoice = toolChoice(

@@ -12,7 +12,7 @@ type Input = Pick<DecisionJob, 'model' | 'input'>;
 /** Scores without an input are kept for so many questions of one engine: forms and inboxes ask the same again. */
 const MAX_PRIORS = 512;
 
-/** Questions that are scored without the input in a row. What is lost when the engine dies is no more. */
+/** Questions that are scored without the input per call: an engine that dies loses no more work. */
 const PART = 32;
 
 const priors = new WeakMap<ScoringEngine, Map<string, LabelScores>>();

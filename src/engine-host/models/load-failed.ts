@@ -38,7 +38,7 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   if (isOutOfMemory(text)) return outOfMemory(variant.name, cause);
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
   const paths = variant.files.map(({ path }) => path).join(', ');
-  const why = `its engine says: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`;
+  const why = `the engine reported: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`;
   return failed(variant, why, cause);
 }
 

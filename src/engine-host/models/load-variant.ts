@@ -69,7 +69,7 @@ export class VariantLoader {
     const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
       if (backend !== 'webgpu' || options.signal.aborted || OF_FILES.has(toWireError(error).code))
         throw error;
-      // A GPU that was the faster once, and will not do now.
+      // The GPU won the benchmark, but cannot load the model now.
       benchmark.disable(variant);
       return this.#load(variant, 'wasm', options);
     });

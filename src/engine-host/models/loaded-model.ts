@@ -100,7 +100,7 @@ export class LoadedModel {
     }
   }
 
-  /** The engine is of no more use: the next request reloads it. */
+  /** Discards a broken engine. The next request reloads the model. */
   async drop(engine: Engine): Promise<void> {
     if (this.engine !== engine) return;
     this.#become({ name: 'idle' });

@@ -20,7 +20,7 @@ import type { Engine } from '../../engines/engine.ts';
 import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
-/** Reports why nothing has come yet, and what is known already. */
+/** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
 
 export interface Reader<K extends Kind> {
@@ -47,7 +47,7 @@ const SHORT_DECISION = 32;
 const SHORT_SOUND = 2 ** 17;
 
 /**
- * Clients that the job gives way to, as its claim says it; null: to none. A decision loses only the question under way, a transcription nothing. A
+ * How the job yields its slot; null if it never does. A decision loses only the question under way, a transcription nothing. A
  * stream gives way only to clients with fewer slots; one with a constraint or log probabilities would begin again.
  */
 function givesWayTo(job: Job, origin: Origin | undefined): Pick<Claim, 'only'> | null {

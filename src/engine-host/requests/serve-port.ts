@@ -134,7 +134,7 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
   servePort(port, serving, port2);
 }
 
-/** Number of deltas that the asker still has room for. One taker at a time. */
+/** Flow control: deltas that the client can still buffer. One consumer at a time. */
 class Credit {
   #left = CREDIT_WINDOW;
   #added: Deferred | null = null;

@@ -87,7 +87,7 @@ export async function serveWeights<T extends CommandType>(
 ): Promise<WeightsReplies[T]> {
   const { commandSchema } = await import('../../protocol/weights-command.ts');
   if (!commandSchema.safeParse(command).success)
-    throw requestError(400, 'This is no command of the weight store, or its fields are not.');
+    throw requestError(400, 'Unknown command of the weight store, or invalid fields.');
   const reply = await HANDLERS[command.type](service, command, signal, onProgress);
   if (!QUESTIONS.has(command.type)) service.onChange();
   return reply;

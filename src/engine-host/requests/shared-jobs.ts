@@ -44,7 +44,7 @@ export class SharedJobs {
   }
 }
 
-/** Equal requests for a sampled reply want one each, unless one repeats another. */
+/** Equal requests for a sampled reply get one each, unless one is a retry of another. */
 const isSampled = (job: JobOf<Kind>): boolean =>
   'sampling' in job && job.sampling.temperature > 0 && job.sampling.seed === undefined;
 

@@ -25,7 +25,7 @@ export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, {
 
 type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
 
-/** Asks the page's sessions. Which model they are of, the browser does not tell. */
+/** Uses the page's sessions of the browser's own model. The browser does not name it. */
 class BuiltInEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly slots = 1;

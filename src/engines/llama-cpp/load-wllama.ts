@@ -117,7 +117,7 @@ function stateLimits(
 /** llama.cpp refused the file, or had no memory for the context: it does not say which. */
 class NotLoaded extends Error {}
 
-/** A smaller context does not help here. */
+/** Error for a file that no context size makes loadable. */
 const unusableFile = (variant: string, reason: string): ServiceError =>
   serverError(
     'model_load_failed',

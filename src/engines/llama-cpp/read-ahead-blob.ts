@@ -31,7 +31,7 @@ export class ReadAheadBlob extends Blob {
     return this.#blob.stream();
   }
 
-  /** Lets go of what it keeps, once all has been read. */
+  /** Releases the buffer after the last read. */
   forget(): void {
     this.#chunks.clear();
   }

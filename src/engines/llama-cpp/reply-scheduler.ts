@@ -231,7 +231,7 @@ export class ReplyScheduler {
     if (this.#looping) return;
     this.#looping = true;
     for (;;) {
-      // Its steps are for all: without a slot, or beside a prompt that fills them, they would compute that prompt to its end.
+      // A step runs all slots. Without a free slot, or beside a prompt that fills the batch, a count would compute that prompt to its end.
       const mayCount =
         this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
       const count = mayCount ? this.#counts[0] : undefined;
@@ -265,7 +265,7 @@ export class ReplyScheduler {
     }
     const at = this.#counts.indexOf(count);
     if (at >= 0) this.#counts.splice(at, 1);
-    // The step was one for all.
+    // The step may have produced results for every reply.
     for (const reply of this.#replies.filter(isRunning)) while (await this.#take(reply));
   }
 

@@ -34,7 +34,7 @@ export async function chooseBuild(
   if (main) return { wasm: wasm('wllama.wasm'), compat: null };
   const code = await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    // Other errors say that a repetition or a reload helps.
+    // Other errors already say that a retry or a reload helps.
     throw toWireError(error).code === 'model_load_failed' ? missing(error) : error;
   });
   const compatWasm = wasm('wllama-compat.wasm');

@@ -189,7 +189,7 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** A text that the reply is to be can be divided in many ways: its grammar gets the tokens of a prompt. */
+  /** A fixed reply can be divided into tokens in many ways: its grammar gets those that a prompt would have. */
   async #spelled(job: ChatJob, signal: AbortSignal): Promise<ChatJob> {
     if (job.constraint?.kind !== 'grammar' || !job.constraint.spells) return job;
     const { text, from } = job.constraint.spells;
@@ -208,7 +208,7 @@ export class WllamaEngine implements Engine<'chat'> {
     return { ...job, input: { prompt: await this.#options.detokenize(job.input.tokens) } };
   }
 
-  /** Computes the prompt only where its tokens cannot be counted without. */
+  /** Computes the prompt only if counting its tokens requires it. */
   async *#count({ prompt }: Completion, run: Run): Events<'chat'> {
     const { images, signal } = run;
     const { specialText } = this.#renderer;

@@ -184,7 +184,7 @@ function poolingOf(
   );
 }
 
-/** Those that are on: a flag for each, or, in newer files, one name. */
+/** Active pooling modes. Older files have a flag for each, newer files one name. */
 function poolingModes(config: Record<string, unknown>): string[] {
   const { pooling_mode: name, ...flags } = config;
   if (typeof name === 'string') return [name.slice(0, 100)];

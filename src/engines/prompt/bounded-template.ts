@@ -60,7 +60,7 @@ interface TemplateInput {
 
 /**
  * A chat template from a model's file. The evaluations and the sizes of its values are bounded, but one operation may
- * still take long: a worker that can be ended runs it (`template-worker.ts`).
+ * still take long: a worker that can be ended runs it (`chat-prompt.ts`).
  */
 export class BoundedTemplate {
   readonly #program: Program;

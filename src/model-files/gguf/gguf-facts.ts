@@ -47,7 +47,7 @@ export interface GgufFacts {
    * does not say.
    */
   kvValues: number;
-  /** Those of layers that see the last tokens alone; null: all layers see the whole context, as far as is known. */
+  /** Layers with a sliding window; null if no layer has one, as far as is known. */
   kvWindow: KvWindow | null;
   /** Bytes of what layers without attention keep of a conversation, whatever its length. */
   stateBytes: number;
@@ -108,7 +108,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const split = count > 1 ? { index, count } : null;
   if (split && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
   const architecture = text('general.architecture') ?? '';
-  // Of a split model, the first file alone describes it.
+  // Only the first file of a split model describes the model.
   if (index === 0) requireKnown(architecture, gguf);
   // The first part of a split model may have none.
   if (split === null && tensors.length === 0)

@@ -138,7 +138,7 @@ const baseName = (path: string): string =>
 
 function named({ name }: ModelFile, error: unknown): unknown {
   if (error instanceof FormatError) return new FormatError(`${name} ${error.message}`);
-  // Of a folder, or of a file that was moved or changed since it was chosen.
+  // A folder, or a file that was moved or changed after it was chosen.
   if (error instanceof DOMException) return new FormatError(`${name} cannot be read (${error.name})`);
   return error;
 }

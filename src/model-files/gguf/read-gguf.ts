@@ -99,7 +99,7 @@ export function tensorBytes({ type, shape }: GgufTensor): number {
   return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
 }
 
-/** Those texts of an array of strings whose index is in `wanted`. @param at the array's place in the metadata */
+/** Reads the strings at the indices in `wanted`. @param at the array's place in the metadata */
 export function readTexts(
   cursor: ByteCursor,
   at: number,

@@ -93,7 +93,7 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
     const { data } = treeSchema.safeParse(json);
     if (!data) throw unavailable(name, 'the model hub answered something else than a list of files');
     tree.push(...data);
-    // Of a mirror's answer, the host may be the hub's own.
+    // A mirror's `next` link may point to the hub's own host: the first host is kept.
     url = next === null ? null : first + new URL(next, first).search;
   }
   return tree.filter(({ type }) => type === 'file');

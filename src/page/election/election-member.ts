@@ -18,7 +18,7 @@ const POLL_INTERVAL_MS = 250;
 const FAILURES_TO_REPORT = 2;
 /** Thefts of the leader lock in a row after which requests that wait are refused. */
 const THEFTS_TO_REPORT = 3;
-/** A theft that is as long after the last one begins another row. */
+/** A theft that comes later than this after the last one starts a new count. */
 const THEFT_ROW_MS = 30_000;
 
 type State =
@@ -110,7 +110,7 @@ export class ElectionMember extends EventTarget {
     if (pending.some(({ name }) => name === leaderLock(this.scope))) turn.abort();
   }
 
-  /** Owns the lock and a worker until aborted. Gives the ports that no worker has taken. */
+  /** Owns the lock and a worker until aborted. Returns the ports that no worker has taken. */
   async #lead(signal: AbortSignal): Promise<MessagePort[]> {
     this.#enter({ type: 'starting', ports: [] });
     while (!signal.aborted) await this.#ownWorker(signal);

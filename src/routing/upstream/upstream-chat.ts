@@ -43,7 +43,7 @@ export const upstreamChat = runOnServer<ChatJob, EngineEvent>(async function* (s
   if (job.countOnly)
     throw unsupported(
       'model',
-      'names a model of a server, which counts no tokens beforehand: see `usage.prompt_tokens` of a reply',
+      'names a model of a server: servers do not count tokens in advance, see `usage.prompt_tokens` of a reply',
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
@@ -186,7 +186,7 @@ function reasoningOf(delta: Choice['delta']): string {
 const lengthOf = (input: ChatJob['input']): number =>
   'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
 
-/** Those of a chat, or of a completion: llama.cpp's server has a chat's in both. */
+/** Reads log probabilities in the chat or the completion format. llama.cpp's server uses the chat format for both. */
 function logprobsOf(told: Choice['logprobs']): TokenLogprob[] | undefined {
   if (told?.content) return told.content.map(toLogprob);
   return told?.tokens?.map((token, index) => ({

@@ -12,7 +12,7 @@ import {
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
-/** The same where there is no next variant: some servers start when they are asked. */
+/** Limit where no other variant can answer: some servers start on the first request. */
 const START_MS = 60_000;
 
 /** Statuses of a path that a server does not have. */
@@ -48,7 +48,7 @@ export class UpstreamServer {
     return this.#heardAt > 0;
   }
 
-  /** Some bytes have come from it. */
+  /** Records that the server has sent data. */
   heard(): void {
     const isFirst = !this.hasAnswered;
     this.#heardAt = performance.now();
@@ -56,8 +56,8 @@ export class UpstreamServer {
   }
 
   /**
-   * The signal, which aborts also where the server has never answered and does not list its models in time: a host that
-   * swallows packets is found out by a question that most servers answer at once. For requests that have a next variant.
+   * Derives a signal that also aborts when a server that has never answered does not list its models in time: a request to
+   * a host that drops packets would otherwise wait for its own time limit. For requests that have a next variant.
    */
   orDown(signal: AbortSignal): AbortSignal {
     if (this.hasAnswered) return signal;
@@ -91,7 +91,7 @@ export class UpstreamServer {
     throw lacks(path, response.status);
   }
 
-  /** It failed a request that another variant may answer: requests skip it for a while. */
+  /** Has requests skip the server for a while, after a failure of one that another variant may answer. */
   passOver(error: UpstreamError): void {
     if (!this.circuit.isClosed) return;
     const { code, message, retryAfterMs } = error.wire;

@@ -26,7 +26,7 @@ export interface Round {
   onPrompt(count: PromptCount): void;
 }
 
-/** Replaces web-llm's own error for a prompt that is too long, and leaves its state alike. */
+/** Replaces web-llm's own error for a prompt that is too long, and leaves web-llm in the same state. */
 export class CountedError extends Error {}
 
 /** Private members of the package, for which there is no public one. The version is pinned in package.json. */
@@ -89,7 +89,7 @@ export class PipelineWatch {
     };
   }
 
-  /** The way that web-llm itself begins replies with an empty thinking block, with any text. */
+  /** Starts replies with a given text, as web-llm does with its empty thinking block. */
   #beginReplies(pipeline: Pipeline): void {
     const samplePrefillStep = pipeline.samplePrefillStep.bind(pipeline);
     pipeline.samplePrefillStep = async (...input) => {

@@ -54,7 +54,7 @@ function parse(policy: string): Directives {
   const directives: Directives = new Map();
   for (const each of policy.split(';')) {
     const [name = '', ...list] = each.trim().split(/\s+/);
-    // Of a directive that comes twice, browsers take the first.
+    // Browsers use the first of two equal directives.
     if (name && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), list);
   }
   return directives;

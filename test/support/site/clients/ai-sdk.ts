@@ -1,13 +1,16 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
+  convertToModelMessages,
   embedMany,
   generateObject,
   generateText,
+  readUIMessageStream,
   stepCountIs,
   streamText,
   tool,
   type ModelMessage,
+  type UIMessage,
 } from 'ai';
 import * as z from 'zod';
 
@@ -118,6 +121,30 @@ export async function responses(apiKey: string) {
   messages.push(...whole.response.messages, { role: 'user', content: 'Bye.' });
   const streamed = streamText({ ...short, model, messages, maxOutputTokens: 6 });
   return { given, texts: [called.text, whole.text, await streamed.text] };
+}
+
+/** A chat whose first reply is stopped, and the turn that follows at once. */
+export async function stopped(apiKey: string) {
+  const model = createOpenAI({ baseURL: `${location.origin}/v1`, apiKey })('amber-phoenix-4');
+  const stop = new AbortController();
+  const chatted: UIMessage[] = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'Count to 100.' }] }];
+  const first = streamText({
+    ...short,
+    model,
+    messages: await convertToModelMessages(chatted),
+    abortSignal: stop.signal,
+  });
+  let shown = '';
+  for await (const reply of readUIMessageStream({ stream: first.toUIMessageStream() })) {
+    chatted[1] = structuredClone(reply);
+    const part = reply.parts.at(-1);
+    if (part?.type === 'text') shown = part.text;
+    if (shown !== '') stop.abort();
+  }
+  const messages = await convertToModelMessages(chatted);
+  messages.push({ role: 'user', content: 'Stop.' });
+  const second = streamText({ ...short, model, messages, maxOutputTokens: 6 });
+  return { shown, text: await second.text, asked: JSON.stringify((await second.request).body) };
 }
 
 export async function embeddings(apiKey: string) {
