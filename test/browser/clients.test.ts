@@ -239,7 +239,7 @@ test('replies with a required tool that fill the shared context together are all
     const ask = async (question: number) => {
       const body = {
         model: 'amber-phoenix-4',
-        messages: [{ role: 'user', content: `${question}: ${'the sea is wide and deep, '.repeat(45)}` }],
+        messages: [{ role: 'user', content: `${question}: ${'the sea is wide and deep, '.repeat(64)}` }],
         tools: [
           {
             type: 'function',
@@ -248,7 +248,7 @@ test('replies with a required tool that fill the shared context together are all
               parameters: {
                 type: 'object',
                 properties: {
-                  words: { type: 'array', items: { enum: ['sea', 'land'] }, minItems: 60, maxItems: 60 },
+                  words: { type: 'array', items: { enum: ['sea', 'land'] }, minItems: 18, maxItems: 18 },
                 },
                 required: ['words'],
               },
@@ -275,7 +275,7 @@ test('replies with a required tool that fill the shared context together are all
   }, key);
   expect(replies.map(({ error }) => error)).toEqual([null, null, null, null]);
   for (const { call } of replies)
-    expect((JSON.parse(call ?? '') as { words: string[] }).words).toHaveLength(60);
+    expect((JSON.parse(call ?? '') as { words: string[] }).words).toHaveLength(18);
   // Each has room for itself alone.
   expect(replies.reduce((sum, { tokens }) => sum + tokens, 0)).toBeGreaterThan(CONTEXT);
 });
