@@ -156,7 +156,7 @@ test('the end of the context is a length, too', async () => {
 
 test('bounds are those of the context that was loaded, which may be shorter than the configuration says', async () => {
   const fake = fakeWebLlm('<think>\n\n</think>\n\n', false, 100);
-  expect(String(await failure(run(fake, ask('x'.repeat(3201)))))).toMatch(/holds 100 tokens/);
+  expect(String(await failure(run(fake, ask('x'.repeat(3201)))))).toMatch(/is 100 tokens/);
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.answer = () => 'x'.repeat(300);
   const { deltas, events } = await run(fake, ask('hi', { reasoning: { effort: 'low' } }));
