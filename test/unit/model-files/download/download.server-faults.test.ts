@@ -9,8 +9,16 @@ import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 
-let server: FileServer | null = null;
-afterEach(() => server?.close());
+const servers: FileServer[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function serve(): Promise<FileServer> {
+  const server = await serveFile({ body, etag: '"new"' });
+  servers.push(server);
+  return server;
+}
 
 async function fetchWeights(backend: MemoryBackend, { url }: FileServer): Promise<void> {
   const signal = new AbortController().signal;
@@ -22,7 +30,7 @@ const stored = async (backend: MemoryBackend): Promise<Buffer> =>
 
 test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, expected }) => {
   const backend = new MemoryBackend();
-  const site = (server = await serveFile({ body, etag: '"new"' }));
+  const site = await serve();
   site.fault = (answer) => behaviour(answer, body);
   if ('chunksSentTwice' in expected) {
     await fetchWeights(backend, site);
@@ -39,9 +47,9 @@ test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, ex
   // Nothing of a web page or of another file is stored; what came before a failure is kept.
   const kept = await stored(backend);
   expect(kept.equals(body.subarray(0, kept.length))).toBe(true);
-  site.fault = () => ({});
-  site.sent = 0;
-  await fetchWeights(backend, site);
+  // Another server, as an answer of the first may still be under way.
+  const whole = await serve();
+  await fetchWeights(backend, whole);
   expect((await stored(backend)).equals(body)).toBe(true);
-  expect(site.sent).toBeLessThanOrEqual(body.length - kept.length);
+  expect(whole.sent).toBeLessThanOrEqual(body.length - kept.length);
 });
