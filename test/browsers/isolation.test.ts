@@ -147,9 +147,13 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await tab.close();
   });
 
-  test('an isolated page shows frames of the site that do not start localtext', async () => {
-    const tab = await open('<iframe src="/own-frame.html"></iframe>');
+  test('an isolated page shows frames of the site that do not start localtext, and talks to its popups', async () => {
+    const tab = await open(
+      `<iframe src="/own-frame.html"></iframe><button onclick="open('/own-popup.html', 'popup', 'width=300,height=300')">Sign in</button>`,
+    );
     addPage('/own-frame.html', `<script>parent.postMessage('framed', '*')</script>`);
+    // It stays open: one that closes at once counts as lost.
+    addPage('/own-popup.html', `<script>opener.postMessage('signed in', '*')</script>`);
     await visit(tab);
     for (let round = 0; round < 2; round++) {
       // Firefox's driver waits for the frame of the earlier page.
