@@ -44,8 +44,8 @@ const models = {
   }),
   'harmony-call': scriptedGguf({
     ...harmony,
-    // The functions are described in a system message.
-    template: `{{ '${harmony.prompt}' if messages }}{# <|channel|> #}`,
+    // The functions are described in a system message, which no prompt of the script has.
+    template: `{{ messages[0].content if messages | length == 1 else '${harmony.prompt}' }}{# <|channel|> #}`,
     reply: [
       ...analysis,
       '<|channel|>',
