@@ -10,7 +10,7 @@ const AMOUNTS = {
   answers: '2000',
   forms: '2000',
   parts: '2000',
-  // Of each of three kinds.
+  // Three kinds share them.
   files: '15000',
   models: '1000',
   images: '5000',

@@ -28,14 +28,27 @@ export interface ReplyReader {
   finishReason(reason: EngineFinishReason): FinishReason;
 }
 
-/** Finds where a text begins a call, and withholds what may be such a beginning. */
-interface CallSearch {
+/** Searches a reply while it is written. Text that may begin what is searched for is withheld until that is known. */
+export abstract class TextSearch {
+  protected withheld = '';
+
+  /** Whether there is text that has been pushed and not sent. */
+  get withholds(): boolean {
+    return this.withheld !== '';
+  }
+
+  /** The withheld text, when the reply has ended. */
+  flush(): string {
+    const text = this.withheld;
+    this.withheld = '';
+    return text;
+  }
+}
+
+/** Finds where a text begins a call. */
+interface CallSearch extends TextSearch {
   /** Text that may be sent now, and whether a call begins after it. */
   push(text: string): { text: string; isCall: boolean };
-  /** Whether there is text that has been pushed and not sent. */
-  readonly withholds: boolean;
-  /** The withheld text, when the reply has ended. */
-  flush(): string;
 }
 
 /** Reads text up to a stop sequence, or up to the beginning of a call. */
@@ -119,22 +132,19 @@ class LogprobQueue {
   }
 }
 
-/**
- * Cuts a reply at the first stop sequence, also where it spans deltas. Text that may be the beginning of one is
- * withheld until that is known.
- */
-export class StopSequences {
+/** Cuts a reply at the first stop sequence, also where it spans deltas. */
+export class StopSequences extends TextSearch {
   readonly #sequences: readonly string[];
-  #withheld = '';
 
   constructor(sequences: readonly string[]) {
+    super();
     this.#sequences = sequences;
   }
 
   /** Text that may be sent now. `stop`: this sequence was found, and nothing after it is sent. */
   push(text: string): { text: string; stop: string | null } {
     if (this.#sequences.length === 0) return { text, stop: null };
-    const whole = this.#withheld + text;
+    const whole = this.withheld + text;
     let cut = -1;
     let stop: string | null = null;
     for (const sequence of this.#sequences) {
@@ -144,24 +154,12 @@ export class StopSequences {
       stop = sequence;
     }
     if (stop !== null) {
-      this.#withheld = '';
+      this.withheld = '';
       return { text: whole.slice(0, cut), stop };
     }
     const shown = whole.length - this.#undecided(whole);
-    this.#withheld = whole.slice(shown);
+    this.withheld = whole.slice(shown);
     return { text: whole.slice(0, shown), stop: null };
-  }
-
-  /** Whether there is text that has been pushed and not shown. */
-  get withholds(): boolean {
-    return this.#withheld !== '';
-  }
-
-  /** The withheld text, when the reply has ended. */
-  flush(): string {
-    const text = this.#withheld;
-    this.#withheld = '';
-    return text;
   }
 
   /** Length of the longest end of `text` that begins a sequence. */

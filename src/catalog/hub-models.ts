@@ -1,4 +1,5 @@
 import type { CatalogModel, SamplingDefaults, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
 import type { VariantSampling } from './engines/llama-cpp.ts';
 import { MLC_LIBRARIES } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
@@ -35,7 +36,7 @@ const QWEN = {
 
 function gguf(build: GgufBuild): CatalogModel {
   const { id, license, repository, revision, file, bytes, sha256, kvValues, stateBytes } = build;
-  const { sampling = { topK: 40, minP: 0.05 }, defaults } = build;
+  const { sampling = DEFAULT_SAMPLING, defaults } = build;
   const variant: WllamaVariant = {
     engine: 'wllama',
     name: `${id}-q4_k_m`,

@@ -28,7 +28,7 @@ export async function requestAdapter(
 /** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
 const GPU_DEADLINE_MS = 5000;
 
-/** Watches for the loss of the GPU on a device: all devices of a GPU process are lost together. */
+/** GPU in use, watched through a separate device: all devices of a GPU process are lost together. */
 export interface WatchedGpu {
   /** Aborts with `device_lost`. */
   lost: AbortSignal;

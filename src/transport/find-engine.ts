@@ -107,11 +107,13 @@ async function engineUnavailable(
   const names = held.map(({ name = '' }) => name);
   const before = leaderUrlLock(scope, '');
   const url = names.find((name) => name.startsWith(before))?.slice(before.length);
+  const holder = `holds the Web Lock ${leaderLock(scope)}`;
+  const tab = url ? `The tab ${url}, which ${holder},` : `The tab that ${holder}`;
   const seconds = Math.round(deadlineMs / 1000);
   return serverError(
     'engine_unavailable',
     names.includes(leaderLock(scope))
-      ? `The tab ${url ? `${url}, which` : 'that'} holds the Web Lock ${leaderLock(scope)}${url ? ',' : ''} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
+      ? `${tab} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
 }

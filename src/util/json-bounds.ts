@@ -55,7 +55,7 @@ export function findExcess(json: Uint8Array, maxValues: number): Excess | null {
       case COMMA:
         values++;
     }
-    if (values > maxValues) return exceeded(`has more than ${maxValues} values`);
+    if (values > maxValues) return exceeded(`exceeds the limit of ${maxValues} values in all`);
   }
   return null;
 }

@@ -1,4 +1,5 @@
 import type { Random } from '../chaos/random.ts';
+import { joinBytes } from './join-bytes.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -151,25 +152,16 @@ function changed(random: Random, file: Bytes, part: Part, other: Part): Bytes {
       file[at] = random.below(256);
       return file;
     },
-    () => joined(file.subarray(0, part.at), file.subarray(end)),
-    () => joined(file.subarray(0, other.at), whole, file.subarray(other.at)),
-    () => joined(file.subarray(0, end), ...Array.from({ length: copies }, () => whole), file.subarray(end)),
+    () => joinBytes([file.subarray(0, part.at), file.subarray(end)]),
+    () => joinBytes([file.subarray(0, other.at), whole, file.subarray(other.at)]),
+    () =>
+      joinBytes([file.subarray(0, end), ...Array.from({ length: copies }, () => whole), file.subarray(end)]),
     // Heads within each other, each of which says that it holds all that follows.
     () => {
       const head = file.slice(part.at, part.at + part.head);
       const heads = Array.from({ length: random.pick(COPIES) }, () => head);
-      return joined(file.subarray(0, part.at), ...heads, file.subarray(part.at));
+      return joinBytes([file.subarray(0, part.at), ...heads, file.subarray(part.at)]);
     },
     () => file.slice(0, part.at + random.below(part.size + 1)),
   ])();
-}
-
-function joined(...pieces: readonly Uint8Array[]): Bytes {
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

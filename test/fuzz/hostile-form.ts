@@ -1,6 +1,7 @@
 import { Random } from '../chaos/random.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { hostileSound } from './hostile-sound.ts';
+import { joinBytes } from './join-bytes.ts';
 
 export const SPEECH_MODEL = 'coral-wren-4';
 const BOUNDARY = '----boundary';
@@ -75,19 +76,8 @@ const sound = (content: Part[1], name = 'a.wav'): Part => [
   content,
 ];
 
-function join(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
-  const all = parts.map((part) => (typeof part === 'string' ? encoder.encode(part) : part));
-  const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of all) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
-
 const write = (parts: readonly Part[]): Uint8Array<ArrayBuffer> =>
-  join([
+  joinBytes([
     ...parts.flatMap(([disposition, content]) => [
       `--${BOUNDARY}\r\nContent-Disposition: ${disposition}\r\n\r\n`,
       content,
@@ -136,12 +126,12 @@ const KINDS: Record<string, { weight: number; make(random: Random, clips: Uint8A
       const noise = Uint8Array.from({ length: 1 + random.below(3000) }, () => random.below(256));
       const cut = whole.slice(0, random.below(whole.length));
       const head = `--${BOUNDARY}\r\n`;
-      const without = join([head, 'a: b\r\n\r\nx\r\n', whole]);
-      const endless = join([head, 'Content-Disposition: ', 'x'.repeat(1_000_000)]);
+      const without = joinBytes([head, 'a: b\r\n\r\nx\r\n', whole]);
+      const endless = joinBytes([head, 'Content-Disposition: ', 'x'.repeat(1_000_000)]);
       const unix = encoder.encode(new TextDecoder().decode(whole).replaceAll('\r\n', '\n'));
       const nested = write([model, sound(whole)]);
       const empty = new Uint8Array();
-      return { body: random.pick([noise, cut, without, endless, unix, nested, empty, join([head])]) };
+      return { body: random.pick([noise, cut, without, endless, unix, nested, empty, joinBytes([head])]) };
     },
   },
   type: {

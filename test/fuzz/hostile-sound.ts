@@ -1,4 +1,5 @@
 import { Random } from '../chaos/random.ts';
+import { joinBytes } from './join-bytes.ts';
 
 const NUMBERS = [0, 1, 2, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
 
@@ -31,11 +32,11 @@ export function hostileSound(seed: number, index: number, clips: readonly Uint8A
     },
     () => {
       const [at, length] = [place(), random.below(200)];
-      file = joined(file.subarray(0, at + length), file.subarray(at));
+      file = joinBytes([file.subarray(0, at + length), file.subarray(at)]);
     },
     () => {
       const [at, length] = [place(), random.below(200)];
-      file = joined(file.subarray(0, at), file.subarray(at + length));
+      file = joinBytes([file.subarray(0, at), file.subarray(at + length)]);
     },
     () => {
       const at = place();
@@ -44,16 +45,9 @@ export function hostileSound(seed: number, index: number, clips: readonly Uint8A
     () => {
       const other = clips[random.below(clips.length)] ?? file;
       const at = place();
-      file = joined(file.subarray(0, at), other.subarray(Math.min(at, other.length)));
+      file = joinBytes([file.subarray(0, at), other.subarray(Math.min(at, other.length))]);
     },
   ];
   for (let left = random.below(8); left >= 0; left--) random.pick(changes)();
   return { clip, file };
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(first.length + second.length);
-  all.set(first);
-  all.set(second, first.length);
-  return all;
 }

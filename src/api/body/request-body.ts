@@ -10,6 +10,7 @@ import { schemaError } from './schema-issues.ts';
 export const MAX_VALUES = 50_000;
 /** Most choices of one request, for all of its prompts. */
 export const MAX_CHOICES = 128;
+
 /** Reads a quoted name; null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
   if (quoted.length > 64) return null;

@@ -38,7 +38,7 @@ const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
-  // Precedes `image_url`, which is absent beside it: the first fault is the one that is told.
+  // Precedes `image_url`, which is absent beside it: the first fault is the one that is reported.
   file_id: z.nullish(
     z.unknown().check(z.refine(() => false, 'must be absent: use `image_url`, with a `data:` URL')),
   ),

@@ -1,3 +1,4 @@
+import { TextSearch } from '../reply-parts.ts';
 import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
@@ -23,10 +24,10 @@ const beginningsOf = (name: string): string[] => [
   `<function=${name}>`,
 ];
 
-/** A beginning that may be at hand. */
+/** A beginning that the last characters may belong to. */
 interface Candidate {
   beginning: string;
-  /** Its first character in the text, and how much of it has come. */
+  /** Place of its first character in the text, and how much of it has come. */
   start: number;
   matched: number;
 }
@@ -34,38 +35,26 @@ interface Candidate {
 /** A longer text is no beginning: white space may never end. */
 const MAX_LENGTH = 256;
 
-/** Cuts a reply where it begins a call. Text that may be such a beginning is withheld until that is known. */
-export class CallBeginnings {
+/** Cuts a reply where it begins a call. */
+export class CallBeginnings extends TextSearch {
   readonly #beginnings: readonly string[];
   #candidates: Candidate[] = [];
-  #withheld = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {
+    super();
     this.#beginnings = [...MARKS, ...functions.flatMap(({ name }) => beginningsOf(name))];
   }
 
   /** The text that may be sent now, and whether a call begins after it. */
   push(text: string): { text: string; isCall: boolean } {
-    const whole = this.#withheld + text;
+    const whole = this.withheld + text;
     let end: number | undefined;
-    for (let index = this.#withheld.length; index < whole.length && end === undefined; index++)
+    for (let index = this.withheld.length; index < whole.length && end === undefined; index++)
       end = this.#startOfCall(whole.charAt(index), index);
     const shown = end ?? this.#candidates[0]?.start ?? whole.length;
-    this.#withheld = whole.slice(shown);
+    this.withheld = whole.slice(shown);
     for (const candidate of this.#candidates) candidate.start -= shown;
     return { text: whole.slice(0, shown), isCall: end !== undefined };
-  }
-
-  /** Whether there is text that has been pushed and not sent. */
-  get withholds(): boolean {
-    return this.#withheld !== '';
-  }
-
-  /** The withheld text, when the reply has ended. */
-  flush(): string {
-    const text = this.#withheld;
-    this.#withheld = '';
-    return text;
   }
 
   /** The start of the beginning that the character at `index` completes. */

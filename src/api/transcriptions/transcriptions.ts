@@ -31,7 +31,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
     let characters = 0;
     let body = '';
     const send = async (events: string): Promise<void> => {
-      // Of a stream, what the log shows is kept.
+      // Only what the log shows of a stream is kept.
       if (body.length <= LOGGED_BODY_CHARACTERS) body += events;
       streamed.send(events);
       await streamed.room();

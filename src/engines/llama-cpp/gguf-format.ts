@@ -1,3 +1,4 @@
+import { DEFAULT_SAMPLING } from '../../catalog/engines/default-sampling.ts';
 import { COPIED_SHARE } from '../../catalog/engines/llama-cpp.ts';
 import { formatBytes, memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
 import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
@@ -7,8 +8,6 @@ import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
 import { runsMainWasm } from './wasm-build.ts';
 
-/** llama.cpp's own defaults: small models write nonsense without them. */
-const SAMPLING = { topK: 40, minP: 0.05 };
 const POOLING_GUESS =
   'The file does not say how the vectors of a text’s tokens become one. Their mean is taken: if the model was trained otherwise, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
 const TAGGED_EMBEDDING =
@@ -48,7 +47,7 @@ export const ggufFormat: AddedFormat = {
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
         ...kvCacheOf(facts),
-        ...(embedding ?? { sampling: { ...SAMPLING, ...facts.sampling } }),
+        ...(embedding ?? { sampling: { ...DEFAULT_SAMPLING, ...facts.sampling } }),
         ...completionsOnly,
         ...(keepTemplateText && { keepTemplateText }),
       },

@@ -152,8 +152,8 @@ const ALIASES = new Map([
   ['d', 'default'],
   ['e', 'escape'],
 ]);
-const LIST_FILTERS =
-  /^(?:(?:select|reject)(?:attr)?|map|sum|min|max|batch|slice|first|last|list|sort|unique)$/;
+/** Filters that take a list, and a text as the list of its characters: the library has those that `LIST_FILTERS` lacks. */
+const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|sum|min|max|batch|slice|first|last|list|sort|unique)$/;
 
 function allowFilter(node: Node): void {
   const { operand, filter } = node;
@@ -172,7 +172,7 @@ function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] |
   if (TEXT_FILTERS.has(name)) return 'text filter';
   // The library maps attributes, which are named.
   const isMapped = name === 'map' && first?.type === 'KeywordArgumentExpression';
-  return LIST_FILTERS.test(name) && !isMapped ? 'list filter' : null;
+  return TAKES_LIST.test(name) && !isMapped ? 'list filter' : null;
 }
 
 function allowCall(node: Node): void {

@@ -15,21 +15,23 @@ export type Plain = string | number | boolean | null | undefined | readonly Plai
 /** A method of Python's texts. */
 type TextMethod = (text: string, args: readonly Plain[], bounds: Bounds) => Plain;
 
+const tooLong = (maxSize: number): BoundError =>
+  new BoundError(`it makes a text of more than ${maxSize} characters`);
+
 /** Joins texts as far as a value may be. */
 function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
   const kept: string[] = [];
   let length = 0;
   for (const part of parts) {
     length += part.length;
-    if (length > maxSize) throw new BoundError(`it makes a text of more than ${maxSize} characters`);
+    if (length > maxSize) throw tooLong(maxSize);
     kept.push(part);
   }
   return kept.join('');
 }
 
 export function repeated(text: string, times: number, { maxSize }: Pick<Bounds, 'maxSize'>): string {
-  if (text.length * times > maxSize)
-    throw new BoundError(`it makes a text of more than ${maxSize} characters`);
+  if (text.length * times > maxSize) throw tooLong(maxSize);
   return text.repeat(Math.max(0, times));
 }
 
@@ -228,6 +230,8 @@ function percentPart(part: string, value: Plain, bounds: Bounds): string {
     : padStart(shown, Number(width), ' ', bounds);
 }
 
+const capitalize: TextMethod = (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
+
 const is =
   (pattern: RegExp): TextMethod =>
   (text) =>
@@ -238,7 +242,7 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['strip', (text, [characters]) => stripped(text, characters, {})],
   ['lstrip', (text, [characters]) => stripped(text, characters, { right: false })],
   ['rstrip', (text, [characters]) => stripped(text, characters, { left: false })],
-  ['capitalize', (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()],
+  ['capitalize', capitalize],
   ['count', count],
   ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
   ['rfind', (text, args, bounds) => find(text, args, bounds, 'lastIndexOf')],
@@ -296,7 +300,7 @@ export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Filters of texts that the library lacks. */
 export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
-  ['capitalize', (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()],
+  ['capitalize', capitalize],
   [
     'escape',
     (text, _, bounds) =>

@@ -89,7 +89,7 @@ export async function readJson(response: Response, maxBytes: number, ms: number)
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for await (const bytes of readBytes(response, maxBytes, deadline)) parts.push(bytes);
   const json = new Uint8Array(await new Blob(parts).arrayBuffer());
-  const excess = findExcess(json, maxBytes / BYTES_PER_VALUE);
+  const excess = findExcess(json, Math.floor(maxBytes / BYTES_PER_VALUE));
   if (excess) throw brokeBound(`sent an answer that ${excess.rule}`);
   return JSON.parse(new TextDecoder().decode(json));
 }

@@ -91,7 +91,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
 }
 
 function parseEvent<Event extends { error?: unknown }>(data: string, schema: z.ZodMiniType<Event>): Event {
-  const event = conforming(schema, JSON.parse(data), 'an event that is');
+  const event = conforming(schema, JSON.parse(data), 'an event');
   if (event.error) throw cutShort();
   return event;
 }

@@ -31,7 +31,7 @@ const MAX_HIDDEN_REASONING = 32_768;
 const FIRST_TOKEN_MS = 60_000;
 
 /** More than a token has in any vocabulary but for runs of spaces, of which `SLACK_CHARACTERS` may be many. */
-const MAX_CHARACTERS_A_TOKEN = 32;
+const MAX_REPLY_CHARACTERS_A_TOKEN = 32;
 const SLACK_CHARACTERS = 4096;
 
 type Chunk = z.output<typeof chunkSchema>;
@@ -114,7 +114,7 @@ class ReplyReader {
   #checkLength(): void {
     const { contextLength: most } = this.#server.variant;
     const tokens = this.#thinks ? most : Math.min(this.#job.maxTokens ?? most, most);
-    if (Math.max(this.#characters, this.#logprobs) > tokens * MAX_CHARACTERS_A_TOKEN + SLACK_CHARACTERS)
+    if (Math.max(this.#characters, this.#logprobs) > tokens * MAX_REPLY_CHARACTERS_A_TOKEN + SLACK_CHARACTERS)
       throw brokeBound('did not end its reply');
   }
 

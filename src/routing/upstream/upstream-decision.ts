@@ -49,8 +49,8 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
     const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
     const sent = await readJson(response, most, MAX_BODY_MS);
-    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions that are');
-    if (given.length !== questions.length) throw misshapen('decisions that are');
+    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions');
+    if (given.length !== questions.length) throw misshapen('decisions');
     const { input_tokens: told, input_tokens_details: details } = usage ?? {};
     const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
     const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);

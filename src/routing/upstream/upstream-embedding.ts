@@ -37,7 +37,7 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
       const body = { model: variant.model, encoding_format: 'float', ...asked };
       const response = await server.post('/embeddings', body, signal, SILENCE_MS);
       const told = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
-      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings that are');
+      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings');
       vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
       const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
       promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
@@ -62,7 +62,7 @@ function readVectors(
   own: number | undefined,
 ): Float32Array<ArrayBuffer>[] {
   const [first] = data;
-  if (!first || data.length !== inputs) throw misshapen('embeddings that are');
+  if (!first || data.length !== inputs) throw misshapen('embeddings');
   const { length } = first.embedding;
   // Some servers ignore what they cannot do.
   if (dimensions !== undefined && length !== dimensions && length === (own ?? MAX_DIMENSIONS))

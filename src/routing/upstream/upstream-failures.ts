@@ -17,8 +17,9 @@ export class UpstreamError extends ServiceError {
 export const brokeBound = (what: string): UpstreamError =>
   fault('upstream_failed', `${what}. Try again, or later.`);
 
-/** Error for an answer of another form. @param what "an event that is" */
-export const misshapen = (what: string): UpstreamError => brokeBound(`sent ${what} not as in the OpenAI API`);
+/** Error for an answer of another form. @param what "an event" */
+export const misshapen = (what: string): UpstreamError =>
+  brokeBound(`sent ${what} in another form than OpenAI's`);
 
 /** A stream that ends without a finish reason would pass for a whole reply. */
 export const cutShort = (): UpstreamError =>

@@ -99,8 +99,8 @@ function formOf(job: TranscriptionJob, model: string): FormData {
 }
 
 function checked(sent: unknown, { times }: TranscriptionJob): Answer {
-  const answer = conforming(answerSchema, sent, 'a transcript that is');
-  if (times.includes('segment') && !answer.segments) throw misshapen('a transcript that is');
+  const answer = conforming(answerSchema, sent, 'a transcript');
+  if (times.includes('segment') && !answer.segments) throw misshapen('a transcript');
   return answer;
 }
 

@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
 
-import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { EngineContext } from '../../../../src/engines/engine.ts';
 import type { HelperWorker } from '../../../../src/engines/helper-worker.ts';
 import { TextTokenizer } from '../../../../src/engines/onnx/text-tokenizer.ts';
 import { engineCrashed } from '../../../../src/errors/engine-errors.ts';
 import { abortable } from '../../../../src/util/async.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
+import { variantOf } from './variant-of.ts';
 
 virtualTime();
 
@@ -40,19 +40,7 @@ vi.mock(import('../../../../src/engines/helper-worker.ts'), () => ({
   } as unknown as typeof HelperWorker,
 }));
 
-const variant: TransformersVariant = {
-  engine: 'transformers',
-  name: 'tiny',
-  license: 'CC0-1.0',
-  contextLength: 64,
-  dimensions: 8,
-  pooling: 'mean',
-  files: ['config.json', 'tokenizer.json', 'tokenizer_config.json'].map((name) => ({
-    path: `a/tiny/${name}`,
-    bytes: 1,
-    sha256: 'a'.repeat(64),
-  })),
-};
+const variant = variantOf('config.json', 'tokenizer.json', 'tokenizer_config.json');
 const context: EngineContext = {
   file: async () => new Blob(['{}']),
   wasm: (name) => name,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 
-import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { EngineContext } from '../../../../src/engines/engine.ts';
 import {
   buildsOf,
@@ -11,16 +10,8 @@ import {
   readTokenizerFiles,
   requireFiles,
 } from '../../../../src/engines/onnx/transformers-files.ts';
+import { variantOf } from './variant-of.ts';
 
-const variantOf = (...names: string[]): TransformersVariant => ({
-  engine: 'transformers',
-  name: 'tiny',
-  license: 'CC0-1.0',
-  contextLength: 64,
-  dimensions: 8,
-  pooling: 'mean',
-  files: names.map((name) => ({ path: `a/tiny/${name}`, bytes: 1, sha256: 'a'.repeat(64) })),
-});
 const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];
 
 test.each([
