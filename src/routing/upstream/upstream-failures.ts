@@ -19,7 +19,7 @@ export const brokeBound = (what: string): UpstreamError =>
 
 /** Error for an answer of another form. @param what "an event" */
 export const misshapen = (what: string): UpstreamError =>
-  brokeBound(`sent ${what} in another form than OpenAI's`);
+  brokeBound(`sent ${what} in another form than the OpenAI API's`);
 
 /** A stream that ends without a finish reason would pass for a whole reply. */
 export const cutShort = (): UpstreamError =>
