@@ -1,7 +1,6 @@
 import { getFloat16, setFloat16 } from '@petamoriken/float16';
 
-import { ByteCursor } from '../../src/model-files/gguf/byte-cursor.ts';
-import { align, type GgufTensor, readGguf, tensorBytes } from '../../src/model-files/gguf/read-gguf.ts';
+import { rewriteTensors } from './rewrite-tensors.ts';
 
 /** Values a block, in both formats. */
 const BLOCK = 32;
@@ -15,43 +14,14 @@ const Q8_0 = 8;
 /** llama.cpp's number for a file that is mostly Q8_0. */
 const MOSTLY_Q8_0 = 7;
 
-/**
- * The same model with its Q4_1 tensors as Q8_0: the file that earlier versions made in the browser, stored there, and loaded.
- * Names of tensors must be in ASCII.
- */
-export function requantize(file: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const gguf = readGguf(new ByteCursor(file, file.length));
-  const tensors = gguf.tensors.map((tensor) => ({
-    tensor,
-    converted: { ...tensor, type: tensor.type === Q4_1 ? Q8_0 : tensor.type },
-  }));
-  const size = gguf.dataOffset + tensors.reduce((sum, { converted }) => sum + padded(converted), 0);
-  const made = new Uint8Array(size);
-  made.set(file.subarray(0, gguf.dataOffset));
-  const view = new DataView(made.buffer);
-  const fileType = gguf.metadata.get('general.file_type')?.at;
-  if (fileType !== undefined) view.setUint32(fileType, MOSTLY_Q8_0, true);
-  let info = gguf.tensorsAt;
-  let offset = 0;
-  for (const { tensor, converted } of tensors) {
-    // Name, number of dimensions, dimensions; then what changes: type and offset.
-    info += 8 + tensor.name.length + 4 + 8 * tensor.shape.length;
-    view.setUint32(info, converted.type, true);
-    view.setBigUint64(info + 4, BigInt(offset), true);
-    info += 12;
-    const from = file.subarray(gguf.dataOffset + tensor.offset).subarray(0, tensorBytes(tensor));
-    made.set(tensor.type === Q4_1 ? convert(from) : from, gguf.dataOffset + offset);
-    offset += padded(converted);
-  }
-  return made;
-
-  function padded(tensor: GgufTensor): number {
-    return align(tensorBytes(tensor), gguf.alignment);
-  }
-}
+/** The same model with its Q4_1 tensors as Q8_0: the file that earlier versions made in the browser, stored there, and loaded. */
+export const requantize = (file: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  rewriteTensors(file, MOSTLY_Q8_0, ({ type }, bytes) =>
+    type === Q4_1 ? { type: Q8_0, bytes: convert(bytes) } : null,
+  );
 
 /** Float16 values by their bits: a look-up is some ten times as quick as the library's call. */
-const halves = Float32Array.from({ length: 65_536 }, (_, bits) =>
+export const halves = Float32Array.from({ length: 65_536 }, (_, bits) =>
   getFloat16(new DataView(Uint16Array.of(bits).buffer), 0, true),
 );
 

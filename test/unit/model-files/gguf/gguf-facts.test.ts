@@ -493,6 +493,15 @@ test.each([
   expect(await factsOf(file)).toMatchObject({ quantization });
 });
 
+test.each([
+  [38, 'MXFP4_MOE'],
+  [39, 'NVFP4'],
+  [40, 'Q1_0'],
+  [41, 'Q2_0'],
+])('a file of type %i is in %s, though most of its bytes are not', async (type, quantization) => {
+  expect(await factsOf(withMetadata({ 'general.file_type': type }))).toMatchObject({ quantization });
+});
+
 test('a ZIP archive is named, and a file that cannot be read to its end', async () => {
   await expect(factsOf(Buffer.from('PK\u0003\u0004 and what follows in it'))).rejects.toThrow(
     'a ZIP archive',

@@ -1,0 +1,96 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { firstLayers } from '../support/first-layers.ts';
+import { launch } from '../support/launch.ts';
+import { inFloats, inFormat, type LowBit } from '../support/low-bit.ts';
+import { openPage } from '../support/open-page.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
+const LAYERS = 2;
+
+let context: BrowserContext;
+let page: Page;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('types');
+  context = await launch();
+  ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
+});
+
+afterAll(async () => {
+  await context.close();
+  await removeFolder(folder);
+});
+
+/** What a model says first: its text, and the log probabilities of the likeliest first tokens. */
+interface Said {
+  quantization: string;
+  text: string | null | undefined;
+  first: Record<string, number>;
+}
+
+/** Adds a file as the user does, asks its model, and removes it. */
+async function answerOf(name: string, file: Uint8Array): Promise<Said> {
+  await writeFile(join(folder, `${name}.gguf`), file);
+  await page.evaluate(() =>
+    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  await page.locator('input[type=file]').setInputFiles(join(folder, `${name}.gguf`));
+  return page.evaluate(async () => {
+    const { models, keys } = await window.localtext;
+    const { key } = await keys.ensure({ label: 'types' });
+    const files = [...(document.querySelector('input')?.files ?? [])];
+    const { quantization } = await models.inspect(files);
+    const { id } = await models.add(files);
+    const { choices } = await window.client(key, { timeout: 240_000 }).chat.completions.create({
+      model: id,
+      messages: [{ role: 'user', content: 'What is the capital of France?' }],
+      max_tokens: 8,
+      temperature: 0,
+      logprobs: true,
+      top_logprobs: 20,
+    });
+    await models.remove(id);
+    const top = choices[0]?.logprobs?.content?.[0]?.top_logprobs ?? [];
+    const first = Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
+    return { quantization, text: choices[0]?.message.content, first };
+  });
+}
+
+/** The largest difference between the log probabilities of tokens that both name, and how many these are. */
+function compare(one: Said, other: Said): { common: number; difference: number } {
+  const common = Object.keys(one.first).filter((token) => token in other.first);
+  const differences = common.map((token) => Math.abs((one.first[token] ?? 0) - (other.first[token] ?? 0)));
+  return { common: common.length, difference: Math.max(...differences) };
+}
+
+test.each<LowBit>(['NVFP4', 'Q1_0', 'Q2_0'])(
+  'a model in %s says what the same numbers say in float32',
+  async (type) => {
+    const quantized = inFormat(new Uint8Array(await firstLayers(GGUF, LAYERS)), type);
+    const said = await answerOf(type, quantized);
+    expect(said.quantization).toBe(type);
+    expect(said.text).toMatch(/\S/);
+    const plain = await answerOf(`${type}-plain`, inFloats(quantized, type));
+    const { common, difference } = compare(said, plain);
+    console.log(`${type}: ${common} likely tokens in common, ${difference.toFixed(4)} apart at most`);
+    expect(common).toBeGreaterThan(15);
+    expect(difference).toBeLessThan(0.1);
+  },
+);
+
+test('SmolLM2 in NVFP4 answers as it does in Q4_1', async () => {
+  const file = new Uint8Array(await readFile(GGUF));
+  const whole = await answerOf('whole', file);
+  const said = await answerOf('NVFP4-whole', inFormat(file, 'NVFP4'));
+  expect(said).toMatchObject({ quantization: 'NVFP4', text: expect.stringContaining('Paris') as string });
+  const { common, difference } = compare(whole, said);
+  console.log(`NVFP4: ${common} likely tokens in common with Q4_1, ${difference.toFixed(2)} apart at most`);
+  expect(common).toBeGreaterThan(10);
+});
