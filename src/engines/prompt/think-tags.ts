@@ -79,7 +79,8 @@ export function thinkTags(template: string): ThinkTags | null {
   if (other) return other;
   const name = /<\/(think(?:ing)?)>/.exec(template)?.[1];
   if (name === undefined) return null;
-  const answer = /<\/(answer|response)>/.exec(template)?.[1];
+  // Hunyuan's templates may leave out the tags that its models write.
+  const answer = template.includes('<|extra_0|>') ? 'answer' : /<\/(answer|response)>/.exec(template)?.[1];
   const answerTags = { open: `<${answer}>`, close: `</${answer}>` };
   return { open: `<${name}>`, close: `</${name}>`, ...(answer !== undefined && { answerTags }) };
 }

@@ -31,6 +31,7 @@ test.each([
     '<answer>',
     '</answer>',
   ],
+  ["{{ content + '<|extra_0|><think>\n\n</think>\n' }}", '<think>', '<answer>', '</answer>'],
   ["{{ 'Think within <Thought>, answer within <Output>.' }}", '<Thought>', '<Output>', '</Output>'],
   [
     "{{ '<|begin_of_thought|>…<|end_of_thought|> <|begin_of_solution|>…<|end_of_solution|>' }}",
