@@ -69,7 +69,8 @@ export interface EmbeddingTraining {
   minDimensions?: number;
 }
 
-const prefix = z.string().max(1000);
+/** Text before a query or a document. */
+export const prefix = z.string().max(1000);
 export const embeddingTraining = {
   prefixes: z.strictObject({ query: prefix, document: prefix }).optional(),
   minDimensions: vectorLength.optional(),

@@ -1,5 +1,6 @@
 import { z } from '../../util/full-zod.ts';
 import type { TransformersVariant } from '../../catalog/catalog.ts';
+import { prefix } from '../../catalog/engines/engine-rules.ts';
 import { memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
 import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import { requestError } from '../../errors/service-error.ts';
@@ -14,7 +15,12 @@ const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
 const USUAL_GRAPH = 'onnx/model.onnx';
 const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
 /** Files beside the graph and its tensors. In this order: the first tells their folder. */
-const SMALL_FILES = [...REQUIRED, 'modules.json', '1_Pooling/config.json'];
+const SMALL_FILES = [
+  ...REQUIRED,
+  'modules.json',
+  '1_Pooling/config.json',
+  'config_sentence_transformers.json',
+];
 /** Suffix of the tensors' files, after the graph's own name. */
 const TENSORS = /^_data(_\d+)?$/;
 
@@ -46,6 +52,12 @@ const configFacts = configSchema.extend({
 /** Tokenizers without a limit say 10³⁰. */
 const tokenizerFacts = z.looseObject({ model_max_length: z.number().min(1).nullish() });
 const modulesFacts = z.array(z.looseObject({ type: z.string().max(200) })).max(20);
+/** Prefixes by their tasks; files name the one of documents in either way. */
+const promptFacts = z.looseObject({
+  prompts: z
+    .looseObject({ query: prefix.nullish(), document: prefix.nullish(), passage: prefix.nullish() })
+    .nullish(),
+});
 const poolingFacts = z.record(z.string().max(100), z.unknown());
 
 const MODULES = new Set(['Transformer', 'Pooling', 'Normalize']);
@@ -81,7 +93,7 @@ export const onnxFormat: AddedFormat = {
     if (tokenizer && tokenizer.size > MAX_TOKENIZER_BYTES)
       throw invalid(tokenizer.name, `has more than ${MAX_TOKENIZER_BYTES} bytes`);
     const facts = await readEmbeddingFacts(repository ?? 'the model', files);
-    const { quantized, trainedContextLength, dimensions, pooling, ...named } = facts;
+    const { quantized, trainedContextLength, dimensions, pooling, prefixes, ...named } = facts;
     const embedding = { dimensions, pooling };
     const { shortage, ...sizes } = fitModel(files, device);
     return {
@@ -92,6 +104,7 @@ export const onnxFormat: AddedFormat = {
         license: 'unknown',
         contextLength: facts.contextLength,
         ...embedding,
+        ...(prefixes && { prefixes }),
         ...(quantized && { device: 'wasm' as const, maxBatchSize: 1 }),
       },
       details: { trainedContextLength, hasChatTemplate: false, canChat: false, tensors: null },
@@ -162,6 +175,7 @@ async function readEmbeddingFacts(repository: string, files: readonly ModelFile[
     architecture,
     dimensions,
     pooling,
+    prefixes: prefixesOf(await json('config_sentence_transformers.json', promptFacts)),
     quantized: await isQuantized(files),
     trainedContextLength,
     contextLength: Math.min(trainedContextLength, MAX_CONTEXT),
@@ -171,6 +185,12 @@ async function readEmbeddingFacts(repository: string, files: readonly ModelFile[
 /** The first step that is no part of a text encoder. */
 const otherStep = (modules: z.output<typeof modulesFacts>): string | undefined =>
   modules.map(({ type }) => type.split('.').at(-1) ?? '').find((type) => !MODULES.has(type));
+
+function prefixesOf(facts: z.output<typeof promptFacts> | null): TransformersVariant['prefixes'] {
+  const { query, document, passage } = facts?.prompts ?? {};
+  const prefixes = { query: query ?? '', document: document ?? passage ?? '' };
+  return prefixes.query + prefixes.document === '' ? undefined : prefixes;
+}
 
 function poolingOf(
   config: Record<string, unknown>,

@@ -177,6 +177,22 @@ test('it is added as an embedding model, pinned by hashes, renamed and removed',
   expect([...service.backend.files.keys()].filter((name) => /^[0-9a-f]{64}/.test(name))).toEqual([]);
 });
 
+test.each<[string, object, object | undefined]>([
+  [
+    'both tasks',
+    { prompts: { query: 'query: ', passage: 'passage: ', sts: 'similar: ' } },
+    { query: 'query: ', document: 'passage: ' },
+  ],
+  ['queries alone', { prompts: { query: 'Find: ', document: null } }, { query: 'Find: ', document: '' }],
+  ['no task', { prompts: { query: '', document: '' } }, undefined],
+  ['no prompts', { prompts: null, similarity_fn_name: 'cosine' }, undefined],
+])('takes the prefixes of a repository that declares them for %s', async (_, prompts, prefixes) => {
+  publish({ ...base, 'config_sentence_transformers.json': prompts });
+  await add().added;
+  const variant = saved[0]?.variant;
+  expect(variant && 'prefixes' in variant ? variant.prefixes : undefined).toEqual(prefixes);
+});
+
 test('two graphs of a repository are two models; one in 8 bits takes a text at a time on the CPU', async () => {
   publish({ ...base, 'onnx/model_int8.onnx': '8 bits' });
   await add().added;
