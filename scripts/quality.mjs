@@ -1,5 +1,5 @@
-// Right answers, size and speed of the smallest chat model, as a table.
-//   --gguf model.gguf       another model beside it; may be repeated
+// Right answers, size and speed of the smallest chat model and of those named.
+//   name or --gguf name     a GGUF file, a pulled model or variant
 //   --template-text         keeps what the chat template adds by itself
 //   --speech                word errors; needs Python 3.11 and espeak-ng
 //   --decisions             labelled texts; --texts 3, --methods chat, --gguf
@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util';
 
 import { loadModule } from './lib/load-module.mjs';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     'template-text': { type: 'boolean', default: false },
     speech: { type: 'boolean', default: false },
@@ -31,6 +32,6 @@ else if (values.loops) {
   await (await load('loops')).measureLoops(gguf ?? SMALLEST, settings, step);
 } else {
   const keepTemplateText = values['template-text'];
-  await (await load('run')).measureQuality({ files: values.gguf, keepTemplateText });
+  await (await load('run')).measureQuality({ models: [...positionals, ...values.gguf], keepTemplateText });
 }
 process.exit(0);

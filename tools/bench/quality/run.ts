@@ -1,51 +1,41 @@
-import { openAsBlob } from 'node:fs';
-
 import type { Page } from 'playwright';
 
 import type { Catalog, WllamaVariant } from '../../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { startOfBlob } from '../../../src/model-files/gguf/byte-cursor.ts';
-import { inspectModel } from '../../../src/model-files/gguf/inspect-model.ts';
 import { treeCpuMs } from '../../../test/support/process-memory.ts';
+import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
+import { findWeights } from './find-weights.ts';
 import { openQuestions } from './open-questions.ts';
 import { serveWeights, withQualityPage } from './quality-page.ts';
 import { cities, moods, questions } from './questions.ts';
 
 export interface QualityOptions {
-  /** Paths of GGUF files, to measure beside the smallest chat model of the catalog. */
-  files: readonly string[];
+  /** Names or paths of models, as `findWeights()` takes them. */
+  models: readonly string[];
   /** Whether prompts have what the chat template adds by itself. */
   keepTemplateText: boolean;
 }
 
-const CONTEXT = 4096;
+/** Folder into which `localtext pull` puts weights. */
+const FOLDER = 'public/models';
+const SMALLEST = 'amber-phoenix-4';
 /** Runs that the speeds are the best of. */
 const SPEED_RUNS = 4;
 const REPLY_TOKENS = 48;
 /** Questions in a prompt that the speeds are measured with: about 100 tokens. */
 const PROMPT_QUESTIONS = 10;
 
-/** Prints a row for each model: size, right answers at temperature 0, and speed on the CPU. Linux only, for the speed. */
-export async function measureQuality({ files, keepTemplateText }: QualityOptions): Promise<void> {
-  const served = await Promise.all(files.map(serveWeights));
-  const smallest = defaultCatalog.models
-    .find(({ id }) => id === 'amber-phoenix-4')
-    ?.variants.filter((each) => each.engine === 'wllama')
-    .find(({ optIn }) => optIn === undefined);
-  if (!smallest) throw new Error('the catalog has no weights for the CPU');
-  const others = await Promise.all(
-    files.map(async (path, index): Promise<WllamaVariant> => {
-      const blob = await openAsBlob(path);
-      const { facts } = await inspectModel([{ ...startOfBlob(blob), name: path }]);
-      const name = `${facts.name ?? 'model'} ${facts.quantization}`
-        .toLowerCase()
-        .replaceAll(/[^a-z\d.]+/g, '-');
-      const { kvValues } = facts;
-      const file = served.flatMap((each, at) => (at === index ? [each.file] : []));
-      return { engine: 'wllama', name, license: 'unknown', contextLength: CONTEXT, kvValues, files: file };
-    }),
-  );
-  const variants = [smallest, ...others].map((variant) => ({ ...variant, keepTemplateText }));
+/**
+ * Prints a row for each model, the smallest of the catalog first: size, right answers at temperature 0, and speed on the CPU.
+ * Linux only, for the speed.
+ */
+export async function measureQuality({ models, keepTemplateText }: QualityOptions): Promise<void> {
+  await pullTestWeights();
+  const found = await Promise.all([SMALLEST, ...models].map((name) => findWeights(name, FOLDER)));
+  const served = await Promise.all(found.map(({ paths }) => Promise.all(paths.map(serveWeights))));
+  const variants = found.map(({ variant }, index): WllamaVariant => {
+    const files = (served[index] ?? []).map(({ file }) => file);
+    return { ...variant, keepTemplateText, files };
+  });
   const catalog: Catalog = {
     ownedBy: 'quality',
     models: variants.map((variant) => ({ id: variant.name, kind: 'chat', created: 0, variants: [variant] })),
@@ -70,7 +60,7 @@ export async function measureQuality({ files, keepTemplateText }: QualityOptions
       }
     });
   } finally {
-    for (const { close } of served) close();
+    for (const { close } of served.flat()) close();
   }
 }
 
