@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
 import { launch } from '../support/launch.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
+import { tinyMlc } from '../support/web-llm/tiny-mlc.ts';
 import type { FileSource } from '../support/web-llm/web-llm-worker.ts';
 
 let site: Awaited<ReturnType<typeof startWebLlmSite>>;
@@ -38,38 +39,8 @@ const variant: WebLlmVariant = {
   hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 1 },
 };
 
-const template = {
-  system_template: '',
-  system_message: '',
-  roles: { user: 'u', assistant: 'a' },
-  seps: ['|'],
-  stop_str: [],
-  stop_token_ids: [0],
-};
-const chatConfig = {
-  vocab_size: 4,
-  context_window_size: 2048,
-  sliding_window_size: -1,
-  attention_sink_size: -1,
-  tokenizer_files: ['tokenizer.json'],
-  conv_template: template,
-};
-const tokenizer = {
-  version: '1.0',
-  model: { type: 'BPE', vocab: { a: 0, b: 1 }, merges: [] },
-  added_tokens: [],
-};
-
 const files = (library: FileSource | null): Record<string, FileSource> => ({
-  'mlc/tiny/mlc-chat-config.json': { text: JSON.stringify(chatConfig) },
-  'mlc/tiny/tensor-cache.json': {
-    text: JSON.stringify({
-      metadata: {},
-      records: [{ dataPath: 'params_shard_0.bin', nbytes: 4, format: 'raw-shard', records: [] }],
-    }),
-  },
-  'mlc/tiny/params_shard_0.bin': { text: 'abcd' },
-  'mlc/tiny/tokenizer.json': { text: JSON.stringify(tokenizer) },
+  ...Object.fromEntries(Object.entries(tinyMlc).map(([name, text]) => [`mlc/tiny/${name}`, { text }])),
   ...(library && { 'mlc/tiny/tiny.wasm': library }),
 });
 
