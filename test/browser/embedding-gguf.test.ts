@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import type { TransformersVariant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { firstLayers } from '../support/first-layers.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
-import { miniLmGguf } from '../support/mini-lm-gguf.ts';
+import { miniLmGguf, POOLINGS } from '../support/mini-lm-gguf.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
@@ -21,6 +24,21 @@ const TEXTS = [
   'Wie komme ich am schnellsten zum Bahnhof?',
   'The sea is wide, and a small boat goes far. '.repeat(12),
 ];
+/** The site's embedding model, whose vectors are its first token's: the mean it was trained for is the default. */
+const CLS = 'first-token';
+const float = defaultCatalog.models
+  .find(({ id }) => id === 'jade-mole-4')
+  ?.variants.find(({ name }) => name === 'all-minilm-l6-v2-f32') as TransformersVariant;
+const catalog = extendCatalog(defaultCatalog, {
+  models: [
+    {
+      id: CLS,
+      kind: 'embedding',
+      created: 0,
+      variants: [{ ...float, name: 'first-token-f32', pooling: 'cls' }],
+    },
+  ],
+});
 let context: BrowserContext;
 let page: Page;
 let key: string;
@@ -29,7 +47,8 @@ let folder: string;
 beforeAll(async () => {
   folder = await tempFolder('embedding-gguf');
   context = await launchWithWeights();
-  ({ page, key } = await openPage(context, siteUrl, '/test-page.html'));
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  ({ page, key } = await openPage(context, siteUrl, `/test-page.html#options=${options}`));
 });
 
 afterAll(async () => {
@@ -99,6 +118,26 @@ test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () 
   expect([tooLong, error.param]).toEqual([400, 'input[1]']);
   const [shortened, { error: refused }] = await status(id, { input: 'short', dimensions: 64 });
   expect([shortened, refused.param]).toEqual([400, 'dimensions']);
+});
+
+test('vectors of the first token are those of native llama.cpp, in GGUF and in ONNX', async () => {
+  const file = join(folder, 'first-token.gguf');
+  await writeFile(file, await miniLmGguf(POOLINGS.cls));
+  const { id, embedding } = await add(file);
+  expect(embedding).toEqual({ dimensions: 384, pooling: 'cls' });
+  const gguf = await embed(id, TEXTS);
+  const onnx = await embed(CLS, TEXTS);
+  const mean = await embed('jade-mole-4', TEXTS);
+  const server = await LlamaServer.start(file, 'key', [], { pooling: 'CLS' });
+  try {
+    for (const [index, vector] of (await server.embed(TEXTS)).entries()) {
+      expect(cosine(vector, gguf.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+      expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+      expect(cosine(vector, mean.vectors[index] ?? []), TEXTS[index]).toBeLessThan(0.99);
+    }
+  } finally {
+    await server.stop();
+  }
 });
 
 test('a decoder with the pooling of its last token makes the vectors of native llama.cpp', async () => {

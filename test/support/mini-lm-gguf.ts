@@ -26,8 +26,11 @@ const NAMES: [RegExp, string][] = [
 const phantomSpace = (token: string): string =>
   /^\[.*\]$/.test(token) ? token : token.startsWith('##') ? token.slice(2) : `▁${token}`;
 
+/** llama.cpp's numbers of poolings. */
+export const POOLINGS = { mean: 1, cls: 2 };
+
 /** The site's embedding model as a GGUF, with its own float32 weights: what `convert_hf_to_gguf.py` of llama.cpp writes. */
-export async function miniLmGguf(): Promise<Buffer<ArrayBuffer>> {
+export async function miniLmGguf(pooling = POOLINGS.mean): Promise<Buffer<ArrayBuffer>> {
   const bytes = await readFile(`${FOLDER}/model.safetensors`);
   const tensors = await readHeader(startOfBlob(new Blob([bytes])), readSafetensors);
   const tokenizer = JSON.parse(await readFile(`${FOLDER}/tokenizer.json`, 'utf8')) as {
@@ -55,7 +58,7 @@ export async function miniLmGguf(): Promise<Buffer<ArrayBuffer>> {
       'bert.attention.head_count': 12,
       'bert.attention.layer_norm_epsilon': { f32: 1e-12 },
       'bert.attention.causal': false,
-      'bert.pooling_type': 1,
+      'bert.pooling_type': pooling,
       'tokenizer.ggml.model': 'bert',
       'tokenizer.ggml.pre': 'default',
       'tokenizer.ggml.tokens': tokens.map(phantomSpace),
