@@ -36,6 +36,15 @@ const chat: Use = (page, key, id) =>
     [key, id, text.repeat(6)] as const,
   );
 
+/** The same text, for models that cannot chat too. */
+const complete: Use = (page, key, id) =>
+  page.evaluate(
+    async ([apiKey, model, prompt]) => {
+      await window.client(apiKey).completions.create({ model, prompt, max_tokens: 2 });
+    },
+    [key, id, text.repeat(6)] as const,
+  );
+
 const embed: Use = (page, key, id) =>
   page.evaluate(
     async ([apiKey, model, input]) => {
@@ -56,7 +65,7 @@ const transcribe: Use = (page, key, id) =>
     [key, id, `${speech.url}/clips/sentence.wav`] as const,
   );
 
-/** LOCALTEXT_GGUFS: paths of chat models that are measured too. */
+/** LOCALTEXT_GGUFS: paths of models of text that are measured too. */
 const ggufs = process.env['LOCALTEXT_GGUFS']?.split(' ') ?? [];
 const added = await Promise.all(
   ggufs.map(async (path) => {
@@ -84,7 +93,7 @@ test
     ['all-minilm-l6-v2-f32', 'jade-mole-4', embed],
     ['all-minilm-l6-v2-int8', 'jade-mole-4', embed],
     ['whisper-tiny.en-q8', 'coral-wren-4', transcribe],
-    ...own.map(({ id }): [string, string, Use] => [id, id, chat]),
+    ...own.map(({ id }): [string, string, Use] => [id, id, complete]),
   ])('the estimate of %s is within 15 % of the measured peak', async (variant, model, use) => {
   const profile = await tempFolder('memory');
   const options = encodeURIComponent(JSON.stringify({ prefer: [variant], catalog }));
