@@ -102,7 +102,9 @@ export class ThinkFirst {
     this.#job = job;
     this.#prompt = prompt;
     this.#tags = tags;
-    this.#splitter = isHarmony(tags) ? new HarmonySplitter(isInside) : new ThoughtSplitter(tags, isInside);
+    this.#splitter = isHarmony(tags)
+      ? new HarmonySplitter(isInside)
+      : new ThoughtSplitter(tags, isInside, job.thoughts?.ended);
     this.#complete = complete;
   }
 

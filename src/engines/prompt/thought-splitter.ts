@@ -31,12 +31,13 @@ export class ThoughtSplitter implements ReplySplitter {
   #withheld = '';
   #thoughts = '';
   #hasThoughts = false;
-  /** The tag that closes the answer has come. */
-  #isAnswered = false;
+  /** The answer was opened by its tag, and may end with the closing one. */
+  #isOpened: boolean;
 
-  /** `isInside`: the prompt ends with the opening tag. */
-  constructor(tags: ThinkTags, isInside: boolean) {
+  /** `isInside`: the prompt ends with the opening tag; `isOpened`: the answer's tag came in an earlier part of the reply. */
+  constructor(tags: ThinkTags, isInside: boolean, isOpened = false) {
     this.#tags = tags;
+    this.#isOpened = isOpened;
     this.#state = isInside ? 'inside' : 'start';
   }
 
@@ -64,13 +65,14 @@ export class ThoughtSplitter implements ReplySplitter {
   flush(): SplitText {
     const rest = this.#withheld;
     this.#withheld = '';
-    if (this.#isAnswered) return { reasoning: '', text: rest.trimEnd() };
+    if (this.#isOpened && rest.trim() === this.#tags.answerTags?.close) return NOTHING;
     return this.isInside ? { reasoning: rest.trimEnd(), text: '' } : { reasoning: '', text: rest };
   }
 
   close(): void {
     this.#state = 'gap';
     this.#withheld = '';
+    this.#noteOpening(this.#tags.close);
   }
 
   #start(whole: string): SplitText {
@@ -99,6 +101,7 @@ export class ThoughtSplitter implements ReplySplitter {
     this.#thoughts += whole.slice(0, at === -1 ? whole.length - this.#withheld.length : at);
     if (at === -1) return { reasoning, text: '' };
     this.#state = 'gap';
+    this.#noteOpening(close);
     return { reasoning, text: this.#gap(whole.slice(at + close.length)) };
   }
 
@@ -114,23 +117,31 @@ export class ThoughtSplitter implements ReplySplitter {
     const tags = answerTags ? [close, answerTags.open] : [close];
     const first = (text: string): string | undefined => tags.find((tag) => text.startsWith(tag));
     let answer = whole.trimStart();
-    for (let tag = first(answer); tag !== undefined; tag = first(answer))
+    for (let tag = first(answer); tag !== undefined; tag = first(answer)) {
+      this.#noteOpening(tag);
       answer = answer.slice(tag.length).trimStart();
+    }
     const mayBeTag = tags.some((tag) => tag.startsWith(answer));
     this.#state = mayBeTag ? 'gap' : 'answer';
     this.#withheld = mayBeTag ? answer : '';
     return mayBeTag ? '' : this.#answer(answer);
   }
 
-  /** Text of the answer, without the tag that closes it and the space before that. */
+  /** The tag that closes the thoughts may open the answer. */
+  #noteOpening(tag: string): void {
+    this.#isOpened ||= tag === this.#tags.answerTags?.open;
+  }
+
+  /** Text of the answer. Withholds the tag that closes it where the reply may end there, and the space beside it. */
   #answer(whole: string): string {
     const { answerTags } = this.#tags;
-    if (!answerTags) return whole;
-    const [last = '', ...ended] = whole.split(answerTags.close).toReversed();
-    this.#isAnswered ||= ended.length > 0;
-    const text = last.slice(0, last.length - beginningOf(answerTags.close, last)).trimEnd();
-    this.#withheld = last.slice(text.length);
-    return [...ended.toReversed().map((part) => part.trimEnd()), text].join('');
+    if (!answerTags || !this.#isOpened) return whole;
+    const { close } = answerTags;
+    const trimmed = whole.trimEnd();
+    const length = trimmed.endsWith(close) ? close.length : trimmed === whole ? beginningOf(close, whole) : 0;
+    const text = trimmed.slice(0, trimmed.length - length).trimEnd();
+    this.#withheld = whole.slice(text.length);
+    return text;
   }
 }
 

@@ -9,8 +9,9 @@ function split(
   pieces: readonly string[],
   isInside: boolean,
   of: ThinkTags = tags,
+  isOpened = false,
 ): SplitText & { inside: boolean } {
-  const splitter = new ThoughtSplitter(of, isInside);
+  const splitter = new ThoughtSplitter(of, isInside, isOpened);
   const parts = [...pieces.map((piece) => splitter.push(piece)), splitter.flush()];
   return {
     reasoning: parts.map(({ reasoning }) => reasoning).join(''),
@@ -115,9 +116,36 @@ describe('tags around the answer', () => {
     ['that the model leaves out', 'a</think>\n\n4 < 5\n', true, { reasoning: 'a', text: '4 < 5\n' }],
     ['that are cut', 'a</think><answer>4</answ', true, { reasoning: 'a', text: '4</answ' }],
     ['that only resemble them', '<ans>4</ans> \n', false, { reasoning: '', text: '<ans>4</ans> \n' }],
-    ['with text behind them', '<answer>4</answer> or so', false, { reasoning: '', text: '4 or so' }],
-    ['of an answer that goes on', ' 4</answer>', false, { reasoning: '', text: ' 4' }],
+    [
+      'within an answer',
+      '<answer>4 </answer> is it</answer>',
+      false,
+      { reasoning: '', text: '4 </answer> is it' },
+    ],
   ])('%s belong to neither, wherever tokens end', (_, reply, isInside, expected) => {
     for (const pieces of cuts(reply)) expect(split(pieces, isInside, withAnswer)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['code', '```xml\n<answer>\n  <a>4</a>\n</answer>\n```'],
+    ['a sentence', 'Use `</answer>` to close'],
+    ['the end of an example', 'Like this:\n<answer>4</answer>'],
+    ['more text', '4</answer> or so'],
+  ])('an answer that they do not open keeps them: %s', (_, reply) => {
+    for (const pieces of cuts(reply))
+      expect(split(pieces, false, withAnswer)).toMatchObject({ reasoning: '', text: reply });
+    for (const pieces of cuts(`a</think>${reply}`))
+      expect(split(pieces, true, withAnswer)).toMatchObject({ reasoning: 'a', text: reply });
+  });
+
+  test('the closing one ends a reply of which they opened an earlier part', () => {
+    for (const pieces of cuts(' 4\n</answer>\n'))
+      expect(split(pieces, false, withAnswer, true)).toMatchObject({ reasoning: '', text: ' 4' });
+  });
+
+  test('the tag that ends the thoughts may open the answer', () => {
+    const one = { open: '[A]', close: '[B]', answerTags: { open: '[B]', close: '[C]' } };
+    for (const pieces of cuts('a[B]4 [C]\n'))
+      expect(split(pieces, true, one)).toMatchObject({ reasoning: 'a', text: '4' });
   });
 });
