@@ -3,15 +3,16 @@ import { corruptFile, engineCrashed } from '../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
 import type { EngineContext } from '../engine.ts';
+import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 import { RestartableHelper } from '../restartable-helper.ts';
 import type { FileFault, TokenizerFacts, tokenizerWorker } from './tokenizer-worker.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { folderOf, readTokenizerFiles } from './transformers-files.ts';
 
-const LOAD_TIMEOUT_MS = 20_000;
-const NOT_READ = { file: 'tokenizer.json', fault: `was not read within ${LOAD_TIMEOUT_MS / 1000} s` };
+/** Time limit for the files of a tokenizer. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */
+const loadSeconds = (bytes: number): number => Math.round(20 + bytes / 150_000);
 /** Time limit for the texts of one turn. */
-const TOKENIZE_TIMEOUT_MS = 10_000;
+const tokenizeSeconds = (characters: number): number => Math.round(10 + characters / 4000);
 
 /** Tokenizes in a worker, which ends with a tokenizer that does not come to an end. */
 export class TextTokenizer {
@@ -23,13 +24,18 @@ export class TextTokenizer {
     this.#contextLength = variant.contextLength;
     this.#helper = new RestartableHelper('tokenizer', async (tokenizer) => {
       const loading = tokenizer.load(variant.name, files);
-      const facts = (await withTimeout<TokenizerFacts | FileFault>(loading, LOAD_TIMEOUT_MS)) ?? NOT_READ;
-      if ('fault' in facts) throw corruptFile(folderOf(variant) + facts.file, facts.fault);
+      const seconds = loadSeconds([...files.values()].reduce((sum, { size }) => sum + size, 0));
+      const facts = await withTimeout<TokenizerFacts | FileFault>(loading, seconds * 1000);
+      if (!facts) throw slowLoad(variant, seconds);
+      if ('fault' in facts) {
+        if (isOutOfMemory(facts.cause ?? '')) throw outOfMemory(variant.name, facts.cause);
+        throw corruptFile(folderOf(variant) + facts.file, facts.fault);
+      }
       this.#facts = facts;
     });
   }
 
-  /** @throws ServiceError `weights_corrupt` naming the file */
+  /** @throws ServiceError naming the file: `weights_corrupt`, or `engine_failed` on a slow device */
   static async open(variant: TransformersVariant, context: EngineContext): Promise<TextTokenizer> {
     const tokenizer = new TextTokenizer(variant, await readTokenizerFiles(variant, context));
     try {
@@ -43,18 +49,24 @@ export class TextTokenizer {
 
   /** Texts of several calls must wait for each other: the deadline of each call is its own. @throws ServiceError */
   tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
-    const lostOrFailed = (cause: unknown) => (isLost(cause) ? cause : tokenizerError(cause));
+    const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
+    const failed = (cause: unknown) => (cause === null ? slowText(seconds) : failedText(cause));
+    const lostOrFailed = (cause: unknown) => (isLost(cause) ? cause : failed(cause));
     // The worker may have ended before, as when the browser lacked memory.
-    return this.#call(texts, lostOrFailed).catch((error: unknown) => {
-      if (isLost(error)) return this.#call(texts, tokenizerError);
+    return this.#call(texts, seconds, lostOrFailed).catch((error: unknown) => {
+      if (isLost(error)) return this.#call(texts, seconds, failed);
       throw error;
     });
   }
 
-  async #call(texts: readonly string[], toError: (cause: unknown) => Error): Promise<TokenizedText[]> {
+  async #call(
+    texts: readonly string[],
+    seconds: number,
+    toError: (cause: unknown) => Error,
+  ): Promise<TokenizedText[]> {
     try {
       return await this.#helper.call((tokenizer) => tokenizer.tokenize(texts, this.#contextLength), {
-        timeoutMs: TOKENIZE_TIMEOUT_MS,
+        timeoutMs: seconds * 1000,
         toError,
       });
     } catch (error) {
@@ -67,7 +79,8 @@ export class TextTokenizer {
   wrap(ids: readonly number[]): number[] | null {
     const { before, after, vocabularySize } = this.#facts;
     if (!ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize)) return null;
-    const isWrapped = ids[0] === before[0] && ids.at(-1) === after.at(-1) && before.length > 0;
+    const isWrapped =
+      before.length > 0 && ids[0] === before[0] && (after.length === 0 || ids.at(-1) === after.at(-1));
     return isWrapped ? [...ids] : [...before, ...ids, ...after];
   }
 
@@ -79,9 +92,23 @@ export class TextTokenizer {
 const isLost = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'engine_crashed';
 
-const tokenizerError = (cause: unknown): ServiceError =>
+const BUSY = 'The device may be slow or busy.';
+
+const slowLoad = (variant: TransformersVariant, seconds: number): ServiceError =>
   serverError(
     'engine_failed',
-    `This model's tokenizer ${cause === null ? `takes longer than ${TOKENIZE_TIMEOUT_MS / 1000} s for a text` : 'failed on a text'}. Its file may be damaged: use another model.`,
+    `${folderOf(variant)}tokenizer.json was not read within ${seconds} s. ${BUSY} Try again, or choose a smaller model.`,
+  );
+
+const slowText = (seconds: number): ServiceError =>
+  serverError(
+    'engine_failed',
+    `This model's tokenizer takes longer than ${seconds} s for a text. ${BUSY} Send shorter texts, or try again.`,
+  );
+
+const failedText = (cause: unknown): ServiceError =>
+  serverError(
+    'engine_failed',
+    "This model's tokenizer failed on a text. Its file may be damaged: use another model.",
     cause,
   );

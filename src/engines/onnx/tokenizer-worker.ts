@@ -1,5 +1,6 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
+import { messageOf } from '../../util/printable.ts';
 import { serveFiles } from './serve-files.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
@@ -15,6 +16,8 @@ export interface TokenizerFacts {
 export interface FileFault {
   file: string;
   fault: string;
+  /** Message of the error. */
+  cause?: string;
 }
 
 let loaded: PreTrainedTokenizer | null = null;
@@ -29,7 +32,7 @@ export const tokenizerWorker = {
       return factsOf(loaded);
     } catch (error) {
       console.error('localtext: a tokenizer was not loaded', error);
-      return findFault(files);
+      return { ...(await findFault(files)), cause: messageOf(error) };
     }
   },
 

@@ -5,7 +5,7 @@ import type { HelperWorker } from '../../../../src/engines/helper-worker.ts';
 import { TextTokenizer } from '../../../../src/engines/onnx/text-tokenizer.ts';
 import { engineCrashed } from '../../../../src/errors/engine-errors.ts';
 import { abortable } from '../../../../src/util/async.ts';
-import { virtualTime } from '../../../support/virtual-time.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 import { variantOf } from './variant-of.ts';
 
 virtualTime();
@@ -63,20 +63,53 @@ test('wraps ids in the special tokens, once, and knows which are none', async ()
   for (const ids of [[10], [-1], [0.5]]) expect(tokenizer.wrap(ids)).toBeNull();
 });
 
-test('a tokenizer that is not read in 20 s, or cannot be used, is named', async () => {
-  await expect(open({ ...sound, load: never })).rejects.toThrow(
-    /a\/tiny\/tokenizer\.json was not read within/,
-  );
+test('ids that begin with the only special token are wrapped already', async () => {
+  const tokenizer = await open({ ...sound, load: async () => ({ ...FACTS, after: [] }) });
+  expect(tokenizer.wrap([5])).toEqual([1, 5]);
+  expect(tokenizer.wrap([1, 5])).toEqual([1, 5]);
+});
+
+test('a tokenizer that is not read in time, or cannot be used, is named', async () => {
+  await expect(open({ ...sound, load: never })).rejects.toMatchObject({
+    wire: {
+      code: 'engine_failed',
+      message: expect.stringMatching(/a\/tiny\/tokenizer\.json was not read within 20 s\. .*busy/) as string,
+    },
+  });
   const fault = { file: 'tokenizer_config.json', fault: 'is not a JSON object' };
   const refused = open({ ...sound, load: async () => fault });
   await expect(refused).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
   await expect(refused).rejects.toThrow(/a\/tiny\/tokenizer_config\.json is not a JSON object/);
 });
 
+test('a large tokenizer and a long text have time in proportion', async () => {
+  const slowly =
+    <T>(ms: number, value: T) =>
+    () =>
+      sleep(ms).then(() => value);
+  const file = new Blob([new Uint8Array(12_000_000)]);
+  next = [{ load: slowly(90_000, FACTS), tokenize: slowly(60_000, [[1]]) }];
+  const tokenizer = await TextTokenizer.open(variant, {
+    ...context,
+    file: async (path) => (path.endsWith('/tokenizer.json') ? file : new Blob(['{}'])),
+  });
+  expect(await tokenizer.tokenize(['x'.repeat(260_000)])).toEqual([[1]]);
+});
+
+test('a lack of memory is told as such', async () => {
+  const fault = { file: 'tokenizer.json', fault: 'is no tokenizer', cause: 'Array buffer allocation failed' };
+  await expect(open({ ...sound, load: async () => fault })).rejects.toMatchObject({
+    wire: { code: 'out_of_memory' },
+  });
+});
+
 test('a text that takes longer than 10 s fails, and the next is tokenized by another worker', async () => {
   const tokenizer = await open({ ...sound, tokenize: never });
   await expect(tokenizer.tokenize(['a'])).rejects.toMatchObject({
-    wire: { code: 'engine_failed', message: expect.stringContaining('longer than 10 s') as string },
+    wire: {
+      code: 'engine_failed',
+      message: expect.stringMatching(/longer than 10 s for a text\. .*busy/) as string,
+    },
   });
   expect(await tokenizer.tokenize(['ab'])).toEqual([[1, 2, 2]]);
   expect(opened).toHaveLength(2);
