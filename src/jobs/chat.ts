@@ -174,3 +174,7 @@ export interface Timings {
   prefillMs: number;
   decodeMs: number;
 }
+
+/** Whether a reply that was interrupted is generated again from its start: the state of a grammar cannot be handed over. */
+export const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
+  constraint !== undefined || topLogprobs !== undefined;

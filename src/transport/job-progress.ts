@@ -1,5 +1,5 @@
 import { serverError, type ServiceError } from '../errors/service-error.ts';
-import type { ChatEvent, ChatJob, Delta } from '../jobs/chat.ts';
+import { type ChatEvent, type ChatJob, type Delta, repeats } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 
 /** The received part of an answer, so that the next engine continues it where one dies. */
@@ -116,7 +116,7 @@ class ChatProgress implements JobProgress<'chat'> {
         return { type: 'delta', delta };
       }
       case 'done':
-        if (this.#replay && !this.#replay.over) throw engineLost('the next one ended it earlier');
+        if (this.#replay && !this.#replay.over) throw engineLost('its repetition ended earlier');
         return this.#earlierTokens > 0 ? this.#addUp(event) : event;
     }
   }
@@ -149,9 +149,6 @@ class ChatProgress implements JobProgress<'chat'> {
     return { ...event, usage };
   }
 }
-
-const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
-  constraint !== undefined || topLogprobs !== undefined;
 
 /** Gives the job a seed, so that it can be repeated: above temperature 0 only the same seed gives the same text. */
 function withSeed(job: ChatJob): ChatJob {
@@ -193,7 +190,7 @@ class Replay {
     if (this.over) return delta;
     const known = this.#known;
     const again = known.text.slice(this.#text, this.#text + delta.text.length);
-    if (!delta.text.startsWith(again)) throw engineLost('the next one answers it differently');
+    if (!delta.text.startsWith(again)) throw engineLost('its repetition differs');
     const logprobs = delta.logprobs?.slice(Math.max(0, known.logprobs - this.#logprobs));
     const text = delta.text.slice(again.length);
     this.#text += delta.text.length;
@@ -206,4 +203,4 @@ class Replay {
 }
 
 const engineLost = (reason: string): ServiceError =>
-  serverError('engine_lost', `The engine stopped in the middle of this reply, and ${reason}. Send it again.`);
+  serverError('engine_lost', `This reply was interrupted, and ${reason}. Send it again.`);

@@ -11,6 +11,7 @@ import {
   KINDS,
   limited,
 } from '../../jobs/kinds.ts';
+import { repeats } from '../../jobs/chat.ts';
 import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
 import { abortable } from '../../util/async.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
@@ -39,6 +40,8 @@ const SHORT_REPLY = 128;
 
 /** Time after which an answer that is not read gives way to jobs that wait, in milliseconds. */
 const UNREAD_MS = 5000;
+/** The same for an answer that begins again then. */
+const UNREAD_REPEATED_MS = 30_000;
 
 /** Questions and answers of a decision that is short enough. */
 const SHORT_DECISION = 32;
@@ -63,9 +66,9 @@ function givesWayTo(job: Job, origin: Origin | undefined): Pick<Claim, 'only'> |
       if (job.file.size <= SHORT_SOUND) return null;
       return isStream ? { only: 'shares' } : {};
     case 'chat': {
-      const { maxTokens = Infinity, constraint, topLogprobs } = job;
+      const { maxTokens = Infinity } = job;
       if (maxTokens <= MIN_PAUSED_REPLY) return null;
-      if (isStream) return constraint || topLogprobs !== undefined ? null : { only: 'shares' };
+      if (isStream) return repeats(job) ? null : { only: 'shares' };
       return maxTokens <= SHORT_REPLY ? { only: 'short' } : {};
     }
   }
@@ -152,9 +155,11 @@ async function serveOnce<K extends Kind>(
 class Turn {
   readonly claim: Claim;
   readonly #over = new AbortController();
+  readonly #unreadMs: number;
   #mustPause = false;
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
+    this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const others = givesWayTo(job, origin);
     const onPause = (): void => {
       this.#mustPause = true;
@@ -174,7 +179,7 @@ class Turn {
    * others wait for: not even with a job that begins again.
    */
   async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
-    const timer = setInterval(() => queue.queued > 0 && this.#end(), UNREAD_MS);
+    const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
     await sent.finally(() => clearInterval(timer));
   }
 

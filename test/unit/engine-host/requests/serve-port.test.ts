@@ -266,7 +266,7 @@ test.each([
 test.each([
   ['with log probabilities', { ...job, topLogprobs: 2 }],
   ['with a grammar', { ...job, constraint: { kind: 'grammar', gbnf: 'root ::= "t"*' } }],
-])('a stream %s that nobody reads gives way after 5 s, and only where another waits', async (_, unread) => {
+])('a stream %s that nobody reads gives way after 30 s, and only where another waits', async (_, unread) => {
   const { ask } = serve([new FakeEngine(CREDIT_WINDOW + 1)]);
   const origin = { client: 'blocked', request: 'r1' };
   const { messages } = ask({ type: 'job', job: unread, origin });
@@ -279,7 +279,9 @@ test.each([
     job: { ...job, maxTokens: 9 },
     origin: { client: 'p', request: 'r2' },
   });
-  await sleep(6000);
+  await sleep(20_000);
+  expect(messages.at(-1)?.type).toBe('event');
+  await sleep(11_000);
   expect(messages.at(-1)).toEqual({ type: 'paused' });
   await expect.poll(() => ended(next.messages)).toBe(true);
 });
@@ -291,7 +293,7 @@ test('a stream with log probabilities that is read slowly keeps its slot', async
   await expect.poll(() => deltas(messages)).toBe(CREDIT_WINDOW);
   const next = ask({ type: 'job', id: 'r2', job, origin: { client: 'page', request: 'r2' } });
   for (let count = 0; count < 3; count++) {
-    await sleep(4000);
+    await sleep(25_000);
     port.postMessage({ type: 'credit', count: 1 });
   }
   await expect.poll(() => ended(messages)).toBe(true);
