@@ -1,5 +1,6 @@
 import type { Reasoning } from '../../jobs/chat.ts';
 import type { TemplateMessage } from './bounded-template.ts';
+import { BoundError } from './template-texts.ts';
 
 /** Characters that open a message. Real ones have less than 100; the search takes time with their square. */
 const MAX_OPENING = 1000;
@@ -139,11 +140,12 @@ function controlTokenEnds(text: string): number[] {
 const between = (text: string, from: string, to: string): string =>
   text.slice(text.indexOf(from) + from.length, text.indexOf(to));
 
-/** Renders; null if the template refuses the conversation. */
-function attempt(render: () => string): string | null {
+/** Renders; null if the template refuses the conversation. @throws BoundError: a slow device says nothing about the template */
+export function attempt(render: () => string): string | null {
   try {
     return render();
-  } catch {
+  } catch (error) {
+    if (error instanceof BoundError) throw error;
     return null;
   }
 }

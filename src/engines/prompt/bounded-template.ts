@@ -199,12 +199,23 @@ class BoundedInterpreter extends Interpreter {
     this.#spend(1);
     const operation = node?.[OPERATION];
     const evaluated = operation ? this.#operate(operation, environment) : super.evaluate(node, environment);
-    const isLooped = node?.[LOOPED] === true;
-    const value = isLooped ? this.#withoutText(evaluated) : evaluated;
-    const { size } = this.#measure(value);
-    // A loop makes objects for all of its rounds before the first.
-    if (isLooped) this.#spend(size);
+    // The library has no value for the first element of an empty list.
+    const known = (evaluated as Value | undefined) ?? toValue(undefined);
+    const items = node?.[LOOPED];
+    const value = items ? this.#looped(known, items) : known;
+    this.#measure(value);
     return value;
+  }
+
+  /** What a loop goes through. A text has no items with attributes. */
+  #looped(value: Value, items: 'any' | 'attributes'): Value {
+    const list =
+      items === 'attributes' && typeof value.value === 'string' ? toValue([]) : this.#withoutText(value);
+    const inner: unknown = list.value;
+    // A loop makes objects for all of its rounds before the first.
+    if (Array.isArray(inner)) this.#spend(inner.length);
+    else if (inner instanceof Map) this.#spend(inner.size);
+    return list;
   }
 
   /** Does what the library cannot, where the operand is a text, or a list. */
@@ -313,10 +324,11 @@ class BoundedInterpreter extends Interpreter {
   }
 }
 
-/** A value without its type; a dictionary as it is printed. */
-function plain(value: Value): Plain {
-  const inner: unknown = value.value;
+/** A value without its type. */
+function plain({ value }: Value): Plain {
+  const inner: unknown = value;
   if (Array.isArray(inner)) return (inner as Value[]).map(plain);
-  const isPrinted = inner !== null && (typeof inner === 'object' || typeof inner === 'function');
-  return isPrinted ? value.toString() : (inner as Plain);
+  if (inner !== null && (typeof inner === 'object' || typeof inner === 'function'))
+    throw new Error('an argument must be no dictionary');
+  return inner as Plain;
 }

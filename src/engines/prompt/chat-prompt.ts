@@ -2,7 +2,7 @@ import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
 import type { WireError } from '../../errors/wire-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
-import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
+import { type AddedText, attempt, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags, toldEffort } from './think-tags.ts';
@@ -120,9 +120,15 @@ export class ChatPrompt {
     const found = known && cut(known);
     if (found != null) return found;
     // The first prompt of its kind, or the text has changed, as a date does.
-    const added = findAddedText(render, start, hasSystem, thinking);
-    this.#added.set(hasSystem, added);
-    return cut(added) ?? prompt;
+    try {
+      const added = findAddedText(render, start, hasSystem, thinking);
+      this.#added.set(hasSystem, added);
+      return cut(added) ?? prompt;
+    } catch (error) {
+      // The next prompt searches again: the device may only be busy.
+      if (error instanceof BoundError) return prompt;
+      throw error;
+    }
   }
 
   #withoutBos(prompt: string): string {
@@ -133,19 +139,32 @@ export class ChatPrompt {
 
 type Effort = Thinking['effort'];
 
-/** Renders with an effort; if the template refuses it, with `high`, or without any. */
+/** Efforts for a template that refuses one, the nearest first. */
+const NEAREST: Record<NonNullable<Effort>, readonly Effort[]> = {
+  none: [],
+  minimal: ['low', 'none'],
+  low: ['minimal', 'medium', 'high'],
+  medium: ['high', 'low'],
+  high: ['medium'],
+  xhigh: ['high'],
+  max: ['high'],
+};
+
+/** Renders with an effort; if the template refuses it, with the nearest one that it takes, or without any. */
 function withEffort(effort: Effort, render: (told: Effort) => string): string {
-  const others: Effort[] = effort === undefined || effort === 'none' ? [undefined] : ['high', undefined];
-  let refusal: unknown = null;
-  for (const told of new Set([effort, ...others])) {
-    try {
-      return render(told);
-    } catch (error) {
-      refusal ??= error;
-      if (error instanceof BoundError) break;
+  try {
+    return render(effort);
+  } catch (refusal) {
+    if (effort === undefined || refusal instanceof BoundError) throw refusal;
+    const without = attempt(() => render(undefined));
+    // Refused for another reason, such as roles that do not alternate.
+    if (without === null) throw refusal;
+    for (const near of NEAREST[effort]) {
+      const prompt = attempt(() => render(near));
+      if (prompt !== null) return prompt;
     }
+    return without;
   }
-  throw refusal;
 }
 
 const noTemplate = (): ServiceError =>
@@ -187,7 +206,19 @@ function renderFirst(
 /** What a template makes of an object that it joins to a text. */
 const OBJECT_AS_TEXT = '[object Map]';
 
-/** Whether a prompt has the conversation's calls as often as they were made, and all texts of several or late system messages. */
+/** Letters and digits in a row, which templates neither escape nor trim. */
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/** Whether a prompt has a text, by its longest word. */
+const hasText = (prompt: string, { content }: TemplateMessage): boolean =>
+  prompt.includes(
+    (content?.match(WORD) ?? []).reduce((long, word) => (word.length > long.length ? word : long), ''),
+  );
+
+/**
+ * Whether a prompt has the conversation's calls as often as they were made, their results, and all texts of several or late
+ * system messages.
+ */
 function showsAll(turns: readonly TemplateMessage[], prompt: string): boolean {
   const calls = turns.flatMap((turn) => turn.tool_calls ?? []);
   if (calls.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
@@ -195,6 +226,7 @@ function showsAll(turns: readonly TemplateMessage[], prompt: string): boolean {
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   const system = turns.slice(1).some(isSystem) ? turns.filter(isSystem) : [];
   return (
+    turns.every((turn) => turn.role !== 'tool' || hasText(prompt, turn)) &&
     system.every(({ content }) => prompt.includes((content ?? '').trim())) &&
     [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name))
   );

@@ -27,6 +27,10 @@ const dayOfYear = (date: Date): number =>
 const weekOfYear = (date: Date, first: number): number =>
   Math.floor((dayOfYear(date) + 7 - ((date.getDay() - first + 7) % 7)) / 7);
 
+/** The Thursday of the date's week: an ISO week belongs to the year that it is in. */
+const thursday = (date: Date): Date =>
+  new Date(date.getFullYear(), date.getMonth(), date.getDate() + 3 - ((date.getDay() + 6) % 7));
+
 const hour12 = (date: Date): number => date.getHours() % 12 || 12;
 
 /** Directives of Python's `strftime()`. A time without a zone has no text for one. */
@@ -42,6 +46,8 @@ const DIRECTIVES: Record<string, (date: Date) => string> = {
   e: (date) => padded(date.getDate(), 2, ' '),
   f: (date) => padded(date.getMilliseconds() * 1000, 6),
   F: (date) => strftime(date, '%Y-%m-%d'),
+  g: (date) => padded(thursday(date).getFullYear() % 100),
+  G: (date) => String(thursday(date).getFullYear()),
   h: (date) => strftime(date, '%b'),
   H: (date) => padded(date.getHours()),
   I: (date) => padded(hour12(date)),
@@ -51,6 +57,7 @@ const DIRECTIVES: Record<string, (date: Date) => string> = {
   m: (date) => padded(date.getMonth() + 1),
   M: (date) => padded(date.getMinutes()),
   n: () => '\n',
+  P: (date) => strftime(date, '%p').toLowerCase(),
   p: (date) => (date.getHours() < 12 ? 'AM' : 'PM'),
   r: (date) => strftime(date, '%I:%M:%S %p'),
   R: (date) => strftime(date, '%H:%M'),
@@ -60,6 +67,7 @@ const DIRECTIVES: Record<string, (date: Date) => string> = {
   T: (date) => strftime(date, '%H:%M:%S'),
   u: (date) => String(date.getDay() || 7),
   U: (date) => padded(weekOfYear(date, 0)),
+  V: (date) => padded(Math.floor(dayOfYear(thursday(date)) / 7) + 1),
   w: (date) => String(date.getDay()),
   W: (date) => padded(weekOfYear(date, 1)),
   x: (date) => strftime(date, '%m/%d/%y'),

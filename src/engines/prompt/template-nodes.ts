@@ -9,7 +9,8 @@ type Tokens = ReturnType<typeof tokenize>;
 /** A node of a parsed template. */
 export interface Node {
   type: string;
-  [LOOPED]?: true;
+  /** What a loop uses of its items. */
+  [LOOPED]?: 'any' | 'attributes';
   [OPERATION]?: Operation;
   operator?: { type: string; value: string };
   left?: Node;
@@ -23,6 +24,10 @@ export interface Node {
   filter?: Node;
   lhs?: Node;
   iterable?: Node;
+  loopvar?: Node;
+  body?: Node[];
+  /** What a loop without rounds shows. */
+  defaultBlock?: Node[];
   key?: Node;
   value?: unknown;
 }
@@ -75,6 +80,7 @@ const OPERATORS = new Map([
   ['ge', '>='],
   ['in', 'in'],
 ]);
+const SYMBOLS = [...OPERATORS.values()];
 const isOwnTest = (name: string): boolean =>
   name === 'float' || name === 'divisibleby' || OPERATORS.has(name);
 
@@ -125,14 +131,30 @@ function allowWhatJinjaAllows(node: Node): void {
 
 /** A loop over nothing has no rounds, as in Jinja; the library throws. */
 function allowLoops(node: Node): void {
+  const { iterable, loopvar, body = [], defaultBlock = [] } = node;
+  const name = loopvar?.type === 'Identifier' ? String(loopvar.value) : '';
+  const used = [...body, ...(iterable?.type === 'SelectExpression' ? [iterable] : [])];
+  const uses = new Set(used.flatMap((part) => usesOf(name, part)));
+  const isByAttributes = uses.has('attribute') && !uses.has('whole') && defaultBlock.length === 0;
   const orEmpty = (left: Node | undefined): Node => ({
-    [LOOPED]: true,
+    [LOOPED]: isByAttributes ? 'attributes' : 'any',
     ...binary('or', left, { type: 'ArrayLiteral', value: [] }),
   });
-  const { iterable } = node;
   if (iterable?.type === 'SelectExpression') iterable.lhs = orEmpty(iterable.lhs);
   else node.iterable = orEmpty(iterable);
 }
+
+/** What a part of a template uses of a variable. */
+function usesOf(name: string, node: Node): ('attribute' | 'whole')[] {
+  if (node.type === 'Identifier') return node.value === name ? ['whole'] : [];
+  if (node.type === 'MemberExpression' && isAttributeOf(name, node)) return ['attribute'];
+  // A text has methods.
+  if (node.callee && isAttributeOf(name, node.callee)) return ['whole'];
+  return childrenOf(node).flatMap((child) => usesOf(name, child));
+}
+
+const isAttributeOf = (name: string, { object, property, computed }: Node): boolean =>
+  object?.type === 'Identifier' && object.value === name && (!computed || property?.type === 'StringLiteral');
 
 /** The library knows keys of dictionaries that are strings. */
 function allowNumberKeys(node: Node): void {
@@ -142,10 +164,12 @@ function allowNumberKeys(node: Node): void {
   } else if (node.computed) {
     const { object, property } = node;
     // Its object is computed twice, so it is one without costs.
-    if (object?.type === 'Identifier' && property && property.type !== 'SliceExpression')
+    if (object?.type === 'Identifier' && property && !KNOWN_KEYS.has(property.type))
       node.property = call(identifier(KEY), [object, property]);
   }
 }
+
+const KNOWN_KEYS = new Set(['SliceExpression', 'StringLiteral']);
 
 const ALIASES = new Map([
   ['count', 'length'],
@@ -162,10 +186,18 @@ function allowFilter(node: Node): void {
   const args = filter?.args ?? [];
   const name = ALIASES.get(named.value) ?? named.value;
   named.value = name;
+  const by = args.find(({ key }) => name === 'join' && key?.value === 'attribute');
+  if (by) return joinAttribute(node, operand, args, by);
   const kind = filterKind(name, args);
   if (name.startsWith(TEST)) replace(node, testNode(name.slice(TEST.length), operand, args));
   else if (kind)
     node[OPERATION] = { kind, name, operand, args, otherwise: { ...node, operand: identifier(HELD) } };
+}
+
+/** Reads `join(text, attribute=a)` as `map(attribute=a) | join(text)`. */
+function joinAttribute(node: Node, operand: Node, args: readonly Node[], attribute: Node): void {
+  const others = args.filter((arg) => arg !== attribute);
+  replace(node, filterNode('join', filterNode('map', operand, [attribute]), others));
 }
 
 function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] | null {
@@ -211,7 +243,7 @@ function allowDict(node: Node, args: readonly Node[]): void {
 function allowOperator(node: Node): void {
   const { left, right, operator } = node;
   const name = operator?.value ?? '';
-  if (left?.type !== 'StringLiteral' || !right || !['%', '*'].includes(name)) return;
+  if (!left || !right || !['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
   const otherwise = { ...node, left: identifier(HELD) };
   node[OPERATION] = { kind: 'operator', name, operand: left, args, otherwise };
@@ -237,7 +269,7 @@ export function testNode(name: string, operand: Node, args: readonly Node[]): No
   const [argument] = args;
   if (name === 'divisibleby')
     return binary('==', binary('%', operand, argument), { type: 'IntegerLiteral', value: 0 });
-  const operator = OPERATORS.get(name);
+  const operator = OPERATORS.get(name) ?? SYMBOLS.find((symbol) => symbol === name);
   if (operator !== undefined) return binary(operator, operand, argument);
   const plain = (test: string): Node =>
     ({ type: 'TestExpression', operand, negate: false, test: identifier(test) }) as Node;

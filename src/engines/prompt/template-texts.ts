@@ -82,6 +82,7 @@ function find(
   search: 'indexOf' | 'lastIndexOf',
 ): number {
   const { from, part } = range(text, args);
+  if (from > text.length) return -1;
   const at = part[search](needle(part, args[0], bounds));
   return at === -1 ? -1 : from + at;
 }
@@ -165,11 +166,12 @@ function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string 
   return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
 }
 
-/** Text that Python prints for a value. */
+/** Text that Python prints for a value. @throws Error for a list, which it prints in its notation */
 function printed(value: Plain): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null || value === undefined) return 'None';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value === 'object') throw new Error('a list is not formatted');
+  return String(value);
 }
 
 function format(text: string, args: readonly Plain[], bounds: Bounds): string {
@@ -310,6 +312,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
       ),
   ],
   ['format', (text, args, bounds) => percentFormat(text, args, bounds)],
+  ['trim', (text, [characters]) => stripped(text, characters, {})],
   ['truncate', truncate],
   ['wordcount', (text, _, bounds) => split(text, /[\p{L}\p{N}_]+/u, bounds).length - 1],
 ]);

@@ -124,9 +124,21 @@ test('a loop through a text goes through its characters, and is none through par
     { role: 'user', content: 'Hi' },
   ];
   expect(new BoundedTemplate(image).render({ messages })).toBe('system:Be brief.;user:Hi;');
+  // The characters of a long text would be as many rounds.
+  const long = 'x'.repeat(50_000);
+  const turns = Array.from({ length: 50 }, () => ({ role: 'user', content: long }));
+  expect(new BoundedTemplate(image).render({ messages: turns })).toContain(long);
   const letters =
     '{% for m in messages %}{% for c in m.content %}{{ c }}{% if loop.last %}{{ loop.length }}{% endif %}{% endfor %}{% endfor %}';
   expect(new BoundedTemplate(letters).render({ messages: [{ content: 'Hé😀' }] })).toBe('Hé😀3');
+});
+
+test('a loop costs its rounds, however long the texts below it are', () => {
+  // Looks through all later messages for each call, as templates of agents do.
+  const source =
+    "{% for m in messages %}{% for later in messages[loop.index:] %}{% if later.role == 'system' %}!{% endif %}{% endfor %}{{ m.content }}{% endfor %}";
+  const messages = Array.from({ length: 200 }, () => ({ role: 'user', content: 'x'.repeat(2000) }));
+  expect(new BoundedTemplate(source).render({ messages })).toHaveLength(400_000);
 });
 
 test('names of what every object has are no filters, tests or methods', () => {

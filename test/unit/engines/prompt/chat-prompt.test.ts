@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { ChatPrompt } from '../../../../src/engines/prompt/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
@@ -132,6 +132,26 @@ test('gives calls to a template that knows them, and puts them into the text for
   const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
   expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
   expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
+});
+
+test("puts a tool's result into the text for a template that takes it as a list alone", () => {
+  const source =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{% if m.role == "tool" %}{% for document in m.content %}{{ loop.index0 }}: {{ document | tojson }}, {% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}';
+  const prompt = new ChatPrompt(source, none, false);
+  const ask = (content: string): string =>
+    open(prompt, [
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'weather', arguments: '{}' }] },
+      { role: 'tool', content, toolCallId: 'c1' },
+    ]).prompt;
+  expect(ask('yes, 5 mm')).toContain('<tool_response>\nyes, 5 mm\n</tool_response>');
+  // A template may escape a result, or trim it.
+  const escaped = new ChatPrompt(
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{{ m.content | trim | tojson }}{% endfor %}',
+    none,
+    false,
+  );
+  const quoted: ChatMessage = { role: 'tool', content: '{"rain": "5\\n"}\n', toolCallId: 'c1' };
+  expect(open(escaped, [quoted]).prompt).toBe(JSON.stringify('{"rain": "5\\n"}'));
 });
 
 describe('calls that a template does not take as they are', () => {
@@ -307,6 +327,20 @@ test('a template that knows some efforts alone gets one that it knows', () => {
   expect(() => open(refusing, [user], { reasoning: { effort: 'low' } })).toThrow('no low');
 });
 
+test.each([
+  ['minimal', ['low', 'medium', 'high'], 'low'],
+  ['minimal', ['none', 'high'], 'none'],
+  ['low', ['medium', 'high'], 'medium'],
+  ['medium', ['low'], 'low'],
+  ['high', ['low', 'medium'], 'medium'],
+  ['xhigh', ['low', 'medium', 'high'], 'high'],
+  ['max', ['none'], ''],
+] as const)('%s is told as the nearest effort of %j', (effort, known, told) => {
+  const source = `{% if reasoning_effort is defined and reasoning_effort not in ${JSON.stringify(known)} %}{{ raise_exception('unknown') }}{% endif %}{{ reasoning_effort }}`;
+  const prompt = new ChatPrompt(source, none, false);
+  expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
+});
+
 test('an answer in tags goes on where its thoughts have ended', () => {
   const prompt = new ChatPrompt('A:{# </think> <answer></answer> #}', none, false);
   const thoughts = { text: '<think>\nI add', ended: true };
@@ -434,6 +468,43 @@ describe('text that the caller did not write', () => {
   test('a variant may keep what its template adds', () => {
     const kept = new ChatPrompt(withDefault('You are SmolLM'), tokens, false, true);
     expect(open(kept, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
+  });
+});
+
+/** Opens a prompt while each look at the clock finds it 3 s later. */
+function slowly<T>(opens: () => T): T {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 3000));
+  try {
+    return opens();
+  } finally {
+    clock.mockRestore();
+  }
+}
+
+describe('a device that is slow', () => {
+  const source =
+    "{% if messages[0].role != 'system' %}<|im_start|>system\nBe kind.<|im_end|>\n{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+  const bare = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
+
+  test("keeps the template's own system message for that prompt alone", () => {
+    const prompt = new ChatPrompt(source, none, false);
+    expect(slowly(() => open(prompt, [user]).prompt)).toContain('Be kind.');
+    expect(open(prompt, [user]).prompt).toBe(bare);
+    expect(slowly(() => open(prompt, [user]).prompt)).toBe(bare);
+  });
+
+  test('renders a refused conversation no further time after 5 s', () => {
+    const refusing = new ChatPrompt("{{ raise_exception('no ' ~ messages[0].content[:5]) }}", none, false);
+    const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+    expect(() => slowly(() => open(refusing, [system, user]))).toThrow(/no Be br/);
+    const rarely = new ChatPrompt(
+      "{% if messages | length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}",
+      none,
+      false,
+    );
+    expect(open(rarely, [system, user]).prompt).toContain('Hello');
+    expect(() => slowly(() => open(rarely, [system, user]))).toThrow(/one only/);
   });
 });
 

@@ -17,6 +17,9 @@ test.each([
   ],
   [afternoon, '%C%%%n%t%k%l%h[%z%Z]', '20%\n\t15 3Jul[]'],
   [midnight, '%I %p %-H %-M %j %U %W', '12 AM 0 30 365 52 53'],
+  [afternoon, '%G-W%V %g %P', '2026-W27 26 pm'],
+  [midnight, '%G-W%V %g', '2025-W01 25'],
+  [new Date(2021, 0, 3), '%G-W%V', '2020-W53'],
   [midnight, '%Q %', '%Q %'],
 ])("a time is written as Python's strftime() does: %s %s", (date, format, text) => {
   expect(strftime(date, format)).toBe(text);
