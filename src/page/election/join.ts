@@ -1,3 +1,4 @@
+import { DEFAULT_CATALOG_HASH } from '../../catalog/default-catalog-hash.ts';
 import { type NeedEngine, settingsChannel } from '../../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { Mutex } from '../../util/async.ts';
@@ -65,7 +66,8 @@ function takePart(
 
 /** Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are those of the site. */
 function shareSettings(leader: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
-  const mine = JSON.stringify([PROTOCOL_VERSION, settings]);
+  const catalog = settings.catalog ?? DEFAULT_CATALOG_HASH;
+  const mine = JSON.stringify([PROTOCOL_VERSION, { ...settings, catalog }]);
   const channel = new BroadcastChannel(settingsChannel(leader.scope));
   channel.onmessage = ({ data }) => data !== mine && void leader.queueAgain();
   signal.addEventListener('abort', () => channel.close());

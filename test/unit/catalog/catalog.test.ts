@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
+
 import { prebuiltAppConfig } from '@mlc-ai/web-llm';
 import { expect, test } from 'vitest';
 import type { Catalog, CatalogModel, UpstreamVariant, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { withBuiltIn } from '../../../src/catalog/with-built-in.ts';
 import { CatalogError, extendCatalog, parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
+import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
 
 const gguf: WllamaVariant = {
   engine: 'wllama',
@@ -55,6 +58,11 @@ test('the default catalog is sound, and every last variant is small, pinned and 
     expect(last?.files.length).toBeGreaterThan(0);
     expect(last?.files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(200e6);
   }
+});
+
+test('the hash of the default catalog is that of its content', () => {
+  const hash = createHash('sha256').update(JSON.stringify(defaultCatalog)).digest('hex').slice(0, 16);
+  expect(DEFAULT_CATALOG_HASH, 'put this hash into src/catalog/default-catalog-hash.ts').toBe(hash);
 });
 
 test('an ONNX model is for embeddings', () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import { DEFAULT_CATALOG_HASH } from '../../../../src/catalog/default-catalog-hash.ts';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { joinElection } from '../../../../src/page/election/join.ts';
@@ -50,7 +51,9 @@ test('a tab tells its settings as it joins, and queues again where another has o
   const told: unknown[] = [];
   other.onmessage = ({ data }) => told.push(data);
   const { leave } = joinElection(OWN, { prefer: ['a'] } as EngineSettings);
-  await expect.poll(() => told).toEqual([JSON.stringify([PROTOCOL_VERSION, { prefer: ['a'] }])]);
+  // Tabs of two builds may have the same settings, and other default catalogs.
+  const settings = { prefer: ['a'], catalog: DEFAULT_CATALOG_HASH };
+  await expect.poll(() => told).toEqual([JSON.stringify([PROTOCOL_VERSION, settings])]);
   other.postMessage(told[0]);
   other.postMessage(JSON.stringify([PROTOCOL_VERSION, { prefer: ['b'] }]));
   await expect.poll(() => queueAgain.mock.calls).toHaveLength(1);
