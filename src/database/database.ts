@@ -74,33 +74,39 @@ export function withTransaction<Name extends 'keys' | 'responses', T>(
 function open(scope: string): Promise<LocaltextDatabase> {
   const before = opened.get(scope);
   if (before) return before;
-  const connection: Promise<LocaltextDatabase> = openDB<Schema>(nameIn(scope), VERSION, {
-    upgrade(database, from, _to, transaction) {
-      if (from < 1) {
-        const keys = database.createObjectStore('keys', { keyPath: 'id' });
-        keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
-        database.createObjectStore('settings');
-      }
-      if (from < 3) {
-        const responses =
-          from === 2
-            ? transaction.objectStore('responses')
-            : database.createObjectStore('responses', { keyPath: 'id' });
-        responses.createIndex('owner', ['keyId', 'created', 'characters']);
-        // An index of version 2, which nothing reads.
-        if (from === 2) responses.deleteIndex('age' as never);
-      }
-    },
-    blocking(_current, wanted, event) {
-      // A newer version waits in another tab, or it is deleted: close, and reopen on the next call.
-      forget(scope, connection);
-      (event.target as IDBDatabase).close();
-      if (wanted === null) onDeleted.get(scope)?.();
-    },
-    terminated() {
-      forget(scope, connection);
-      onDeleted.get(scope)?.();
-    },
+  const openAt = (version?: number): Promise<LocaltextDatabase> =>
+    openDB<Schema>(nameIn(scope), version, {
+      upgrade(database, from, _to, transaction) {
+        if (from < 1) {
+          const keys = database.createObjectStore('keys', { keyPath: 'id' });
+          keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
+          database.createObjectStore('settings');
+        }
+        if (from < 3) {
+          const responses =
+            from === 2
+              ? transaction.objectStore('responses')
+              : database.createObjectStore('responses', { keyPath: 'id' });
+          responses.createIndex('owner', ['keyId', 'created', 'characters']);
+          // An index of version 2, which nothing reads.
+          if (from === 2) responses.deleteIndex('age' as never);
+        }
+      },
+      blocking(_current, wanted, event) {
+        // A newer version waits in another tab, or it is deleted: close, and reopen on the next call.
+        forget(scope, connection);
+        (event.target as IDBDatabase).close();
+        if (wanted === null) onDeleted.get(scope)?.();
+      },
+      terminated() {
+        forget(scope, connection);
+        onDeleted.get(scope)?.();
+      },
+    });
+  // A later build has raised the version, and the site has gone back to this one.
+  const connection = openAt(VERSION).catch((error: unknown) => {
+    if ((error as Error).name !== 'VersionError') throw error;
+    return openAt();
   });
   opened.set(scope, connection);
   connection.catch(() => forget(scope, connection));

@@ -89,3 +89,16 @@ test('a response that version 2 stored is there after the upgrade, and counts am
   await vi.waitFor(async () => expect(await store.get('resp_1')).toBeNull());
   expect(await store.get('resp_2')).toMatchObject({ input: stored.input });
 });
+
+test('a database whose version a later build has raised is read and written all the same', async () => {
+  const scope = '/later/';
+  await keepSettings(scope, settings);
+  await withDatabase(scope, async (database) => database.close());
+  const later = await openDB(nameIn(scope), 99, {
+    upgrade: (database) => void database.createObjectStore('others'),
+  });
+  later.close();
+  const changed = { ...settings, prefer: ['b'] };
+  await keepSettings(scope, changed);
+  expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
+});
