@@ -19,6 +19,8 @@ export interface Claim {
   only?: 'short' | 'shares';
   /** How often the job has given way: each time it keeps its slot for longer. */
   pauses?: number;
+  /** Whether its client may have given it up without a sign, as one that is not streamed. */
+  mayBeAbandoned?: boolean;
 }
 
 /** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
@@ -53,8 +55,8 @@ const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn
 
 /**
  * The queue of one engine, with as many jobs at once as the engine has slots. Clients take turns; a client's own jobs are
- * served as they come. Jobs that give way wait for all others, and beside others one that is not short runs at most. Those
- * that share give way to clients with fewer slots.
+ * served as they come, or the latest first. Jobs that give way wait for all others; beside others one long job runs at
+ * most. Those that share give way to clients with fewer slots.
  */
 export class SlotQueue {
   readonly #limit: number;
@@ -62,6 +64,8 @@ export class SlotQueue {
   readonly #runners = new Set<Runner>();
   /** Turn of each client's latest job. */
   readonly #lastTurns = new Map<string, number>();
+  /** Clients whose latest job has taken the turn of their first. */
+  readonly #servedLatest = new Set<string>();
   #turn = 0;
   #slots: number;
   #averageMs = FIRST_GUESS_MS;
@@ -143,11 +147,29 @@ export class SlotQueue {
   #admit(): void {
     for (let next = this.#next(); next; next = this.#next()) {
       this.#turn = next.turn;
-      this.#drop(next);
-      next.resolve(this.#take(next.claim));
+      const admitted = this.#inPlaceOf(next);
+      this.#drop(admitted);
+      admitted.resolve(this.#take(admitted.claim));
     }
-    if (this.#waiting.length === 0) this.#lastTurns.clear();
+    if (this.#waiting.length === 0) {
+      this.#lastTurns.clear();
+      this.#servedLatest.clear();
+    }
     this.#makeWay();
+  }
+
+  /** Every second turn goes to the latest of a client's jobs that give no way: it may have given the earlier ones up. */
+  #inPlaceOf(first: Waiter): Waiter {
+    const { client } = first.claim;
+    const isLikely = ({ claim }: Waiter): boolean =>
+      claim.client === client && claim.mayBeAbandoned === true && !claim.onPause;
+    if (!isLikely(first) || this.#servedLatest.delete(client)) return first;
+    this.#servedLatest.add(client);
+    const likely = this.#waiting.filter(isLikely);
+    // The others move up by one, so that no other client waits for longer.
+    for (const waiter of likely) waiter.turn++;
+    this.#waiting.sort(inTurn);
+    return likely.at(-1) ?? first;
   }
 
   #slotsOf({ claim: { client } }: Pick<Waiter, 'claim'>): number {

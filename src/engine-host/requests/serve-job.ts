@@ -46,7 +46,9 @@ const UNREAD_REPEATED_MS = 30_000;
 /** Questions and answers of a decision that is short enough. */
 const SHORT_DECISION = 32;
 
-/** Bytes of sound that is short enough: 4 s as wav at 16 kHz, up to a minute compressed. */
+/** Bytes of compressed sound that runs to its end: some seconds. */
+const MIN_PAUSED_SOUND = 2 ** 14;
+/** Bytes of sound that gives way only to such: up to a minute compressed. As wav it runs to its end: 4 s at 16 kHz. */
 const SHORT_SOUND = 2 ** 17;
 
 /**
@@ -63,8 +65,10 @@ function givesWayTo(job: Job, origin: Origin | undefined): Pick<Claim, 'only'> |
         ? {}
         : null;
     case 'transcription':
-      if (job.file.size <= SHORT_SOUND) return null;
-      return isStream ? { only: 'shares' } : {};
+      const { size, type } = job.file;
+      if (size <= (/wav/.test(type) ? SHORT_SOUND : MIN_PAUSED_SOUND)) return null;
+      if (isStream) return { only: 'shares' };
+      return size <= SHORT_SOUND ? { only: 'short' } : {};
     case 'chat': {
       const { maxTokens = Infinity } = job;
       if (maxTokens <= MIN_PAUSED_REPLY) return null;
@@ -166,7 +170,13 @@ class Turn {
       // A window of sound that is not finished would be computed again.
       if (job.kind !== 'transcription') this.#end();
     };
-    this.claim = { client: origin?.client ?? '', pauses, ...(others && { ...others, onPause }) };
+    const mayBeAbandoned = origin?.background === true;
+    this.claim = {
+      client: origin?.client ?? '',
+      pauses,
+      mayBeAbandoned,
+      ...(others && { ...others, onPause }),
+    };
   }
 
   /** Aborts with a `JobPaused`. */

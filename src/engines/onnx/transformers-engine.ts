@@ -22,6 +22,9 @@ const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
 const CROWD = 5;
 const CROWD_TOKENS = 64;
 
+/** Time after a request was given up in which batches are small too, in milliseconds: a search field sends the next one soon. */
+const GIVEN_UP_MS = 5000;
+
 /** Waiting texts that a batch is chosen from, about: to look at all would take longer than the batch. */
 const CANDIDATES = 1024;
 
@@ -42,15 +45,18 @@ export interface BatchLimits {
 /**
  * Chooses a batch: `seed`, and the candidates of the most alike length, so that there is little padding. At least one
  * sequence; more only while the padded batch stays within the limits.
+ * @param begun sequences that are in the batch already
  */
 export function chooseBatch<S extends Sequence>(
   seed: S,
   candidates: readonly S[],
   { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+  begun: readonly S[] = [seed],
 ): S[] {
-  const batch = [seed];
-  let longest = seed.ids.length;
+  const batch = [...begun];
+  let longest = Math.max(...batch.map(({ ids }) => ids.length));
   for (const candidate of nearestFirst(seed, candidates)) {
+    if (begun.includes(candidate)) continue;
     const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
     if (padded > tokens || batch.length >= sequences) break;
     batch.push(candidate);
@@ -130,7 +136,9 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #embedder: Embedder;
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
-  readonly #crowd: number;
+  readonly #isOnCpu: boolean;
+  /** Time at which a request was last given up. */
+  #givenUpAt = Number.NEGATIVE_INFINITY;
   readonly #tokenizing = new OneByOne();
   /** Texts of all requests under way. */
   #texts = 0;
@@ -146,7 +154,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#variant = variant;
     const { device = 'wasm', maxBatchSize: sequences } = variant;
     this.#limits = { tokens: BATCH_TOKENS[device], ...(sequences !== undefined && { sequences }) };
-    this.#crowd = device === 'wasm' ? CROWD : Number.POSITIVE_INFINITY;
+    this.#isOnCpu = device === 'wasm';
     this.fingerprint = fingerprint;
   }
 
@@ -166,6 +174,7 @@ export class TransformersEngine implements Engine<'embedding'> {
       yield toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
     } finally {
       this.#texts -= length;
+      if (signal.aborted) this.#givenUpAt = performance.now();
     }
   }
 
@@ -226,9 +235,11 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   #takeBatch(seed: Item, turn: Request): Item[] {
     // Without the turn that was just taken.
-    const isCrowd = this.#turns.size + 1 >= this.#crowd;
-    const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
-    const batch = chooseBatch(seed, this.#candidates(turn), limits);
+    const isCrowd = this.#turns.size + 1 >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS;
+    const limits = isCrowd && this.#isOnCpu ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+    // A request whose texts differ in length would need a turn for each.
+    const begun = isCrowd ? chooseBatch(seed, turn.waiting.slice(0, CANDIDATES), limits) : [seed];
+    const batch = chooseBatch(seed, this.#candidates(turn), limits, begun);
     const taken = new Set(batch);
     for (const request of new Set(batch.map((item) => item.request))) {
       request.waiting = request.waiting.filter((item) => !taken.has(item));

@@ -72,6 +72,27 @@ test('clients take turns, also with one that has many jobs in line', async () =>
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
+test('every second turn of jobs that their client may have given up goes to the latest', async () => {
+  const queue = new SlotQueue(1);
+  const order: string[] = [];
+  const leaves = new Map<string, () => void>();
+  const enter = async (
+    name: string,
+    claim: Omit<Claim, 'client'> = { mayBeAbandoned: true },
+  ): Promise<void> => {
+    leaves.set(name, await queue.enter(signal, { client: name.slice(0, 1), ...claim }));
+    order.push(name);
+  };
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
+  void enter('b1');
+  void enter('a6', { mayBeAbandoned: true, onPause: () => undefined });
+  for (let ran = 1; ran <= 7; ran++) {
+    await vi.waitFor(() => expect(order.length).toBe(ran));
+    leaves.get(order.at(-1) ?? '')?.();
+  }
+  expect(order).toEqual(['a1', 'a5', 'b1', 'a2', 'a4', 'a3', 'a6']);
+});
+
 test('a full line drops the last of the client that has most in it, for another client', async () => {
   const queue = new SlotQueue(1, 2);
   await queue.enter(signal, { client: 'a' });

@@ -152,7 +152,10 @@ test('an image that is fetched slowly holds no slot', async () => {
   vi.unstubAllGlobals();
 });
 
-test('a long transcription that is not streamed gives way to a short one at the end of a window', async () => {
+test.each([
+  ['a long transcription', 1e6],
+  ['one of a minute, compressed,', 1e5],
+])('%s that is not streamed gives way to a short one at the end of a window', async (_, size) => {
   const WINDOWS = 5;
   /** First window of each run of the engine. */
   const runs: string[] = [];
@@ -217,7 +220,7 @@ test('a long transcription that is not streamed gives way to a short one at the 
       }
     }
   };
-  const long = [transcribe(1e6, false), transcribe(1e6, false)];
+  const long = [transcribe(size, false), transcribe(size, false)];
   await begun.promise;
   expect(await transcribe(100, false)).toBe(1);
   expect(await transcribe(100, true)).toBe(1);
@@ -228,6 +231,6 @@ test('a long transcription that is not streamed gives way to a short one at the 
   expect(starts).toContain('long 1');
 
   runs.length = 0;
-  await Promise.all([transcribe(1e6, true), transcribe(1e6, false), transcribe(100, false)]);
+  await Promise.all([transcribe(size, true), transcribe(size, false), transcribe(100, false)]);
   expect(runs).toEqual(['long 0', 'short 0', 'long 0']);
 });

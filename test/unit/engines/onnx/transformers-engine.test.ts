@@ -137,6 +137,18 @@ test('where many requests wait, a long text is a batch, and a new request is the
     expect(vectors.map(([length]) => length)).toEqual([40, 39, 40]);
 });
 
+test('where many requests wait, texts of one go into a batch together, whatever their lengths', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const texts = Array.from({ length: 300 }, () => 'a');
+  const others = Array.from({ length: 8 }, () => lastOf(engine.run(job(...texts), never)));
+  await expect.poll(() => embedder.batches.length, { interval: 1 }).toBeGreaterThan(2);
+  const before = embedder.batches.length;
+  await lastOf(engine.run(job('y', 'y y y y'), never));
+  expect(embedder.batches.length - before).toBeLessThan(4);
+  await Promise.all(others);
+});
+
 test('a new request overtakes those that are tokenized after it, too', async () => {
   const embedder = new FakeEmbedder();
   const { tokenize } = embedder;
@@ -315,6 +327,27 @@ test('a batch on a GPU holds 2,048 tokens, as its launches cost more than paddin
   expect(await longest()).toBe(16);
   expect(await longest('wasm')).toBe(16);
   expect(await longest('webgpu')).toBe(64);
+});
+
+test('for a while after a request was given up batches are small, so that the next one waits for little', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const text = Array.from({ length: 32 }, () => 'a').join(' ');
+  const texts = Array.from({ length: 32 }, () => text);
+  const longest = async (): Promise<number> => {
+    embedder.batches.length = 0;
+    await lastOf(engine.run(job(...texts), never));
+    return Math.max(...embedder.batches.map(({ length }) => length));
+  };
+  expect(await longest()).toBe(16);
+  const abort = new AbortController();
+  const given = lastOf(engine.run(job(...texts), abort.signal));
+  abort.abort();
+  await expect(given).rejects.toThrow();
+  expect(await longest()).toBe(2);
+  const now = performance.now();
+  vi.spyOn(performance, 'now').mockImplementation(() => now + 5000);
+  expect(await longest()).toBe(16);
 });
 
 test('a text that is far too long is not tokenized, and a text that is too long is named with its tokens', async () => {
