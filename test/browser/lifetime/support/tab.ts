@@ -56,7 +56,11 @@ export class Tab {
     );
   }
 
-  async begin(body: Body, options: Pick<ClientOptions, 'timeout' | 'maxRetries'> = {}): Promise<string> {
+  /** `own`: through `localtext.fetch`. */
+  async begin(
+    body: Body,
+    options: Pick<ClientOptions, 'timeout' | 'maxRetries'> & { own?: boolean } = {},
+  ): Promise<string> {
     const name = `run-${++count}`;
     await this.page.evaluate((given) => window.lifetime.begin(...given), [
       name,
