@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
@@ -23,6 +25,24 @@ export async function deployBuild(site: AlteredSite, build: string): Promise<voi
   const entry = JSON.stringify({ url: PAGE.slice(1), revision: build, sha256, marks });
   site.files.set(PAGE, titled);
   site.files.set('/localtext-sw.js', (text) => text.replace(/\{"url":"lifetime-page\.html"[^}]*\}/, entry));
+}
+
+/**
+ * Serves another build of the page, whose scripts are altered and have other URLs. Returns its path.
+ * @param alter given each script's text
+ */
+export async function deployBeside(site: AlteredSite, alter: (script: string) => string): Promise<string> {
+  const folder = '/assets-beside/';
+  const path = '/page-beside.html';
+  const page = await (await fetch(site.url + PAGE)).text();
+  const headers = { 'content-type': 'text/javascript' };
+  site.handlers.set(path, (_, answer) => answer.writeHead(200, html).end(page.replace('./assets/', folder)));
+  for (const name of await readdir('dist/test-site/assets'))
+    site.handlers.set(folder + name, (_, answer) => {
+      const script = readFileSync(`dist/test-site/assets/${name}`, 'utf8');
+      answer.writeHead(200, headers).end(alter(script));
+    });
+  return path;
 }
 
 /** What a host has answered in place of the page of `second`, where `first` is the build before. */

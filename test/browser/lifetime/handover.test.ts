@@ -3,8 +3,10 @@ import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { launch } from '../../support/launch.ts';
+import { deployBeside } from '../../support/site-builds.ts';
 import { smallChat } from '../../support/small-chat.ts';
 import { counting } from './support/site-of-tabs.ts';
 import { PAGE, Tab } from './support/tab.ts';
@@ -57,4 +59,16 @@ test('the engine has the settings of the last tab that started, and stays where 
   const same = await Tab.open(context, site.url, { catalog: later });
   expect((await same.run(body)).error).toBeNull();
   expect((await same.status()).epoch).toBe(epoch);
+});
+
+test('a tab of a build with another default catalog gets the engine that has it', async () => {
+  const beside = await deployBeside(site, (script) =>
+    script.replaceAll('indigo-owl-4', 'second-build').replaceAll(DEFAULT_CATALOG_HASH, 'of-the-second'),
+  );
+  const old = await Tab.open(context, site.url);
+  const ids = async (tab: Tab): Promise<string[]> => (await tab.status()).models.map(({ id }) => id);
+  await expect.poll(() => ids(old)).toContain('indigo-owl-4');
+  const tab = await Tab.open(context, site.url, { path: beside });
+  await expect.poll(() => ids(tab)).toContain('second-build');
+  expect(await Promise.all([old, tab].map((each) => each.leads()))).toEqual([false, true]);
 });
