@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
@@ -14,6 +14,10 @@ let tab: Tab;
 
 beforeAll(async () => {
   speech = await speechModel();
+});
+
+// Each test has its own: the last one's is closed.
+beforeEach(async () => {
   const catalog: Catalog = {
     ...speech.catalog,
     models: [...speech.catalog.models, ...defaultCatalog.models],
