@@ -15,7 +15,7 @@ const ISOLATED = [
   'test/unit/page/election/election-member.test.ts',
   'test/unit/api/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
-  'test/fuzz/hostile-{arrays,files,images,schemas,sounds,templates}.test.ts',
+  'test/fuzz/hostile-{arrays,bodies,files,images,schemas,sounds,templates,usage}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
@@ -28,7 +28,7 @@ const CORE = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
-  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers}.test.ts',
+  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers,hostile-streams}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
 const NIGHTLY = [

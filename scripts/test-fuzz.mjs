@@ -8,6 +8,8 @@ import { runVitest } from './lib/run-vitest.mjs';
 const AMOUNTS = {
   requests: '20000',
   answers: '2000',
+  bodies: '2000',
+  endings: '2000',
   forms: '2000',
   parts: '2000',
   // Three kinds share them.

@@ -137,6 +137,10 @@ const json = (fields: Record<string, string>): string =>
 /** Bytes; the service takes half as many. Chromium itself holds up other tabs for 4 s while it passes on 188 MB. */
 const MAX_BODY = 16 * 2 ** 20;
 
+/** Characters of a tool whose prompt is computed within seconds, and of one that is refused by its length. */
+const MAX_TOOL = 4000;
+const MIN_REFUSED_TOOL = 300_000;
+
 const post = (kind: string, path: string, body: HostileRequest['body']): HostileRequest => ({
   kind,
   method: 'POST',
@@ -240,7 +244,8 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
         const name = random.below(4) === 0 ? text(random) : '"f"';
         return `{"type":"function","function":{"name":${name},"parameters":${JSON.stringify(hostileSchema(random, true))}}}`;
       };
-      const one = tool();
+      let one = tool();
+      while (one.length > MAX_TOOL && one.length < MIN_REFUSED_TOOL) one = tool();
       const count = random.pick([1, 2, 129]);
       const tools = `[${times(one, one.length < 500_000 ? count : 1)}]`;
       const choice = random.pick([

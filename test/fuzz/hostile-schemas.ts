@@ -103,7 +103,7 @@ export function hostileSchema(random: Random, forTool = false): Schema {
     case 18:
       return { type: 'string', pattern: `^[${SCRIPTS.slice(0, size).map((name) => `\\p{sc=${name}}`)}]+$` };
     case 19:
-      return hostileNames(random);
+      return hostileNames(random, forTool);
     case 20:
       return {
         properties: { ['n'.repeat(20 * size)]: { properties: properties(size, { format: 'none' }) } },
@@ -116,9 +116,11 @@ export function hostileSchema(random: Random, forTool = false): Schema {
 }
 
 /** Names, references to them, and how many and how long they are. */
-function hostileNames(random: Random): Schema {
-  const name = 'a'.repeat(random.pick([1, 1000, 17_000, 200_000, 2_000_000]));
-  const count = Math.min(random.pick(SIZES), 20_000_000 / name.length);
+function hostileNames(random: Random, forTool: boolean): Schema {
+  const name = 'a'.repeat(
+    random.pick(forTool ? [1, 1000, 2_000_000] : [1, 1000, 17_000, 200_000, 2_000_000]),
+  );
+  const count = Math.min(random.pick(forTool ? TOOL_SIZES : SIZES), 20_000_000 / name.length);
   const $ref = random.pick(['#', '#/x', '#a', `#${name}`, name]);
   const reference = { [random.pick(['$ref', '$dynamicRef'])]: $ref };
   return {

@@ -7,6 +7,13 @@ import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 import { workerHeaps } from '../support/worker-heaps.ts';
 
+const aborts = Number(process.env['LOCALTEXT_REPEATS_ABORTS'] ?? 2000);
+const loads = Number(process.env['LOCALTEXT_REPEATS_LOADS'] ?? 100);
+/** Repetitions before the first measurement, which fill caches. */
+const WARM_UP = 0.15;
+/** Of a heap after all repetitions, over that before them. */
+const MAX_GROWTH = 1.05;
+
 let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
@@ -135,30 +142,65 @@ const abortChats = (count: number): Promise<void> =>
 const SERVICE_WORKER = /localtext-sw\.js$/;
 const ENGINE = /\/worker-[^/]+\.js$/;
 
-/** Bytes that each of `count` repetitions adds to the workers' heaps, once as many have filled caches. */
-async function growth(url: RegExp, repeat: () => Promise<void>, count: number): Promise<number> {
-  await repeat();
-  const before = await workerHeaps(context, url);
-  await repeat();
-  const bytes = ((await workerHeaps(context, url)) - before) / count;
-  console.log(`${Math.round(bytes)} bytes each in ${url.source}`);
-  return bytes;
+interface Growth {
+  worker: string;
+  /** Bytes before and after. */
+  before: number;
+  after: number;
 }
 
-test.each([SERVICE_WORKER, ENGINE])('aborted requests do not add to the heap of %s', async (url) => {
-  await ask('Say hello.');
-  expect(await growth(url, () => abortChats(300), 300)).toBeLessThan(2000);
-});
+/** Heaps of the workers around `count` repetitions, once some have filled caches. */
+async function growth(
+  workers: readonly RegExp[],
+  repeat: (count: number) => Promise<void>,
+  count: number,
+): Promise<Growth[]> {
+  const heaps = (): Promise<number[]> => Promise.all(workers.map((url) => workerHeaps(context, url)));
+  await repeat(Math.ceil(count * WARM_UP));
+  const before = await heaps();
+  const began = performance.now();
+  await repeat(count);
+  const seconds = Math.round((performance.now() - began) / 1000);
+  const after = await heaps();
+  const grown = workers.map(({ source }, index) => ({
+    worker: source,
+    before: before[index] ?? Number.NaN,
+    after: after[index] ?? Number.NaN,
+  }));
+  console.log(`${count} in ${seconds} s: ${JSON.stringify(grown)}`);
+  return grown;
+}
 
-test('models that are loaded in turn do not add to the heap of the engine', async () => {
-  const load = (): Promise<void> =>
-    page.evaluate(async () => {
-      const localtext = await window.localtext;
-      for (let turn = 0; turn < 10; turn++)
-        for (const model of ['jade-mole-4', 'amber-phoenix-4']) await localtext.ready(model);
-    });
-  expect(await growth(ENGINE, load, 20)).toBeLessThan(100_000);
-});
+const isLarger = ({ before, after }: Growth): boolean => !(after <= before * MAX_GROWTH);
+
+test(
+  `${aborts} aborted requests do not add to the heaps of the workers`,
+  { timeout: 240_000 + aborts * 400 },
+  async () => {
+    await ask('Say hello.');
+    const grown = await growth([SERVICE_WORKER, ENGINE], abortChats, aborts);
+    expect(grown.filter(isLarger)).toEqual([]);
+    expect(grown.filter(({ before, after }) => after - before > aborts * 2000)).toEqual([]);
+  },
+);
+
+test(
+  `${loads} models that are loaded in turn do not add to the heap of the engine`,
+  { timeout: 240_000 + loads * 8000 },
+  async () => {
+    const load = (count: number): Promise<void> =>
+      page.evaluate(
+        async (turns) => {
+          const localtext = await window.localtext;
+          for (let turn = 0; turn < turns; turn++)
+            for (const model of ['jade-mole-4', 'amber-phoenix-4']) await localtext.ready(model);
+        },
+        Math.ceil(count / 2),
+      );
+    const grown = await growth([ENGINE], load, loads);
+    expect(grown.filter(isLarger)).toEqual([]);
+  },
+);
 
 test('nothing of a request that was aborted is left in the service worker', async () => {
   await ask('Say hello.');

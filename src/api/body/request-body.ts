@@ -31,6 +31,9 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
  */
 export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
+/** A body that does not end would hold its place among the key's requests in flight. */
+const MAX_BODY_MS = 120_000;
+
 /** What an endpoint reads. */
 interface BodyBounds {
   /** The content types that it takes; a request without one has the empty text. */
@@ -95,10 +98,13 @@ export async function readBytes(
   const tooLarge = (): ServiceError =>
     requestError(413, `The request body is larger than ${maxBytes} bytes. ${remedy}.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
-  return read(request, maxBytes, tooLarge, signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : brokeOff();
-  });
+  const timer = setTimeout(() => abort.abort(brokeOff()), MAX_BODY_MS);
+  return read(request, maxBytes, tooLarge, signal)
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error instanceof ServiceError ? error : brokeOff();
+    })
+    .finally(() => clearTimeout(timer));
 }
 
 async function read(
@@ -134,7 +140,7 @@ function parseJson(text: string): unknown {
 
 /** Status 400, as no server failed: a client that repeats a 500 would send the same again. */
 const brokeOff = (): ServiceError =>
-  requestError(400, 'The request body ended before it was complete. Send the whole body.');
+  requestError(400, `The request body was not complete. Send the whole body within ${MAX_BODY_MS / 1000} s.`);
 
 /** What the body of a route may be. */
 export interface BodyRules<Schema extends z.ZodMiniType> {

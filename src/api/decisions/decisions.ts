@@ -6,7 +6,8 @@ import {
   type DecisionJob,
   type DecisionProgress,
 } from '../../jobs/decision.ts';
-import { requireVision, reserve } from '../generation/admission.ts';
+import { costsTokens, requireVision, reserve } from '../generation/admission.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
 import { requireModel } from '../models/models.ts';
@@ -30,7 +31,7 @@ export async function createDecision(
   const job: DecisionJob = { kind: 'decision', model: model.id, input, questions, request };
   const reserved = Math.ceil(charactersOf(job) / CHARACTERS_A_TOKEN);
   const settle = await reserve(call, reserved);
-  let isComputing = false;
+  let stage: WaitingStage | null = null;
   let timings = {};
   const answer = async (): Promise<string> => {
     let used: number | null = null;
@@ -38,7 +39,7 @@ export async function createDecision(
       const { id, abort } = call;
       for await (const event of dependencies.engine.run(job, { id, signal: abort.signal, model })) {
         if (event.type === 'waiting') {
-          isComputing = event.stage === 'prefill';
+          ({ stage } = event);
           continue;
         }
         used = event.progress.promptTokens;
@@ -54,12 +55,12 @@ export async function createDecision(
     } finally {
       call.leave();
       // No engine counts the tokens of a job that was cut off.
-      await settle(used ?? (isComputing ? reserved : 0));
+      await settle(used ?? (costsTokens(stage, call) ? reserved : 0));
     }
     throw engineLost();
   };
   return answerJson(call, answer(), {
-    isComputing: () => isComputing,
+    isComputing: () => stage === 'prefill',
     headers: () => answerHeaders(call, JSON_TYPE, timings),
   });
 }

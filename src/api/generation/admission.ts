@@ -7,6 +7,7 @@ import {
   imagesOf,
   type Timings,
 } from '../../jobs/chat.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { Call } from '../http/call.ts';
 import { requireModel, usableModels } from '../models/models.ts';
 import {
@@ -107,6 +108,10 @@ export async function reserve(call: Call, tokens: number): Promise<(used: number
   // The reply is good even where its tokens cannot be counted.
   return (used) => keys.settle(keyId, taken, used).catch(() => {});
 }
+
+/** Whether a job that ended in this stage has cost its tokens. A server computes before it answers a request that is then left. */
+export const costsTokens = (stage: WaitingStage | null, { abort }: Call): boolean =>
+  stage === 'prefill' || (stage === 'checking' && abort.signal.aborted);
 
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
   const limit = admitted.limits ? ` of ${admitted.limits[what].limit} ${what} a minute` : '';

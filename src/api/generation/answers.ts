@@ -1,5 +1,5 @@
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../jobs/chat.ts';
-import type { ServiceError } from '../../errors/service-error.ts';
+import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
 import { StreamedAnswer } from '../http/streamed-answer.ts';
@@ -97,10 +97,15 @@ function answerHead({ call, generation, model }: GenerationRun, idPrefix: string
   return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
 }
 
+/** Characters of all events of an answer in one piece: servers bound each choice alone. */
+const MAX_CHARACTERS = 2 ** 26;
+const TOO_LONG = 'The choices exceed 64 MB together. Ask for fewer, or set `stream`.';
+
 /** An answer in one piece: the events of a stream, gathered. */
 export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
   let stage: WaitingStage | 'accepted' = 'loading';
+  let left = MAX_CHARACTERS;
   const gather = async (): Promise<string> => {
     const choices = Array.from({ length: choiceCount(generation) }, (): ChoiceResult => {
       return {
@@ -114,8 +119,12 @@ export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Pro
     try {
       for await (const event of generate(run)) {
         if (event.type === 'accepted') stage = 'accepted';
-        else if (event.type !== 'waiting') add(event, choices[event.index]);
-        else if (stage !== 'accepted') stage = event.stage;
+        else if (event.type !== 'waiting') {
+          add(event, choices[event.index]);
+          left -= JSON.stringify(event).length;
+          // Ends all choices, and the answer with this error.
+          if (left < 0) call.abort.abort(requestError(400, TOO_LONG));
+        } else if (stage !== 'accepted') stage = event.stage;
       }
     } finally {
       await run.settle();

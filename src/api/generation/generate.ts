@@ -1,9 +1,10 @@
 import { createDeferred, type Deferred, delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
 import { engineLost } from '../../errors/engine-lost.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import type { GenerationRun } from './admission.ts';
+import { costsTokens, type GenerationRun } from './admission.ts';
 import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';
 import { scorePrompt, type ScoredText } from './score-prompt.ts';
 import {
@@ -97,6 +98,7 @@ async function* generateReply(
       events = chatInTurn(engine, reply.job, { id: `${id}-call`, signal, model: run.model });
     }
   } catch (error) {
+    if (costsTokens(reply.stage, call)) counter.computing(index);
     throw renamed(error, generation);
   }
 }
@@ -140,6 +142,8 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
 /** One choice: its jobs, and what the engine's events mean to the client. */
 class Reply {
   job: ChatJob;
+  /** What it waits for, or last waited for. */
+  stage: WaitingStage | null = null;
   /** Why the present job is over; `call`: text has begun a call. */
   ended: FinishReason | 'call' | null = null;
   readonly #run: GenerationRun;
@@ -171,6 +175,7 @@ class Reply {
       case 'waiting':
         call.servedBy = event.servedBy ?? call.servedBy;
         if (event.loosened) warn(call.warnings, event.loosened);
+        this.stage = event.stage;
         if (event.stage === 'prefill') counter.computing(index);
         return [{ index, ...event }];
       case 'accepted':

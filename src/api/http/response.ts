@@ -5,7 +5,7 @@ import type { LimitState } from '../service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';
 import { type Call, followSignals } from './call.ts';
 
-/** Events that may lie unread before the engine waits for the reader. */
+/** Events that may lie unread before the engine waits for the reader; each kilobyte counts as one more. */
 const HIGH_WATER_MARK = 64;
 
 /** The body of an answer that is sent while it is made. */
@@ -31,7 +31,7 @@ export class EventStream {
           queueMicrotask(onCancel);
         },
       },
-      { highWaterMark: HIGH_WATER_MARK },
+      { highWaterMark: HIGH_WATER_MARK, size: ({ length }) => 1 + length / 1024 },
     );
   }
 

@@ -6,7 +6,7 @@ export const listOf = <Element extends z.ZodMiniType>(element: Element, most: nu
 
 const text = z.nullish(z.string());
 const bytes = z.nullish(listOf(z.int().check(z.minimum(0), z.maximum(255)), 1024));
-const tokenLogprob = z.object({ token: z.string(), logprob: z.number(), bytes });
+const tokenLogprob = { token: z.string(), logprob: z.number(), bytes };
 
 const choiceSchema = z.object({
   /** Part of a chat's message. */
@@ -24,7 +24,10 @@ const choiceSchema = z.object({
   logprobs: z.nullish(
     z.object({
       content: z.nullish(
-        listOf(z.extend(tokenLogprob, { top_logprobs: z.optional(listOf(tokenLogprob, 64)) }), 1024),
+        listOf(
+          z.object({ ...tokenLogprob, top_logprobs: z.optional(listOf(z.object(tokenLogprob), 64)) }),
+          1024,
+        ),
       ),
       /** Log probabilities of a completion, in the form of the older endpoint. */
       tokens: z.nullish(listOf(z.string(), 1024)),
@@ -60,19 +63,17 @@ export const errorSchema = z.object({
   }),
 });
 
-const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
-const details = (names: Record<string, typeof count>) => orElse(z.nullish(z.object(names)), undefined);
+export const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
+export const details = <Names extends Record<string, z.ZodMiniType>>(names: Names) =>
+  orElse(z.nullish(z.object(names)), undefined);
 
 /** Treats invalid usage or counts as missing. */
-const usageSchema = orElse(
-  z.object({
-    prompt_tokens: count,
-    completion_tokens: count,
-    prompt_tokens_details: details({ cached_tokens: count }),
-    completion_tokens_details: details({ reasoning_tokens: count }),
-  }),
-  {},
-);
+const usageSchema = details({
+  prompt_tokens: count,
+  completion_tokens: count,
+  prompt_tokens_details: details({ cached_tokens: count }),
+  completion_tokens_details: details({ reasoning_tokens: count }),
+});
 
 /** Characters in a token, for replies whose usage a server does not report or reports wrongly. */
 export const CHARACTERS_A_TOKEN = 4;
@@ -111,9 +112,9 @@ export function readUsage(usage: unknown, most: number): ToldUsage {
     tokens !== undefined && tokens >= least && tokens <= most ? tokens : undefined;
   return {
     // No prompt is empty: a template adds tokens to it.
-    prompt: possible(told.prompt_tokens, 1),
-    completion: possible(told.completion_tokens),
-    cached: possible(told.prompt_tokens_details?.['cached_tokens']),
-    reasoning: possible(told.completion_tokens_details?.['reasoning_tokens']),
+    prompt: possible(told?.prompt_tokens, 1),
+    completion: possible(told?.completion_tokens),
+    cached: possible(told?.prompt_tokens_details?.cached_tokens),
+    reasoning: possible(told?.completion_tokens_details?.reasoning_tokens),
   };
 }

@@ -1,3 +1,4 @@
+import type { Waiting } from '../../api/service-dependencies.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -8,7 +9,11 @@ export const SILENCE_MS = 240_000;
 /** Maximum time to send such an answer, which is computed already. */
 export const MAX_BODY_MS = 60_000;
 
-type Run<J, E> = (server: UpstreamServer, job: J, signal: AbortSignal) => AsyncGenerator<E, void, undefined>;
+type Run<J, E> = (
+  server: UpstreamServer,
+  job: J,
+  signal: AbortSignal,
+) => AsyncGenerator<Waiting | E, void, undefined>;
 
 /**
  * Counts a job among those that its server runs, and ends it there when its reader leaves.
@@ -20,6 +25,7 @@ export const runOnServer = <J, E>(run: Run<J, E>): Run<J, E> =>
     const readerGone = new AbortController();
     server.running++;
     try {
+      yield { type: 'waiting', stage: 'checking' };
       yield* run(server, job, AbortSignal.any([signal, readerGone.signal]));
     } catch (error) {
       signal.throwIfAborted();

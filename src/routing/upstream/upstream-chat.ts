@@ -8,7 +8,6 @@ import {
   imagesOf,
   type TokenLogprob,
 } from '../../jobs/chat.ts';
-import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { unsupported } from '../../errors/service-error.ts';
 import { CHARACTERS_A_TOKEN, chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
@@ -39,7 +38,7 @@ type Choice = NonNullable<Chunk['choices']>[number];
 type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
 /** One chat on a server. `accepted` comes with the first token: until then the next variant can answer unseen. */
-export const upstreamChat = runOnServer<ChatJob, EngineEvent>(async function* (server, job, signal) {
+export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (server, job, signal) {
   if (job.countOnly)
     throw unsupported(
       'model',
@@ -48,7 +47,6 @@ export const upstreamChat = runOnServer<ChatJob, EngineEvent>(async function* (s
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
   const reply = new ReplyReader(server, job);
-  yield { type: 'waiting', stage: 'checking' };
   const response = await server.post(path, body, signal, SILENCE_MS);
   yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
   const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
@@ -161,11 +159,14 @@ function toFinishReason(reason: string | null): EngineFinishReason {
 function deltasOf(choice: Choice): Delta[] {
   const text = textOf(choice);
   const reasoning = reasoningOf(choice.delta);
-  const thought: Delta[] = reasoning === '' ? [] : [{ text: reasoning, tokens: 1, isReasoning: true }];
+  const thought: Delta[] =
+    reasoning === ''
+      ? []
+      : [{ text: reasoning, tokens: tokensOfText(1, reasoning.length), isReasoning: true }];
   const logprobs = logprobsOf(choice.logprobs);
   if (text === '' && (reasoning !== '' || !logprobs?.length)) return thought;
-  // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
-  const tokens = Math.min(logprobs?.length ?? 1, 4 * text.length);
+  // One chunk is one token in most servers, others send whole sentences; the usage at the end is exact.
+  const tokens = tokensOfText(Math.min(logprobs?.length ?? 1, 4 * text.length), text.length);
   return [...thought, { text, tokens, ...(logprobs && { logprobs }) }];
 }
 

@@ -6,7 +6,7 @@ import {
   type DecisionQuestion,
 } from '../../jobs/decision.ts';
 import * as z from '../../util/zod.ts';
-import { listOf, tokensOfText } from './answer-schemas.ts';
+import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
@@ -22,21 +22,17 @@ const TOKENS_AN_IMAGE = 4096;
 const probability = z.number().check(z.gte(0), z.lte(1));
 const value = z.nullish(z.union([z.string(), z.boolean(), z.number()]));
 const distribution = listOf(z.object({ probability, value, label: z.nullish(z.string()) }), 255);
-const name = z.nullish(z.string());
 
 const answerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('predicate'), name, probability }),
-  z.object({ type: z.literal('choice'), name, probabilities: distribution }),
-  z.object({ type: z.literal('score'), name, probabilities: distribution }),
-  z.object({ type: z.literal('refusal'), name }),
+  z.object({ type: z.literal('predicate'), probability }),
+  z.object({ type: z.literal('choice'), probabilities: distribution }),
+  z.object({ type: z.literal('score'), probabilities: distribution }),
+  z.object({ type: z.literal('refusal') }),
 ]);
 
-const count = z.nullish(z.int().check(z.gte(0)));
 const decisionSchema = z.object({
   answers: listOf(answerSchema, 400),
-  usage: z.nullish(
-    z.object({ input_tokens: count, input_tokens_details: z.nullish(z.object({ cached_tokens: count })) }),
-  ),
+  usage: details({ input_tokens: count, input_tokens_details: details({ cached_tokens: count }) }),
 });
 
 /** Sends the request as the client wrote it, under the server's name of the model. */
@@ -46,16 +42,17 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const began = performance.now();
     const body = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', body, signal, SILENCE_MS, true);
+    yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
     const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
     const sent = await readJson(response, most, MAX_BODY_MS);
     const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions');
     if (given.length !== questions.length) throw misshapen('decisions');
-    const { input_tokens: told, input_tokens_details: details } = usage ?? {};
+    const { input_tokens: told, input_tokens_details: more } = usage ?? {};
     const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
-    const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);
+    const promptTokens = tokensOfText(told, charactersOf(job), hidden);
     const answers = given.map((answer, index) => toProbabilities(answer, questions[index]));
-    const cachedTokens = Math.min(details?.cached_tokens ?? 0, promptTokens);
+    const cachedTokens = Math.min(more?.cached_tokens ?? 0, promptTokens);
     yield {
       type: 'done',
       progress: { answers, promptTokens, cachedTokens },

@@ -1,8 +1,7 @@
-import type { Waiting } from '../../api/service-dependencies.ts';
 import type { ChatUsage } from '../../jobs/chat.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
-import { listOf, tokensOfText } from './answer-schemas.ts';
+import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
@@ -16,8 +15,7 @@ const MAX_SEGMENTS = 20_000;
 /** Two hours of sound, at 100 tokens a second. */
 const MAX_SOUND_TOKENS = 720_000;
 
-const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
-const usageSchema = orElse(z.nullish(z.object({ input_tokens: count, output_tokens: count })), undefined);
+const usageSchema = details({ input_tokens: count, output_tokens: count });
 const cueSchema = z.looseObject({ start: z.number(), end: z.number(), text: z.string() });
 const answerSchema = z.looseObject({
   text: z.string(),
@@ -42,7 +40,7 @@ const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
   type === DONE || (type === DELTA && !!delta);
 
 /** One file on a server. `accepted` comes with the first text: until then the next variant can answer unseen. */
-export const upstreamTranscription = runOnServer<TranscriptionJob, Waiting | TranscriptionEvent>(
+export const upstreamTranscription = runOnServer<TranscriptionJob, TranscriptionEvent>(
   async function* (server, job, signal) {
     const { fingerprint } = server;
     const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
@@ -54,7 +52,6 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Waiting | Tra
       usage: usageOf(answer.usage, characters),
       timings: { queueMs: 0, computeMs: performance.now() - began },
     });
-    yield { type: 'waiting', stage: 'checking' };
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
     if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
