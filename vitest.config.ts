@@ -15,7 +15,7 @@ const ISOLATED = [
   'test/unit/page/election/election-member.test.ts',
   'test/unit/api/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
-  'test/fuzz/hostile-{arrays,bodies,files,images,schemas,sounds,templates,usage}.test.ts',
+  'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates,usage}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */

@@ -16,6 +16,7 @@ const AMOUNTS = {
   files: '15000',
   models: '1000',
   images: '5000',
+  pictures: '1000',
   schemas: '2000',
   templates: '2000',
   sounds: '5000',

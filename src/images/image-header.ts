@@ -62,9 +62,21 @@ const jpeg: ImageReader = (view) => {
   return { type: 'image/jpeg', ...size.largest, whole: hasEnd(view, at) };
 };
 
-/** Looks for the end marker. In the scans' data, 0xff is followed by 0, except in markers. */
-function hasEnd(view: DataView, from: number): boolean {
-  for (let at = view.byteLength - 2; at >= from; at--) if (view.getUint16(at) === 0xffd9) return true;
+/** A progressive image has some ten, and each goes through all of its pixels. */
+const MAX_SCANS = 100;
+
+/**
+ * Looks for the end marker. In the scans' data, 0xff is followed by 0, except in markers.
+ * @throws RangeError for more scans than an image has
+ */
+function hasEnd({ buffer, byteOffset, byteLength }: DataView, from: number): boolean {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  let scans = 1;
+  for (let at = bytes.indexOf(0xff, from); at >= 0; at = bytes.indexOf(0xff, at + 1)) {
+    if (bytes[at + 1] === 0xd9) return true;
+    if (bytes[at + 1] === START_OF_SCAN && ++scans > MAX_SCANS)
+      throw new RangeError('more scans than an image has');
+  }
   return false;
 }
 

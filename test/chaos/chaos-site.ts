@@ -13,6 +13,8 @@ export interface ChaosSite {
   catalog: Catalog;
   /** URL of what the speech model hears. */
   clip: string;
+  /** Answers in place of the site, by path. */
+  handlers: AlteredSite['handlers'];
   stop(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export async function startChaosSite(): Promise<ChaosSite> {
   return {
     url: site.url,
     catalog: extendCatalog(defaultCatalog, { models: [...speech.catalog.models, ...seeing] }),
+    handlers: site.handlers,
     clip: `${speech.url}/clips/sentence.ogg`,
     async stop() {
       await site.stop();

@@ -23,9 +23,9 @@ afterAll(() => void vi.useRealTimers());
 
 const count = Number(process.env['LOCALTEXT_FUZZ_BODIES'] ?? 300);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
-/** Of processor time: no other request is answered meanwhile. */
+/** Processor time of a request: no other one is answered meanwhile. */
 const MAX_CPU_MS = 1000;
-/** Of the service's time. */
+/** Time of the service's clock. */
 const MAX_MS = 130_000;
 
 const BOUNDARY = 'boundary';

@@ -10,7 +10,9 @@ import {
   jpegOf,
   meta,
   overlappingItems,
+  progressiveJpegOf,
   sequenceHeader,
+  textBombPng,
   trackOf,
   webpOf,
 } from '../support/vision/image-files.ts';
@@ -70,4 +72,14 @@ export function hostileImage(random: Random): HostileImage {
   const [most, make] = kinds[kind] ?? [1, () => Buffer.alloc(0)];
   const [width, height] = [side(most), side(most)];
   return { kind, file: make(width, height), width, height };
+}
+
+/** Scans of a progressive JPEG: within the bound, and beyond it. */
+const SCANS = [1, 10, 100, 101, 1000];
+
+/** An image of few bytes that takes long to decode, or would take much memory. */
+export function slowImage(random: Random): Buffer {
+  if (random.below(3) === 0) return textBombPng(random.pick([1, 20]));
+  const side = random.pick([64, 2000, 6000]);
+  return progressiveJpegOf(side, side, random.pick(SCANS));
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 
 import { readImageHeader } from '../../src/images/image-header.ts';
 import { Random } from '../chaos/random.ts';
+import { progressiveJpegOf, textBombPng } from '../support/vision/image-files.ts';
 import { hostileImage } from './hostile-image.ts';
 
 const images = Number(process.env['LOCALTEXT_FUZZ_IMAGES'] ?? 1000);
@@ -33,3 +34,16 @@ test(
     }
   },
 );
+
+test.each([1, 10, 100])('a progressive JPEG of %d scans is read', (scans) => {
+  const header = readImageHeader(progressiveJpegOf(2000, 1000, scans));
+  expect(header).toMatchObject({ type: 'image/jpeg', width: 2000, height: 1000, whole: true });
+});
+
+test.each([101, 100_000])('one of %d scans is refused: each goes through all pixels', (scans) => {
+  expect(readImageHeader(progressiveJpegOf(2000, 1000, scans))).toBeNull();
+});
+
+test('texts of a PNG are not read', () => {
+  expect(readImageHeader(textBombPng(20))).toMatchObject({ width: 3, height: 3, whole: true });
+});

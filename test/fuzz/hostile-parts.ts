@@ -1,5 +1,5 @@
 import { Random } from '../chaos/random.ts';
-import { hostileImage } from './hostile-image.ts';
+import { hostileImage, slowImage } from './hostile-image.ts';
 import { dataUrl, pngOf } from '../support/vision/pictures.ts';
 
 const TYPES = [
@@ -57,6 +57,7 @@ export function hostileParts(seed: number, index: number, images: readonly Buffe
       () => dataUrl(damaged(), random.pick(TYPES)),
       () => dataUrl(pngOf(below(2 ** 16), pick(0, 1, 600, 2 ** 31), Buffer.alloc(below(99)))),
       () => dataUrl(hostileImage(random).file),
+      () => dataUrl(slowImage(random)),
       () => pick(...URLS),
     )();
   const part = (): unknown =>

@@ -11,7 +11,7 @@ const aborts = Number(process.env['LOCALTEXT_REPEATS_ABORTS'] ?? 2000);
 const loads = Number(process.env['LOCALTEXT_REPEATS_LOADS'] ?? 100);
 /** Repetitions before the first measurement, which fill caches. */
 const WARM_UP = 0.15;
-/** Of a heap after all repetitions, over that before them. */
+/** Share of a heap after all repetitions, of that before them. */
 const MAX_GROWTH = 1.05;
 
 let site: AlteredSite;
@@ -142,6 +142,16 @@ const abortChats = (count: number): Promise<void> =>
 const SERVICE_WORKER = /localtext-sw\.js$/;
 const ENGINE = /\/worker-[^/]+\.js$/;
 
+/** Answers that are not streamed are computed when their clients have left; what is under way has its memory. */
+async function untilFree(): Promise<void> {
+  const jobs = (): Promise<number> =>
+    page.evaluate(async () => {
+      const { models } = await (await window.localtext).status();
+      return models.reduce((sum, { running = 0, queued = 0 }) => sum + running + queued, 0);
+    });
+  await expect.poll(jobs, { timeout: 60_000, interval: 500 }).toBe(0);
+}
+
 interface Growth {
   worker: string;
   /** Bytes before and after. */
@@ -155,7 +165,10 @@ async function growth(
   repeat: (count: number) => Promise<void>,
   count: number,
 ): Promise<Growth[]> {
-  const heaps = (): Promise<number[]> => Promise.all(workers.map((url) => workerHeaps(context, url)));
+  const heaps = async (): Promise<number[]> => {
+    await untilFree();
+    return Promise.all(workers.map((url) => workerHeaps(context, url)));
+  };
   await repeat(Math.ceil(count * WARM_UP));
   const before = await heaps();
   const began = performance.now();

@@ -13,18 +13,20 @@ export function png(width: number, height: number, colorAt: (x: number, y: numbe
   return pngOf(width, height, deflateSync(Buffer.from(rows.flat())));
 }
 
-/** A PNG that says it has such a size, whatever is in it. */
-export function pngOf(width: number, height: number, data: Buffer): Buffer {
+/** A PNG that says it has such a size, whatever is in it. @param others chunks before the image's data */
+export function pngOf(width: number, height: number, data: Buffer, ...others: Buffer[]): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width);
   head.writeUInt32BE(height, 4);
   // Eight bits of red, green and blue.
   head.set([8, 2, 0, 0, 0], 8);
   const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
-  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))]);
+  const parts = [chunk('IHDR', head), ...others, chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))];
+  return Buffer.concat([signature, ...parts]);
 }
 
-function chunk(type: string, data: Buffer): Buffer {
+/** One part of a PNG. */
+export function chunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type), data]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);

@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http';
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Body, Run } from '../browser/lifetime/site/run.ts';
+import { crash } from '../browser/lifetime/support/kill.ts';
+import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
+import { Tab } from '../browser/lifetime/support/tab.ts';
+import { startChaosSite, type ChaosSite } from '../chaos/chaos-site.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { dataUrl, PICTURES, png } from '../support/vision/pictures.ts';
+import { VISION_MODEL } from '../support/vision/vision-site.ts';
+
+/** The leading tab dies while its engine fetches, decodes or computes pictures, or hears a file. */
+
+const rounds = Number(process.env['LOCALTEXT_KILLED_MEDIA'] ?? 3);
+const ENDED_MS = 120_000;
+const SLOW = '/slow.png';
+const [picture = Buffer.alloc(0)] = PICTURES;
+
+let site: ChaosSite;
+let context: BrowserContext;
+/** Answers to `SLOW` that wait for their end; null: it is sent at once. */
+let waiting: ServerResponse[] | null = null;
+
+beforeAll(async () => {
+  site = await startChaosSite();
+  site.handlers.set(SLOW, (_, response) => {
+    response.setHeader('content-type', 'image/png');
+    if (!waiting) return void response.end(picture);
+    response.write(picture.subarray(0, 20));
+    waiting.push(response);
+  });
+  context = await launchWithWeights({ servedBy: site.url });
+});
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+const about = (...urls: string[]): Body => ({
+  model: VISION_MODEL,
+  messages: [{ role: 'user', content: urls.map((url) => ({ type: 'image_url', image_url: { url } })) }],
+  temperature: 0,
+  max_tokens: 8,
+});
+const large = png(2000, 2000, (x, y) => [x & 255, y & 255, 0]);
+
+const REQUESTS: Record<string, () => Body> = {
+  'a picture that is fetched': () => about(SLOW),
+  'pictures that are decoded': () => about(...Array.from({ length: 3 }, () => dataUrl(large))),
+  'pictures that are computed': () => about(...PICTURES.slice(2).map((file) => dataUrl(file))),
+  'a transcription': () => ({ clip: site.clip, model: 'coral-wren-4' }),
+};
+
+const open = (): Promise<Tab> => Tab.open(context, inject('siteUrl'), { catalog: site.catalog });
+
+/** Waits until an engine has the request. */
+async function isUnderWay(tab: Tab): Promise<void> {
+  await expect
+    .poll(
+      async () => (await tab.status()).models.some(({ running = 0, queued = 0 }) => running + queued > 0),
+      {
+        timeout: 60_000,
+        interval: 20,
+      },
+    )
+    .toBe(true);
+}
+
+const essence = ({ text, error }: Run) => ({ text, error });
+
+test.each(Object.keys(REQUESTS))(
+  'the next tab answers when the leading one dies with %s',
+  { timeout: 180_000 + rounds * 240_000 },
+  async (name) => {
+    const body = REQUESTS[name]?.() ?? {};
+    let leader = await open();
+    const reference = await leader.run(body, ENDED_MS);
+    expect(reference.error).toBeNull();
+    const endings: Record<string, number> = {};
+    for (let round = 0; round < rounds; round++) {
+      const next = await open();
+      waiting = [];
+      const begun = await next.begin(body);
+      if (name.endsWith('fetched')) await expect.poll(() => waiting?.length, { timeout: 60_000 }).toBe(1);
+      else await isUnderWay(next);
+      await new Promise((resolve) => setTimeout(resolve, round * 150));
+      await crash(leader.page);
+      waiting = null;
+      await leader.page.close();
+      // Tabs of one site may share a process.
+      const run = next.crashed ? null : await next.ended(begun, ENDED_MS);
+      const ending = run === null ? 'gone with its tab' : (run.error?.code ?? 'answered');
+      endings[ending] = (endings[ending] ?? 0) + 1;
+      if (run?.error) expect(run.error.code).toMatch(/^engine_|^model_/);
+      else if (run) expect(essence(run)).toEqual(essence(reference));
+      leader = next.crashed ? await open() : next;
+      expect(essence(await leader.run(body, ENDED_MS))).toEqual(essence(reference));
+      const chat = await leader.run(counting({ max_tokens: 4 }), ENDED_MS);
+      expect(chat.error).toBeNull();
+      const { held, pending } = await leader.locks();
+      expect([...held, ...pending].filter((lock) => /^localtext:request:(?!status-)/.test(lock))).toEqual([]);
+    }
+    console.log(`${name}: ${JSON.stringify(endings)}`);
+    await leader.page.close();
+  },
+);
