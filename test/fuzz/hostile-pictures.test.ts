@@ -11,7 +11,7 @@ import { hostileImage } from './hostile-image.ts';
 
 /** Servers of pictures that redirect, drip, never end, or send something else. */
 
-const count = Number(process.env['LOCALTEXT_FUZZ_PICTURES'] ?? 60);
+const count = Number(process.env['LOCALTEXT_FUZZ_PICTURES'] ?? 30);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const LANES = 30;
 /** The limit of all images of a request, and some for a machine that others keep busy. */

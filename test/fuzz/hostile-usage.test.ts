@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { Random } from '../chaos/random.ts';
+import { FakeEngine } from '../support/fake-engine.ts';
 import { servedModels, speechForm, type ServedModels } from './served-models.ts';
 
 /** What a key pays for a request to a server that is left, breaks off, or whose server's count is false. */
 
-const count = Number(process.env['LOCALTEXT_FUZZ_ENDINGS'] ?? 150);
+const count = Number(process.env['LOCALTEXT_FUZZ_ENDINGS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const LANES = 8;
 /** Time until the service has read what the server has sent. */
@@ -33,6 +34,8 @@ interface Kind {
   body(isStream: boolean): object | FormData;
   /** Characters that a key pays for. */
   prompt: number;
+  /** Counts against no limit. */
+  isFree?: true;
   /** An answer whose text is in these pieces. */
   answer(texts: string[], usage: Usage, isStream: boolean): { pieces: string[]; end: string };
 }
@@ -78,6 +81,18 @@ const KINDS: Record<string, Kind> = {
       };
     },
   },
+  embedding: {
+    path: '/embeddings',
+    body: () => ({ model: 'vectors', input: PROMPT }),
+    prompt: 0,
+    isFree: true,
+    answer: (_, told) => ({
+      pieces: halves(
+        JSON.stringify({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: told } }),
+      ),
+      end: '',
+    }),
+  },
   decision: {
     path: '/decisions',
     body: () => ({
@@ -97,6 +112,9 @@ const KINDS: Record<string, Kind> = {
     }),
   },
 };
+
+/** Answers in one piece of JSON. */
+const WHOLE = new Set(['decision', 'embedding']);
 
 interface Case {
   kind: string;
@@ -125,7 +143,7 @@ async function answer(
   const { pieces, end: last } = KINDS[kind]?.answer(texts, usage, isStream) ?? { pieces: [], end: '' };
   if (end === 'refused') response.writeHead(500).end('{}');
   if (end === 'refused' || end === 'left before the headers') return 0;
-  const isText = !isStream && (kind === 'transcription' || kind === 'decision');
+  const isText = WHOLE.has(kind) || (kind === 'transcription' && !isStream);
   response.writeHead(200, { 'content-type': isText ? 'application/json' : 'text/event-stream' });
   response.flushHeaders();
   if (end === 'left after the headers') return 0;
@@ -145,12 +163,12 @@ async function judge(models: ServedModels, given: Case): Promise<string | null> 
   const before = await models.spent();
   const leave = new AbortController();
   let characters = 0;
-  models.answer = (response) =>
-    void answer(given, response).then((sent) => {
-      characters = sent;
-      if (given.end.startsWith('left')) leave.abort(new Error('left'));
-    });
-  const { path, body, prompt } = KINDS[given.kind] ?? {};
+  const respond = async (response: ServerResponse): Promise<void> => {
+    characters = await answer(given, response);
+    if (given.end.startsWith('left')) leave.abort(new Error('left'));
+  };
+  models.answer = (response) => void respond(response);
+  const { path, body, prompt, isFree } = KINDS[given.kind] ?? {};
   if (path === undefined || !body || prompt === undefined) throw new Error('no such kind');
   const ended = models
     .send(path, body(given.isStream), leave.signal)
@@ -162,7 +180,7 @@ async function judge(models: ServedModels, given: Case): Promise<string | null> 
     await sleep(10);
   }
   const paid = (await models.spent()) - before;
-  const isComputed = given.end !== 'refused';
+  const isComputed = given.end !== 'refused' && !isFree;
   const least = isComputed ? Math.floor((prompt + characters) / 16) || 1 : 0;
   const most = isComputed ? (prompt + characters) * 4 + 3000 : 0;
   return paid >= least && paid <= most ? null : `paid ${paid}, not ${least} to ${most}`;
@@ -192,5 +210,57 @@ test(
     };
     await Promise.all(lanes.map(run));
     expect(faults).toEqual([]);
+  },
+);
+
+/** Times of the fake device, in milliseconds: to its first token, and of each. */
+const [FIRST_MS, TOKEN_MS, TOKENS] = [20, 5, 10];
+const ON_DEVICE: Record<string, (stream: boolean) => [path: string, body: object | FormData]> = {
+  chat: (stream) => [
+    '/chat/completions',
+    { model: 'device-chat', messages: [{ role: 'user', content: PROMPT }], stream },
+  ],
+  completion: (stream) => ['/completions', { model: 'device-chat', prompt: PROMPT, max_tokens: 100, stream }],
+  response: (stream) => ['/responses', { model: 'device-chat', input: PROMPT, store: false, stream }],
+  transcription: (stream) => [
+    '/audio/transcriptions',
+    speechForm({ model: 'device-speech', stream: String(stream) }),
+  ],
+};
+
+test.each(Object.keys(ON_DEVICE))(
+  'what a device has computed is paid for, whenever its client leaves: %s',
+  async (kind) => {
+    const [models] = lanes;
+    if (!models) throw new Error('no service');
+    const deltas = Array.from({ length: TOKENS }, () => 'word ');
+    models.device = new FakeEngine({
+      deltas,
+      waiting: 'prefill',
+      acceptAfterMs: FIRST_MS,
+      delayMs: TOKEN_MS,
+    });
+    for (const stream of [false, true])
+      for (const leaveMs of [0, 10, 40, 60, 5000]) {
+        const before = await models.spent();
+        const leave = new AbortController();
+        const timer = setTimeout(() => leave.abort(new Error('left')), leaveMs);
+        const [path, body] = ON_DEVICE[kind]?.(stream) ?? ['', {}];
+        models.device.yielded = 0;
+        const whole = await models
+          .send(path, body, leave.signal)
+          .then((response) => response.text())
+          .catch(() => null);
+        clearTimeout(timer);
+        await expect.poll(() => models.open()).toBe(0);
+        const paid = (await models.spent()) - before;
+        const told = `${stream ? 'streamed, ' : ''}left after ${leaveMs} ms`;
+        // Tokens that have come, and a prompt that the engine counts as 7; a file costs its text, or the tokens reserved for it.
+        if (kind === 'transcription') expect(paid, told).toBeLessThanOrEqual(256);
+        else expect(paid, told).toBeLessThanOrEqual(PROMPT.length / 4 + 4 + TOKENS);
+        if (models.device.yielded > 1)
+          expect(paid, told).toBeGreaterThanOrEqual(7 + models.device.yielded - 2);
+        if (whole !== null) expect(paid, told).toBe(kind === 'transcription' ? 3 : 7 + TOKENS);
+      }
   },
 );
