@@ -4,22 +4,19 @@ import { trustedScriptUrl } from '../util/trusted-urls.ts';
 import { loadChunk, startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
-import type { LifecycleEvents } from './watch-registration.ts';
-
-export interface Registered {
-  registration: ServiceWorkerRegistration;
-  events: LifecycleEvents;
-}
 
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
-export async function register(options: StartOptions, onWaiting: () => void): Promise<Registered> {
+export async function register(
+  options: StartOptions,
+  onWaiting: () => void,
+): Promise<ServiceWorkerRegistration> {
   if (!('serviceWorker' in navigator)) {
     throw (await startErrors()).noServiceWorkers();
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
-    const { watchRegistration } = await loadChunk(import('./watch-registration.ts'));
-    return { registration: serviceWorker, events: watchRegistration(serviceWorker, onWaiting) };
+    (await loadChunk(import('./watch-registration.ts'))).watchRegistration(serviceWorker, onWaiting);
+    return serviceWorker;
   }
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
@@ -41,7 +38,7 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
     // Undefined only for a second call, in Workbox's development build.
     if (!registration) throw new Error('no registration');
     registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
-    return { registration, events: workbox };
+    return registration;
   } catch (error) {
     throw (await startErrors()).registrationFailed(error, url);
   }

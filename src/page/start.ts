@@ -4,7 +4,7 @@ import { loadChunk } from './load-chunk.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
-import { register, type Registered } from './registration.ts';
+import { register } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 let started: Promise<Localtext> | null = null;
@@ -39,14 +39,14 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     updateWaits = true;
     localtext?.announceUpdate();
   };
-  const install = async (): Promise<Registered> => {
+  const install = async (): Promise<ServiceWorkerRegistration> => {
     const registered = await register(options, onWaiting);
     await requireCache();
-    await withStorage(() => storeSettings(scopeOf(registered.registration.scope), options));
+    await withStorage(() => storeSettings(scopeOf(registered.scope), options));
     await takeControl(registered);
     return registered;
   };
-  const { registration, events } = await install();
+  const registration = await install();
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
@@ -55,7 +55,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // A registration of the site's own is the site's to renew.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
-    onControlLost(events, handle.stopped, async () => handle.renew((await install()).registration));
+    onControlLost(handle.stopped, async () => handle.renew(await install()));
   }
   return handle;
 }

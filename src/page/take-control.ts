@@ -1,9 +1,7 @@
 import { delay, withTimeout } from '../util/async.ts';
 import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
-import type { Registered } from './registration.ts';
 import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
-import type { LifecycleEvents } from './watch-registration.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
@@ -29,11 +27,10 @@ const stateChange = (worker: ServiceWorker): Promise<unknown> =>
  * Makes a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
  * older one is active and the one that belongs to this page waits, that one takes over, once no request runs.
  */
-export async function takeControl(registered: Registered): Promise<void> {
-  const { registration } = registered;
+export async function takeControl(registration: ServiceWorkerRegistration): Promise<void> {
   const worker = await activeWorker(registration);
   try {
-    await control(worker, registered);
+    await control(worker, registration);
   } catch (error) {
     if (!(error instanceof LocaltextError) || error.code !== 'protocol_mismatch') throw error;
     await registration.update().catch(() => {});
@@ -41,16 +38,16 @@ export async function takeControl(registered: Registered): Promise<void> {
     if (!next) throw error;
     if (next.state === 'installing') await stateChange(next);
     await applyUpdate(registration, AbortSignal.timeout(TAKE_OVER_MS));
-    await control(next, registered);
+    await control(next, registration);
   }
 }
 
-async function control(worker: ServiceWorker, { registration, events }: Registered): Promise<void> {
+async function control(worker: ServiceWorker, registration: ServiceWorkerRegistration): Promise<void> {
   const { serviceWorker } = navigator;
   if (serviceWorker.controller === worker) return tellServiceWorker(worker, { type: 'localtext:version' });
   // Not Workbox's promise `controlling`: after Shift+reload, it takes the worker for another page's.
-  const controlled = new Promise<true>((resolve) => {
-    events.addEventListener('controlling', () => resolve(true));
+  const controlled = new Promise<Event>((resolve) => {
+    serviceWorker.addEventListener('controllerchange', resolve, { once: true });
   });
   await tellServiceWorker(worker, { type: 'localtext:claim' });
   if (serviceWorker.controller === worker || (await withTimeout(controlled, REPLY_MS))) return;
@@ -61,11 +58,7 @@ async function control(worker: ServiceWorker, { registration, events }: Register
  * Installs the service worker again after the user cleared the site's data, however often that happens. Otherwise the
  * host would answer `/v1`: the service worker of an open page is gone at once.
  */
-export function onControlLost(
-  events: LifecycleEvents,
-  stopped: AbortSignal,
-  install: () => Promise<void>,
-): void {
+export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
   const { serviceWorker } = navigator;
   const renew = async (): Promise<void> => {
     while (!serviceWorker.controller && !stopped.aborted) {
@@ -77,5 +70,5 @@ export function onControlLost(
       }
     }
   };
-  events.addEventListener('controlling', () => void renew());
+  serviceWorker.addEventListener('controllerchange', () => void renew(), { signal: stopped });
 }
