@@ -1,9 +1,7 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
 import type { AddOptions, AddSource } from './added-models.ts';
-import { askEngine } from './ask-engine.ts';
-import { eitherSignal } from './either-signal.ts';
-import type { ElectionMember } from './election/election-member.ts';
+import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
 
 /**
@@ -11,17 +9,17 @@ import { loadChunk } from './load-chunk.ts';
  * Every call throws LocaltextError.
  */
 export class AddedModels {
-  readonly #leader: ElectionMember;
-  readonly #stopped: AbortSignal;
+  readonly #scope: string;
+  readonly #run: RunCommand;
 
-  constructor(leader: ElectionMember, stopped: AbortSignal) {
-    this.#leader = leader;
-    this.#stopped = stopped;
+  constructor(scope: string, run: RunCommand) {
+    this.#scope = scope;
+    this.#run = run;
   }
 
   /** The added models alone, the oldest first. `GET /v1/models` lists all: those of the catalog, too. */
   async list(): Promise<AddedModel[]> {
-    return (await this.#module()).listModels(this.#leader.scope);
+    return (await this.#module()).listModels(this.#scope);
   }
 
   /**
@@ -29,20 +27,14 @@ export class AddedModels {
    * first, at the commit that `main` has.
    */
   async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
-    return (await this.#module()).listOffers(
-      repository,
-      this.#leader,
-      eitherSignal(this.#stopped, options?.signal),
-    );
+    const { hubSource } = await this.#module();
+    return this.#run({ type: 'offers', source: hubSource({ hub: repository }) }, options);
   }
 
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource, options?: Pick<AddOptions, 'signal'>): Promise<ModelDetails> {
-    return (await this.#module()).inspectSource(
-      source,
-      this.#leader,
-      eitherSignal(this.#stopped, options?.signal),
-    );
+    const { withSource } = await this.#module();
+    return withSource(source, this.#scope, (asked) => this.#run({ type: 'inspect', source: asked }, options));
   }
 
   /**
@@ -55,22 +47,21 @@ export class AddedModels {
    * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
-    return (await this.#module()).addModel(
-      source,
-      options,
-      this.#leader,
-      eitherSignal(this.#stopped, options.signal),
+    const { withSource } = await this.#module();
+    const { id = null, keepTemplateText = false } = options;
+    return withSource(source, this.#scope, (asked) =>
+      this.#run({ type: 'add', id, source: asked, keepTemplateText }, options),
     );
   }
 
   /** Gives an added model another id. Requests that run are not affected. */
   async rename(id: string, to: string): Promise<void> {
-    await askEngine(this.#leader, { type: 'rename', target: id, id: to }, this.#stopped);
+    await this.#run({ type: 'rename', target: id, id: to });
   }
 
   /** Removes an added model and its files; refused while requests run on it. */
   async remove(id: string): Promise<void> {
-    await askEngine(this.#leader, { type: 'remove', target: id }, this.#stopped);
+    await this.#run({ type: 'remove', target: id });
   }
 
   /** Loads its own chunk, which most pages never need. */

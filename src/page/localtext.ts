@@ -1,5 +1,6 @@
 import {
   fatalLoadsKey,
+  NO_ENGINE,
   statusChannel,
   type EngineStatus,
   type LoadProgress,
@@ -9,7 +10,7 @@ import {
 import type { IsolationNeed } from '../database/isolation-record.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { eitherSignal } from './either-signal.ts';
+import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
@@ -72,8 +73,12 @@ export class Localtext extends EventTarget {
     const { signal } = this.#stop;
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
-    this.weights = new Weights(leader, registration.scope, signal);
-    this.models = new AddedModels(leader, signal);
+    const run: RunCommand = async (...parameters) => {
+      const { engineCommands } = await loadChunk(import('./engine-commands.ts'));
+      return engineCommands(leader, signal)(...parameters);
+    };
+    this.weights = new Weights(registration.scope, run);
+    this.models = new AddedModels(scope, run);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage | null>) => {
       // Any script of the origin can send here.
       if (data?.version !== PROTOCOL_VERSION || !data.status) return;
@@ -113,7 +118,7 @@ export class Localtext extends EventTarget {
         // Refused: nothing is stored there.
       }
     }
-    const signal = eitherSignal(this.stopped, options.signal);
+    const signal = AbortSignal.any([this.stopped, options.signal ?? this.stopped]);
     if (options.builtIn && this.#catalog) {
       const { downloadBuiltIn } = await loadChunk(import('./download-built-in.ts'));
       await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
@@ -129,17 +134,14 @@ export class Localtext extends EventTarget {
 
   /** Returns an empty `epoch` and no models while no engine answers. */
   async status(): Promise<LocaltextStatus> {
-    const status = await readStatus();
+    const status = { ...NO_ENGINE, ...(await readStatus()) };
+    const { leading } = this.#membership.leader;
     return {
-      epoch: status?.epoch ?? '',
-      deviceMemoryBytes: status?.deviceMemoryBytes ?? null,
-      ...(status?.gpu !== undefined && { gpu: status.gpu }),
-      models: status?.models ?? [],
-      leader: this.#membership.leader.leading,
+      ...status,
+      leader: leading,
       serviceWorker: true,
       crossOriginIsolated,
-      buildReplaced:
-        this.#membership.leader.leading && (this.#buildReplaced || (status?.models ?? []).some(isReplaced)),
+      buildReplaced: leading && (this.#buildReplaced || status.models.some(isReplaced)),
       isolationBreaks: this.#isolationBreaks,
       updateWaiting: this.#registration.waiting !== null,
     };

@@ -2,20 +2,16 @@ import { browserV1 } from '../routing/browser-v1.ts';
 import { keepSettings } from '../database/database.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
-import { pageTransport } from './election/page-transport.ts';
+import { pageConnection } from './election/page-connection.ts';
 import type { StartOptions } from './start-options.ts';
 
 /** The service in this page, behaving as `fetch` does when a request is aborted. */
 export async function pageService(
-  leader: ElectionMember,
+  member: ElectionMember,
   { catalog, prefer, upstreamKeys }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
-  await withStorage(() => keepSettings(leader.scope, { catalog, prefer, upstreamKeys }));
-  const { service } = browserV1({
-    scope: leader.scope,
-    transport: pageTransport(leader),
-    locks: navigator.locks,
-  });
+  await withStorage(() => keepSettings(member.scope, { catalog, prefer, upstreamKeys }));
+  const { service } = browserV1(pageConnection(member));
   const id = crypto.randomUUID();
   return async (request) => {
     const { signal } = request;

@@ -1,9 +1,6 @@
-import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
-import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
-import { askEngine } from './ask-engine.ts';
+import type { ImportedFile, WeightsOverview } from '../protocol/weights-messages.ts';
+import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
-import { eitherSignal } from './either-signal.ts';
-import type { ElectionMember } from './election/election-member.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**
@@ -11,25 +8,23 @@ import type { ExportedFile } from './model-files.ts';
  * Every call throws LocaltextError.
  */
 export class Weights {
-  readonly #leader: ElectionMember;
   readonly #url: string;
-  readonly #stopped: AbortSignal;
+  readonly #run: RunCommand;
 
   /** @param url of the scope, below which the service worker answers with stored files */
-  constructor(leader: ElectionMember, url: string, stopped: AbortSignal) {
-    this.#leader = leader;
+  constructor(url: string, run: RunCommand) {
     this.#url = url;
-    this.#stopped = stopped;
+    this.#run = run;
   }
 
   /** Lists every variant of the catalog, what of it is stored, and how much the browser allows. */
   async list(): Promise<WeightsOverview> {
-    return (await this.#ask({ type: 'list' })).store;
+    return this.#run({ type: 'list' });
   }
 
   /** Deletes what is stored of it; refused while requests run on it. Files that another variant needs stay. */
   async delete(target: string): Promise<void> {
-    await this.#ask({ type: 'delete', target });
+    await this.#run({ type: 'delete', target });
   }
 
   /**
@@ -37,11 +32,11 @@ export class Weights {
    * the download goes on for those who wait.
    */
   async pause(target: string): Promise<void> {
-    await this.#ask({ type: 'pause', target });
+    await this.#run({ type: 'pause', target });
   }
 
   async resume(target: string): Promise<void> {
-    await this.#ask({ type: 'resume', target });
+    await this.#run({ type: 'resume', target });
   }
 
   /**
@@ -49,12 +44,12 @@ export class Weights {
    * or call the store's `cancel()`.
    */
   async cancel(target: string): Promise<void> {
-    await this.#ask({ type: 'cancel', target });
+    await this.#run({ type: 'cancel', target });
   }
 
   /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
   async export(target: string): Promise<ExportedFile[]> {
-    const { description } = await this.#ask({ type: 'describe', target });
+    const description = await this.#run({ type: 'describe', target });
     return (await loadChunk(import('./model-files.ts'))).exportedFiles(description, this.#url);
   }
 
@@ -67,15 +62,8 @@ export class Weights {
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
     const { importFiles } = await loadChunk(import('./model-files.ts'));
-    const signal = eitherSignal(this.#stopped, options.signal);
-    const take = (file: File) => this.#ask({ type: 'import', name: file.name, blob: file }, signal);
-    await importFiles(files, async (file) => (await take(file)).imported, options.onFile);
-  }
-
-  #ask<T extends WeightsCommand['type']>(
-    command: CommandOf<T>,
-    signal = this.#stopped,
-  ): Promise<WeightsReplies[T]> {
-    return askEngine(this.#leader, command, signal);
+    const { signal, onFile } = options;
+    const take = (file: File) => this.#run({ type: 'import', name: file.name, blob: file }, { signal });
+    await importFiles(files, take, onFile);
   }
 }

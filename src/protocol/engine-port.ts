@@ -1,7 +1,7 @@
 import type { EngineStatus, LoadProgress } from './worker-control.ts';
 import type { EventOf, Job, Kind } from '../jobs/kinds.ts';
 import type { WeightsCommand } from './weights-command.ts';
-import type { WeightsReply } from './weights-messages.ts';
+import type { WeightsReplies } from './weights-messages.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**
@@ -70,7 +70,7 @@ export type EngineMessage<K extends Kind = Kind> =
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }
   | { type: 'status'; status: EngineStatus }
-  | { type: 'weights'; reply: WeightsReply }
+  | { type: 'weights'; reply: WeightsReplies[keyof WeightsReplies] }
   | { type: 'error'; error: WireError };
 
 /** Deltas that may be under way unread before the engine waits for credit. */

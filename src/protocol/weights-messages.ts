@@ -50,27 +50,21 @@ export interface ModelDetails {
   warning?: string;
 }
 
-interface Done {
-  type: 'done';
-}
-
 /** Answers of the weight store, by the type of the command. */
 export interface WeightsReplies {
-  list: { type: 'list'; store: WeightsOverview };
-  describe: { type: 'described'; description: ModelDescription };
-  import: { type: 'imported'; imported: ImportedFile };
-  offers: { type: 'offers'; offers: HubOffer[] };
-  inspect: { type: 'inspected'; details: ModelDetails };
-  add: { type: 'added'; model: AddedModel };
-  rename: Done;
-  remove: Done;
-  delete: Done;
-  pause: Done;
-  resume: Done;
-  cancel: Done;
+  list: WeightsOverview;
+  describe: ModelDescription;
+  import: ImportedFile;
+  offers: HubOffer[];
+  inspect: ModelDetails;
+  add: AddedModel;
+  rename: void;
+  remove: void;
+  delete: void;
+  pause: void;
+  resume: void;
+  cancel: void;
 }
-
-export type WeightsReply = WeightsReplies[keyof WeightsReplies];
 
 export interface WeightsOverview {
   /** `opfs`: the origin private file system; `memory`: gone with the tab. */

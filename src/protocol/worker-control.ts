@@ -116,6 +116,9 @@ export interface EngineStatus {
   models: ModelStatus[];
 }
 
+/** Status while no engine answers. */
+export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, models: [] };
+
 export interface ModelStatus {
   id: string;
   kind: ModelKind;

@@ -4,13 +4,11 @@ import { UpstreamServer } from './upstream/upstream-server.ts';
 import {
   type EngineStatus,
   idleStatus,
+  NO_ENGINE,
   type ModelStatus,
   type VariantReason,
 } from '../protocol/worker-control.ts';
 import { modelTargets, type Target } from './model-targets.ts';
-
-/** Status while no engine answers. */
-export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, models: [] };
 
 /** The servers used so far and their health, for the life of this service worker or page. */
 export class Servers {

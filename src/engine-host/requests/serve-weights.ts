@@ -25,51 +25,22 @@ type Handler<T extends CommandType> = (
   onProgress: OnProgress,
 ) => Promise<WeightsReplies[T]>;
 
-const DONE = { type: 'done' } as const;
-
 const control = async (
   { store, modelStorage }: WeightsService,
   { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
-): Promise<typeof DONE> => {
-  await (await store)[type](await modelStorage.files(await modelStorage.name(target)));
-  return DONE;
-};
+): Promise<void> => (await store)[type](await modelStorage.files(await modelStorage.name(target)));
 
 const HANDLERS: { [T in CommandType]: Handler<T> } = {
-  list: async ({ modelStorage }) => ({ type: 'list', store: await modelStorage.overview() }),
-  describe: async (service, { target }) => ({
-    type: 'described',
-    description: await exportDescription(service, target),
-  }),
-  offers: async ({ adder }, { source }, signal) => ({
-    type: 'offers',
-    offers: await adder.offers(source, signal),
-  }),
-  inspect: async ({ adder }, { source }, signal) => ({
-    type: 'inspected',
-    details: await adder.inspect(source, signal),
-  }),
-  import: async (service, { name, blob }, signal) => ({
-    type: 'imported',
-    imported: await importFile(service, name, blob, signal),
-  }),
-  add: async ({ adder }, command, signal, onProgress) => ({
-    type: 'added',
-    model: await adder.add(command, signal, onProgress),
-  }),
-  async rename({ adder }, { target, id }) {
-    await adder.rename(target, id);
-    return DONE;
-  },
-  async remove({ adder }, { target }) {
-    await adder.delete(target);
-    return DONE;
-  },
-  async delete({ adder, modelStorage }, { target }) {
-    // No other source has an added model's files, so the model is removed with them.
-    await (adder.has(target) ? adder : modelStorage).delete(target);
-    return DONE;
-  },
+  list: ({ modelStorage }) => modelStorage.overview(),
+  describe: (service, { target }) => exportDescription(service, target),
+  offers: ({ adder }, { source }, signal) => adder.offers(source, signal),
+  inspect: ({ adder }, { source }, signal) => adder.inspect(source, signal),
+  import: (service, { name, blob }, signal) => importFile(service, name, blob, signal),
+  add: ({ adder }, command, signal, onProgress) => adder.add(command, signal, onProgress),
+  rename: ({ adder }, { target, id }) => adder.rename(target, id),
+  remove: ({ adder }, { target }) => adder.delete(target),
+  // No other source has an added model's files, so the model is removed with them.
+  delete: ({ adder, modelStorage }, { target }) => (adder.has(target) ? adder : modelStorage).delete(target),
   pause: control,
   resume: control,
   cancel: control,

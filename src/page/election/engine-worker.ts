@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { buildReplaced } from '../../errors/build-replaced.ts';
+import { buildReplaced } from '../../errors/engine-errors.ts';
 import { engineLock, whenReleased } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
@@ -123,15 +123,15 @@ async function isReplaced(leave: AbortSignal): Promise<boolean> {
 }
 
 /** Resolves when that many pings in a row, each after a pause, are not answered; one alone may be a device that slept. */
-export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal, ms = PING_MS): Promise<void> {
+export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (let missed = 0; missed < MISSED_PINGS;) {
-    await delay(ms, signal);
+    await delay(PING_MS, signal);
     // It runs as well where it refuses the call, being of another version.
     const answer = ping().then(
       () => true,
       () => true,
     );
-    const answered = await abortable(withTimeout(answer, ms), signal);
+    const answered = await abortable(withTimeout(answer, PING_MS), signal);
     missed = answered ? 0 : missed + 1;
   }
 }

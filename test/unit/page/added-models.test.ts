@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AddedModels } from '../../../src/page/added-models-handle.ts';
 import { ElectionMember } from '../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../src/page/election/engine-worker.ts';
+import { engineCommands } from '../../../src/page/engine-commands.ts';
 import { hearCalls } from '../../../src/protocol/discovery.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -12,7 +13,7 @@ beforeEach(() => vi.stubGlobal('navigator', { locks: new FakeLocks().manager }))
 afterEach(() => vi.unstubAllGlobals());
 
 /** A tab that does not lead. The one that leads does not answer: only an abort ends a command. */
-const leader = new ElectionMember(scope, {} as EngineSettings);
+const member = new ElectionMember(scope, {} as EngineSettings);
 
 const source = { url: 'https://example.com/owl.gguf', sha256: 'a' };
 
@@ -27,7 +28,10 @@ test.each([
   for (const which of ['given', 'stopped'] as const) {
     const ends = { given: new AbortController(), stopped: new AbortController() };
     called.mockClear();
-    const result = call(new AddedModels(leader, ends.stopped.signal), ends.given.signal);
+    const result = call(
+      new AddedModels(scope, engineCommands(member, ends.stopped.signal)),
+      ends.given.signal,
+    );
     await vi.waitFor(() => expect(called).toHaveBeenCalled());
     const reason = new Error(which);
     ends[which].abort(reason);

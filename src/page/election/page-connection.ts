@@ -1,0 +1,16 @@
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import type { EngineConnection } from '../../transport/engine-connection.ts';
+import type { ElectionMember } from './election-member.ts';
+
+/** Reaches the engine from a page: this tab's own through its page when it leads, another tab's by a call. */
+export const pageConnection = (member: ElectionMember): EngineConnection => ({
+  scope: member.scope,
+  locks: navigator.locks,
+  transport: {
+    offer({ openPort, callWorker }) {
+      if (member.leading) member.serve(openPort(), PROTOCOL_VERSION);
+      else callWorker();
+      return Promise.resolve();
+    },
+  },
+});
