@@ -1,5 +1,5 @@
 import { delay } from '../util/async.ts';
-import { buildReplaced } from '../errors/build-replaced.ts';
+import { buildReplaced } from '../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
@@ -147,3 +147,10 @@ async function isLeftOut(folder: string, url: string): Promise<boolean> {
     return false;
   }
 }
+
+/** Names with a hash, defined by the Vite plugin in a clone, and when the package is built. */
+declare const __LOCALTEXT_WASM__: Readonly<Record<string, string>> | undefined;
+
+/** An engine's file as this build names it: with a hash of its content. */
+export const engineFileName = (name: string): string =>
+  (typeof __LOCALTEXT_WASM__ === 'undefined' ? undefined : __LOCALTEXT_WASM__[name]) ?? name;

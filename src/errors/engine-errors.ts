@@ -68,3 +68,15 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
     `The weight file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
     cause,
   );
+
+/** Error of an engine that ended without its last event. */
+export const engineLost = (): ServiceError =>
+  serverError('engine_lost', 'The engine ended before the reply was complete. Send the request again.');
+
+/** The tab belongs to a build of the site whose files the server no longer has. */
+export const buildReplaced = (cause?: unknown): ServiceError =>
+  serverError(
+    'build_replaced',
+    'The site has a new build, and the server no longer has the files of this one. Call update(), then reload the tabs of this site.',
+    cause,
+  );

@@ -1,4 +1,4 @@
-import { engineLost } from '../../errors/engine-lost.ts';
+import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import {
   charactersOf,

@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { engineLost } from '../../errors/engine-lost.ts';
+import { engineLost } from '../../errors/engine-errors.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';

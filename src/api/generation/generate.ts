@@ -2,7 +2,7 @@ import { createDeferred, type Deferred, delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
-import { engineLost } from '../../errors/engine-lost.ts';
+import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { costsTokens, type GenerationRun } from './admission.ts';
 import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';

@@ -1,7 +1,7 @@
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
 import { imagesOf } from '../../jobs/chat.ts';
-import { engineLost } from '../../errors/engine-lost.ts';
+import { engineLost } from '../../errors/engine-errors.ts';
 import { admitGeneration, estimatePrompts, type GenerationRun } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';

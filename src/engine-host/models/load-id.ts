@@ -1,5 +1,5 @@
 import type { Variant } from '../../catalog/catalog.ts';
-import { engineFileName } from '../../engines/engine-file-name.ts';
+import { engineFileName } from '../../engines/engine-file.ts';
 import type { Engines } from '../../engines/engine.ts';
 
 /** Names a load in the records. With other weights or another version of an engine, the load is another one. */

@@ -21,8 +21,7 @@ import { lacksScript, requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { StoredFile } from '../../model-files/stored-file.ts';
-import { FileReplaced } from '../../engines/engine-file.ts';
-import { engineFileName } from '../../engines/engine-file-name.ts';
+import { engineFileName, FileReplaced } from '../../engines/engine-file.ts';
 
 /** Failures of a load that another backend would meet again. */
 const OF_FILES = new Set<ErrorCode | null>([

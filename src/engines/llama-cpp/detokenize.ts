@@ -1,6 +1,6 @@
 import { invalidField, unsupported } from '../../errors/service-error.ts';
 import { readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { TOKENS_KEY } from '../../model-files/gguf/chat-ml.ts';
+import { TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
 import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 
 /** Readers of the bytes of a token's text in the vocabulary, by `tokenizer.ggml.model`. */

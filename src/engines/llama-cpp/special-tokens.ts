@@ -1,5 +1,5 @@
 import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/chat-ml.ts';
+import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
 import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 import type { SpecialTokens } from '../prompt/chat-prompt.ts';
 

@@ -1,6 +1,5 @@
 import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architectures.ts';
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
-import { hasChatMl } from './chat-ml.ts';
 import {
   align,
   type Gguf,
@@ -383,4 +382,12 @@ function mostBytes({ tensors }: Gguf): string {
   for (const tensor of tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensorBytes(tensor));
   const [type] = [...bytes].toSorted(([, a], [, b]) => b - a)[0] ?? [];
   return TENSOR_TYPES.get(type ?? -1)?.name ?? 'unknown';
+}
+
+export const TOKENS_KEY = 'tokenizer.ggml.tokens';
+
+/** Whether the vocabulary has the tokens by which ChatML begins and ends a message. */
+export function hasChatMl({ metadata }: Gguf, cursor: ByteCursor): boolean {
+  const tokens = metadata.get(TOKENS_KEY);
+  return tokens !== undefined && hasTexts(cursor, tokens.at, ['<|im_start|>', '<|im_end|>']);
 }
