@@ -15,10 +15,6 @@ export interface ServiceDependencies {
   responses: ResponseStore;
   /** Receives each request's entry whenever it changes. */
   log(entry: RequestLogEntry): void;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds between comments on a stream without a token. Default: 5000. */
-  heartbeatMs?: number;
 }
 
 /** Client of the engine, wherever that is. */

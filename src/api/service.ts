@@ -221,19 +221,19 @@ export type Service = (
  * The whole of `/v1` as a function. Every answer to a fault has OpenAI's error shape.
  * Rejects only with the reason for which the request was aborted.
  * @example
- * const service = createService({ engine, keys, models, responses, log: console.log, now: Date.now });
+ * const service = createService({ engine, keys, models, responses, log: console.log });
  * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
 export function createService(dependencies: ServiceDependencies): Service {
-  const { keys, log, now } = dependencies;
+  const { keys, log } = dependencies;
 
   return async (request, client = null, watch = ownSignal(request)) => {
     const { method, url } = request;
     const path = new URL(url).pathname;
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
-    const receivedAt = now();
-    const trace = new RequestTrace(log, now, { id: requestId, method, path, client });
+    const receivedAt = Date.now();
+    const trace = new RequestTrace(log, { id: requestId, method, path, client });
     let call: Call | null = null;
     const models = dependencies.models.forRequest();
     try {

@@ -9,7 +9,7 @@ const BOUNDS = { responses: 10_000, characters: 64_000_000 };
 const UNPRUNED_SHARE = 0.01;
 
 /** Answers of /v1/responses, in the browser's own database. */
-export function createResponseStore(scope: string, now: () => number, bounds = BOUNDS): ResponseStore {
+export function createResponseStore(scope: string, bounds = BOUNDS): ResponseStore {
   let unpruned = UNPRUNED_SHARE;
   return {
     async put(stored) {
@@ -20,11 +20,11 @@ export function createResponseStore(scope: string, now: () => number, bounds = B
       if (unpruned < UNPRUNED_SHARE) return;
       unpruned = 0;
       // The answer does not wait for it; what is left undone is done after the next one.
-      void prune(scope, now(), bounds).catch(() => {});
+      void prune(scope, bounds).catch(() => {});
     },
     async get(id) {
       const record = await withDatabase(scope, (database) => database.get('responses', id));
-      return record && record.created + RESPONSE_LIFETIME_MS > now() ? unpack(record) : null;
+      return record && record.created + RESPONSE_LIFETIME_MS > Date.now() ? unpack(record) : null;
     },
     delete: (id) => withDatabase(scope, (database) => database.delete('responses', id)),
   };
@@ -58,7 +58,8 @@ function unpack({ characters: _characters, ...record }: ResponseRecord): StoredR
 }
 
 /** Deletes responses beyond the bounds. Reads only the keys of the index, which have owner, age and size. */
-function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
+function prune(scope: string, bounds: typeof BOUNDS): Promise<void> {
+  const expired = Date.now() - RESPONSE_LIFETIME_MS;
   return withTransaction(scope, 'responses', 'relaxed', async (store) => {
     let owner = '';
     let count = 0;
@@ -70,7 +71,7 @@ function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void>
       count++;
       characters += size;
       const tooMany = count > bounds.responses || characters > bounds.characters;
-      if (tooMany || created + RESPONSE_LIFETIME_MS <= now) await store.delete(newestFirst.primaryKey);
+      if (tooMany || created <= expired) await store.delete(newestFirst.primaryKey);
       newestFirst = await newestFirst.continue();
     }
   });

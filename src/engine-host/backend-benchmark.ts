@@ -91,12 +91,11 @@ export interface BenchmarkOptions {
   load(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
   /** Whether any request runs. */
   busy(): boolean;
-  /** The worker must have been idle for this long. Default: 3 s. */
-  idleMs?: number;
   /** A result has come: the variant should run there from now on. */
   onResult(variant: Variant, result: ProbeResult): void;
 }
 
+/** The worker must have been idle for this long. */
 const IDLE_MS = 3000;
 /** Checks per idle period. */
 const POLLS = 6;
@@ -161,7 +160,7 @@ export class BackendBenchmark {
       const interrupted = new AbortController();
       const look = setInterval(() => {
         if (this.#options.busy()) interrupted.abort(new Error('a request came'));
-      }, this.#idleMs / POLLS);
+      }, IDLE_MS / POLLS);
       const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MAX_MS)]);
       try {
         return await probe(wasm, gpu, ends);
@@ -204,14 +203,10 @@ export class BackendBenchmark {
   }
 
   async #idle(signal: AbortSignal): Promise<void> {
-    for (let since = performance.now(); performance.now() - since < this.#idleMs;) {
-      await delay(this.#idleMs / POLLS, signal);
+    for (let since = performance.now(); performance.now() - since < IDLE_MS;) {
+      await delay(IDLE_MS / POLLS, signal);
       if (this.#options.busy()) since = performance.now();
     }
-  }
-
-  get #idleMs(): number {
-    return this.#options.idleMs ?? IDLE_MS;
   }
 }
 

@@ -48,11 +48,9 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
  */
 export class KeyAdministrator {
   readonly #scope: string;
-  readonly #now: () => number;
 
-  constructor(scope: string, now: () => number = Date.now) {
+  constructor(scope: string) {
     this.#scope = scope;
-    this.#now = now;
   }
 
   /** The key is shown this once; only its hash is kept. */
@@ -74,7 +72,7 @@ export class KeyAdministrator {
     return withTransaction(this.#scope, 'keys', 'default', async (store) => {
       const records = await store.getAll();
       const kept = records.find(
-        (each) => each.label === record.label && each.key && stateOf(each, record.created) === 'active',
+        (each) => each.label === record.label && each.key && stateOf(each) === 'active',
       );
       const { models, deviceOnly = false, limits } = record;
       const { deviceOnly: before = false } = kept ?? {};
@@ -90,8 +88,7 @@ export class KeyAdministrator {
   /** Every key ever issued, the oldest first. */
   async list(): Promise<KeyInfo[]> {
     const records = await withDatabase(this.#scope, (database) => database.getAll('keys'));
-    const now = this.#now();
-    return records.toSorted((a, b) => a.created - b.created).map((record) => toInfo(record, now));
+    return records.toSorted((a, b) => a.created - b.created).map(toInfo);
   }
 
   /** Replaces the key of a record. The previous key stays valid for `graceMs` (default: one day). */
@@ -99,12 +96,12 @@ export class KeyAdministrator {
     if (!Number.isFinite(graceMs) || graceMs < 0) throw new RangeError('`graceMs` must be 0 or more.');
     const key = await createKey();
     const hash = await hashKey(key);
-    const now = this.#now();
     await this.#change(id, (record) => {
       if (record.revokedAt !== null) throw new Error(`The key ${id} has been revoked. Issue a new one.`);
+      const end = Date.now() + graceMs;
       const before = record.secrets.map((secret) => ({
         ...secret,
-        validUntil: Math.min(secret.validUntil ?? Infinity, now + graceMs),
+        validUntil: Math.min(secret.validUntil ?? Infinity, end),
       }));
       const secrets = [{ hash, validUntil: null }, ...before];
       const hashes = secrets.map((secret) => secret.hash);
@@ -115,10 +112,9 @@ export class KeyAdministrator {
 
   /** Revokes the key and its predecessors: the next request with one fails, in every tab. */
   async revoke(id: string): Promise<void> {
-    const now = this.#now();
     await this.#change(id, ({ key: _dropped, ...record }) => ({
       ...record,
-      revokedAt: record.revokedAt ?? now,
+      revokedAt: record.revokedAt ?? Date.now(),
     }));
   }
 
@@ -133,7 +129,7 @@ export class KeyAdministrator {
       throw new RangeError('`expiresAt` must be a time.');
     const key = await createKey();
     const hash = await hashKey(key);
-    const created = this.#now();
+    const created = Date.now();
     const record: KeyRecord = {
       id: `key_${crypto.randomUUID()}`,
       label,
@@ -146,8 +142,8 @@ export class KeyAdministrator {
       models,
       deviceOnly,
       limits,
-      requests: fullBucket(limits.requestsPerMinute, created),
-      tokens: fullBucket(limits.tokensPerMinute, created),
+      requests: fullBucket(limits.requestsPerMinute),
+      tokens: fullBucket(limits.tokensPerMinute),
     };
     return { key, record };
   }
@@ -168,12 +164,12 @@ function checkLimits(limits: KeyLimits): KeyLimits {
   return limits;
 }
 
-function stateOf({ expiresAt, revokedAt }: KeyRecord, now: number): KeyInfo['state'] {
+function stateOf({ expiresAt, revokedAt }: KeyRecord): KeyInfo['state'] {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && !(expiresAt > now) ? 'expired' : 'active';
+  return expiresAt !== null && !(expiresAt > Date.now()) ? 'expired' : 'active';
 }
 
-function toInfo(record: KeyRecord, now: number): KeyInfo {
+function toInfo(record: KeyRecord): KeyInfo {
   const { id, label, created, lastUsed, expiresAt, models, deviceOnly = false, limits } = record;
-  return { id, label, state: stateOf(record, now), created, lastUsed, expiresAt, models, deviceOnly, limits };
+  return { id, label, state: stateOf(record), created, lastUsed, expiresAt, models, deviceOnly, limits };
 }

@@ -6,21 +6,20 @@ import { holdLock, inFlightLock } from '../protocol/locks.ts';
 const LAST_USED_STALE_MS = 60_000;
 
 /** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
-export function createKeyStore(options: { scope: string; now: () => number; locks: LockManager }): KeyStore {
-  const { scope, now, locks } = options;
+export function createKeyStore(scope: string, locks: LockManager): KeyStore {
   return {
     async admit(token, purpose) {
       const hash = await hashKey(token);
-      const result = await (purpose === 'chat' ? admitChat : admitOther)(scope, hash, now());
+      const result = await (purpose === 'chat' ? admitChat : admitOther)(scope, hash);
       if (result.admitted || result.reason !== 'unknown') return result;
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
       return (await isWholeKey(token)) ? result : refused('malformed');
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
-    reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
+    reserve: (keyId, tokens) => reserve(scope, keyId, tokens),
     // NaN would be stored and disable the limit.
     settle: (keyId, taken, used) =>
-      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0, now()),
+      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0),
   };
 }
 
@@ -29,33 +28,33 @@ type Reason = Exclude<Admission, Admitted>['reason'];
 const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 
 /** The record where it is valid; otherwise why it is not. */
-function valid(record: KeyRecord | undefined, hash: string, now: number): KeyRecord | Reason {
+function valid(record: KeyRecord | undefined, hash: string): KeyRecord | Reason {
   if (!record) return 'unknown';
   if (record.revokedAt !== null) return 'revoked';
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil;
   // A time that is none (NaN) has passed.
-  return now < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? record : 'expired';
+  return Date.now() < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? record : 'expired';
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-async function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
+async function admitChat(scope: string, hash: string): Promise<Admission> {
   let refusal: Reason = 'unknown';
   let retryAfterMs = 0;
   const record = await count(
     scope,
     (store) => store.index('hashes').get(hash),
     (before) => {
-      const checked = valid(before, hash, now);
+      const checked = valid(before, hash);
       if (typeof checked === 'string') {
         refusal = checked;
         return null;
       }
       const { requestsPerMinute, tokensPerMinute } = before.limits;
-      const requests = refill(before.requests, requestsPerMinute, now);
-      const tokens = refill(before.tokens, tokensPerMinute, now);
+      const requests = refill(before.requests, requestsPerMinute);
+      const tokens = refill(before.tokens, tokensPerMinute);
       retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
       if (retryAfterMs === 0) requests.level--;
-      return { ...before, requests, tokens, lastUsed: now };
+      return { ...before, requests, tokens, lastUsed: Date.now() };
     },
   );
   if (!record) return refused(refusal);
@@ -63,23 +62,23 @@ async function admitChat(scope: string, hash: string, now: number): Promise<Admi
   return { ...admission(record), limits: limitsOf(record), exceeded };
 }
 
-function admitOther(scope: string, hash: string, now: number): Promise<Admission> {
+function admitOther(scope: string, hash: string): Promise<Admission> {
   return withDatabase(scope, async (database) => {
-    const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash, now);
+    const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash);
     if (typeof record === 'string') return refused(record);
-    if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
-      await countKey(scope, record.id, (before) => ({ ...before, lastUsed: now }));
+    if (record.lastUsed === null || Date.now() - record.lastUsed > LAST_USED_STALE_MS)
+      await countKey(scope, record.id, (before) => ({ ...before, lastUsed: Date.now() }));
     return admission(record);
   });
 }
 
-async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {
+async function reserve(scope: string, id: string, wanted: number): Promise<Reservation> {
   let retryAfterMs: number | null = null;
   let taken = 0;
   const record = await countKey(scope, id, (before) => {
     const { requestsPerMinute, tokensPerMinute } = before.limits;
-    const requests = refill(before.requests, requestsPerMinute, now);
-    const tokens = refill(before.tokens, tokensPerMinute, now);
+    const requests = refill(before.requests, requestsPerMinute);
+    const tokens = refill(before.tokens, tokensPerMinute);
     const waitMs = untilLevel(tokens, Math.min(wanted, tokensPerMinute), tokensPerMinute);
     if (waitMs > 0) {
       retryAfterMs = waitMs;
@@ -95,10 +94,10 @@ async function reserve(scope: string, id: string, wanted: number, now: number): 
 }
 
 /** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */
-async function settle(scope: string, id: string, extra: number, now: number): Promise<void> {
+async function settle(scope: string, id: string, extra: number): Promise<void> {
   await countKey(scope, id, (record) => {
     const { tokensPerMinute } = record.limits;
-    const tokens = refill(record.tokens, tokensPerMinute, now);
+    const tokens = refill(record.tokens, tokensPerMinute);
     return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
   });
 }
@@ -190,10 +189,11 @@ export async function enterInFlight(
 const MINUTE = 60_000;
 const ROUNDING_MS = 0.01;
 
-export const fullBucket = (perMinute: number, now: number): BucketState => ({ level: perMinute, at: now });
+export const fullBucket = (perMinute: number): BucketState => ({ level: perMinute, at: Date.now() });
 
 /** The bucket now. A clock that was set back changes nothing; a record without a number counts as empty. */
-function refill(state: BucketState, perMinute: number, now: number): BucketState {
+function refill(state: BucketState, perMinute: number): BucketState {
+  const now = Date.now();
   const added = (Math.max(0, now - state.at) * perMinute) / MINUTE;
   const level = Math.min(perMinute, state.level + added);
   return { level: Number.isFinite(level) ? level : 0, at: now };

@@ -20,7 +20,6 @@ export interface ModelStorageOptions {
   inUse(variant: string): boolean;
   /** Takes it out of memory; false while requests run or it is being loaded. */
   release(variant: string): Promise<boolean>;
-  now?: () => number;
 }
 
 /** The stored weights as models: which are stored, which may be deleted, and when they were last used. */
@@ -34,11 +33,7 @@ export class ModelStorage {
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels({
-      index: this.#index,
-      remove: (name) => this.delete(name),
-      now: options.now ?? Date.now,
-    });
+    this.unfinished = new UnfinishedModels(this.#index, (name) => this.delete(name));
     this.setCatalog(options.catalog);
   }
 
@@ -139,7 +134,7 @@ export class ModelStorage {
   async used({ name, files }: Variant): Promise<void> {
     const models = this.#variants.get(name)?.models ?? [];
     const before = (await this.#index.entries()).get(name);
-    await this.#index.set(name, { models, used: (this.#options.now ?? Date.now)(), files });
+    await this.#index.set(name, { models, used: Date.now(), files });
     await this.#deleteOutdated(name, models, before?.files ?? []);
   }
 

@@ -75,24 +75,20 @@ export const isUnfinished = (name: string): boolean => name.startsWith(PREFIX);
 const nameOf = (slug: string, files: readonly WeightFile[]): string =>
   `${PREFIX}${slug}-${(files[0]?.sha256 ?? '').slice(0, 8)}`;
 
-export interface UnfinishedModelsOptions {
-  index: UsageIndex;
-  /** Deletes a variant, and its files that no other needs. */
-  remove(name: string): Promise<void>;
-  now(): number;
-}
-
 /** Stored files of added models whose adding was interrupted: listed, deletable, and kept for a week. */
 export class UnfinishedModels {
-  readonly #options: UnfinishedModelsOptions;
+  readonly #index: UsageIndex;
+  readonly #remove: (name: string) => Promise<void>;
 
-  constructor(options: UnfinishedModelsOptions) {
-    this.#options = options;
+  /** @param remove deletes a variant, and its files that no other needs */
+  constructor(index: UsageIndex, remove: (name: string) => Promise<void>) {
+    this.#index = index;
+    this.#remove = remove;
   }
 
   /** The files that a model of that name will have, as far as they are known from the last time. */
   async expected(slug: string, bytes: number): Promise<WeightFile[]> {
-    const entries = [...(await this.#options.index.entries())];
+    const entries = [...(await this.#index.entries())];
     const known = entries.find(([name]) => name.startsWith(`${PREFIX}${slug}-`))?.[1].files ?? [];
     const rest = bytes - weightBytes({ files: known });
     return rest === 0 ? known : [{ path: slug, bytes, sha256: 'to be added' }];
@@ -100,22 +96,22 @@ export class UnfinishedModels {
 
   async keep(slug: string, files: WeightFile[]): Promise<void> {
     // No ids: it must not count as an earlier version of a model.
-    await this.#options.index.set(nameOf(slug, files), { models: [], used: this.#options.now(), files });
+    await this.#index.set(nameOf(slug, files), { models: [], used: Date.now(), files });
   }
 
   /** Forgets a model that is finished: its files belong to it now. */
   async forget(slug: string, files: readonly WeightFile[]): Promise<void> {
-    await this.#options.index.delete(nameOf(slug, files));
+    await this.#index.delete(nameOf(slug, files));
   }
 
   async drop(slug: string, files: readonly WeightFile[]): Promise<void> {
     const name = nameOf(slug, files);
-    if ((await this.#options.index.entries()).has(name)) await this.#options.remove(name);
+    if ((await this.#index.entries()).has(name)) await this.#remove(name);
   }
 
   async dropExpired(): Promise<void> {
-    const oldest = this.#options.now() - KEPT_MS;
-    for (const [name, { used }] of await this.#options.index.entries())
-      if (isUnfinished(name) && used < oldest) await this.#options.remove(name);
+    const oldest = Date.now() - KEPT_MS;
+    for (const [name, { used }] of await this.#index.entries())
+      if (isUnfinished(name) && used < oldest) await this.#remove(name);
   }
 }

@@ -15,6 +15,7 @@ import { asServiceError } from '../errors/service-error.ts';
 import { readAddedModels, readCatalog } from '../database/database.ts';
 import { createResponseStore } from '../database/response-store.ts';
 import {
+  NO_ENGINE,
   statusChannel,
   type EngineStatus,
   type LoadProgress,
@@ -24,10 +25,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
 import { readDeviceFacts, withServerFacts } from './model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
-import { NO_ENGINE, Servers } from './servers.ts';
+import { Servers } from './servers.ts';
 import { Failover } from './failover.ts';
-
-const now = (): number => Date.now();
 
 /** False in a service worker that is built without servers, and so is smaller. */
 declare const __LOCALTEXT_SERVERS__: boolean | undefined;
@@ -81,7 +80,7 @@ export function browserV1(engine: EngineConnection): V1 {
     engine: servers
       ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
       : device,
-    keys: createKeyStore({ scope, now, locks: engine.locks }),
+    keys: createKeyStore(scope, engine.locks),
     models: catalogDirectory(readModels, {
       facts,
       describe: (id) =>
@@ -90,9 +89,8 @@ export function browserV1(engine: EngineConnection): V1 {
           () => null,
         ),
     }),
-    responses: createResponseStore(scope, now),
+    responses: createResponseStore(scope),
     log: publishRequest(scope),
-    now,
   });
   return {
     status,

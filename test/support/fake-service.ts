@@ -1,5 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
+import { vi } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
@@ -42,17 +43,21 @@ export interface FakeService {
 
 /** The pure service over a fake engine and real keys. */
 export async function fakeService(
-  options: Partial<ServiceDependencies> & { engine?: FakeEngine; issue?: Partial<IssueOptions> } = {},
+  options: Partial<ServiceDependencies> & {
+    engine?: FakeEngine;
+    issue?: Partial<IssueOptions>;
+    now?: () => number;
+  } = {},
 ): Promise<FakeService> {
-  const { engine = new FakeEngine(), issue = {}, now = Date.now, ...rest } = options;
-  const keys = new KeyAdministrator('/', now);
+  const { engine = new FakeEngine(), issue = {}, now, ...rest } = options;
+  if (now) vi.spyOn(Date, 'now').mockImplementation(now);
+  const keys = new KeyAdministrator('/');
   const { key } = await keys.issue({ label: 'test', ...issue });
   const service = createService({
     engine,
-    keys: createKeyStore({ scope: '/', now, locks: new FakeLocks().manager }),
+    keys: createKeyStore('/', new FakeLocks().manager),
     models: catalogDirectory(async () => FAKE_CATALOG),
-    responses: createResponseStore('/', now),
-    now,
+    responses: createResponseStore('/'),
     log: () => {},
     ...rest,
   });

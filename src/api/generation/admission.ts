@@ -56,7 +56,7 @@ export async function admitGeneration(
   const [image] = generation.inputs.flatMap(imagesOf);
   if (image) await requireVision(dependencies.models, model, image, admitted);
   const pay = await reserve(call, reserved);
-  const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
+  const counter = new UsageCounter(generation, call.receivedAt);
   const settle = async (tokens = counter.totalTokens): Promise<void> => {
     call.leave();
     call.trace.usage(counter.usage);
@@ -153,17 +153,15 @@ export class UsageCounter {
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   readonly #reasoning: number[] = [];
-  readonly #now: () => number;
   readonly #startedAt: number;
   #acceptedAt: number | null = null;
   #firstTokenAt: number | null = null;
   #timings: Timings | null = null;
 
-  /** `startedAt`, `now`: milliseconds since 1970. */
-  constructor(generation: Generation, startedAt: number, now: () => number) {
+  /** @param startedAt milliseconds since 1970 */
+  constructor(generation: Generation, startedAt: number) {
     this.#generation = generation;
     this.#startedAt = startedAt;
-    this.#now = now;
   }
 
   /** An engine computes the choice's prompt. Some count it only when it is computed: until then it is estimated. */
@@ -179,7 +177,7 @@ export class UsageCounter {
 
   /** @param computed tokens that the key pays for the prompt */
   accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted, computed = promptTokens): void {
-    this.#acceptedAt ??= this.#now();
+    this.#acceptedAt ??= Date.now();
     const input = inputOf(this.#generation, index);
     this.#prompts[input] = promptTokens;
     this.#computed[input] = computed;
@@ -187,7 +185,7 @@ export class UsageCounter {
   }
 
   generated(index: number, tokens: number, isReasoning: boolean): void {
-    this.#firstTokenAt ??= this.#now();
+    this.#firstTokenAt ??= Date.now();
     if (isReasoning) this.#reasoning[index] = (this.#reasoning[index] ?? 0) + tokens;
     this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
   }

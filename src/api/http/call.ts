@@ -78,19 +78,13 @@ type Publish = (entry: RequestLogEntry) => void;
 /** The log's entry of one request. It is published when the request comes, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
-  readonly #now: () => number;
   readonly #entry: RequestLogEntry;
   #text = '';
   /** The answer goes on after its headers. */
   #open = false;
 
-  constructor(
-    publish: Publish,
-    now: () => number,
-    request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>,
-  ) {
+  constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
     this.#publish = publish;
-    this.#now = now;
     const { path, client } = request;
     this.#entry = {
       ...request,
@@ -102,7 +96,7 @@ export class RequestTrace {
       streamed: false,
       status: null,
       error: null,
-      startedAt: now(),
+      startedAt: Date.now(),
       queueMs: null,
       firstTokenMs: null,
       totalMs: null,
@@ -189,7 +183,7 @@ export class RequestTrace {
   }
 
   #spent(): number {
-    return this.#now() - this.#entry.startedAt;
+    return Date.now() - this.#entry.startedAt;
   }
 
   #tell(): void {

@@ -15,6 +15,7 @@ const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
   checking: 60_000,
 };
 
+/** Time between comments on a stream without a token. */
 const HEARTBEAT_MS = 5000;
 
 /** How an endpoint begins and ends its streamed answer. */
@@ -85,11 +86,10 @@ export class StreamedAnswer {
   }
 
   #wait(commentNow: boolean): void {
-    const { heartbeatMs = HEARTBEAT_MS } = this.#call.dependencies;
     const comment = () => this.send(`: waiting (${this.stage})\n\n`);
     this.#state = 'waiting';
     this.stopWaiting();
-    this.#timer = setInterval(comment, heartbeatMs);
+    this.#timer = setInterval(comment, HEARTBEAT_MS);
     if (commentNow) comment();
   }
 

@@ -42,20 +42,13 @@ export function toIncomplete(reason: FinishReason | undefined): ResponseState['i
   return reason === 'content_filter' ? { reason } : null;
 }
 
-/** `now`: milliseconds since 1970. */
-export function toResponse(
-  head: AnswerHead,
-  request: ResponseBody,
-  stored: boolean,
-  state: ResponseState,
-  now: number,
-) {
+export function toResponse(head: AnswerHead, request: ResponseBody, stored: boolean, state: ResponseState) {
   const { status, incomplete, output, usage, error } = state;
   return {
     id: head.id,
     object: 'response',
     created_at: head.created,
-    completed_at: status === 'completed' ? Math.floor(now / 1000) : null,
+    completed_at: status === 'completed' ? Math.floor(Date.now() / 1000) : null,
     status,
     background: false,
     error,

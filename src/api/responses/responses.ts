@@ -41,13 +41,12 @@ export async function createResponse(
   const conversation = requireItems(appendItems(before, resolved.items));
   const run = await admitGeneration(call, toGeneration(call, body, conversation));
   const { temperature, topP } = run.generation.sampling;
-  const { now } = call.dependencies;
   // The answer repeats the values that were used.
   const request = { ...body, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
-    const response = toResponse(head, request, wanted, state, now());
+    const response = toResponse(head, request, wanted, state);
     if (!wanted) return response;
     const stored: StoredResponse = {
       id: head.id,
@@ -62,7 +61,7 @@ export async function createResponse(
       return response;
     } catch {
       // The reply is good even where it cannot be stored: then `store` is false.
-      return toResponse(head, request, false, state, now());
+      return toResponse(head, request, false, state);
     }
   };
   const format: AnswerFormat = {
@@ -70,7 +69,7 @@ export async function createResponse(
     stream: (head) =>
       new ResponseEvents(head.id, {
         summarizes: summarizes(request),
-        render: (state) => toResponse(head, request, wanted, state, now()),
+        render: (state) => toResponse(head, request, wanted, state),
         keep: (state) => keep(head, state),
       }),
     whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice, summarizes(request)), usage }),

@@ -42,7 +42,6 @@ export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'stor
   modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
   device: Promise<Device>;
   /** Milliseconds since 1970. */
-  now?: () => number;
 }
 
 type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
@@ -138,7 +137,7 @@ export class ModelAdder {
       if (same) return requireSameId(same.model, wanted);
       const id = wanted ?? this.#unusedId(slug);
       this.#requireFree(id);
-      const created = Math.floor((this.#options.now ?? Date.now)() / 1000);
+      const created = Math.floor(Date.now() / 1000);
       const model: AddedModel = { id, ...described.model, created };
       const variantName = addedVariantName(slug, await contentHash(weights));
       const variant = { ...described.variant, name: variantName, files: weights };

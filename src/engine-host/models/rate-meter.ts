@@ -10,7 +10,8 @@ export class RateMeter {
   #since: number | null = null;
 
   /** @returns bytes a second, or null until bytes have come for a while. */
-  add(bytes: number, now = performance.now()): number | null {
+  add(bytes: number): number | null {
+    const now = performance.now();
     const latest = this.#samples.at(-1);
     if (latest && bytes < latest.bytes) {
       this.#samples = [];

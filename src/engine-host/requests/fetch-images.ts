@@ -1,5 +1,5 @@
 import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
-import { invalidField, unsupported } from '../../errors/service-error.ts';
+import { invalidField, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
 import { readStream } from '../../util/read-stream.ts';
 
@@ -62,7 +62,7 @@ async function fetchImage(
     return await readBody(response, signal);
   } catch (error) {
     if (error instanceof ImageError) throw invalidField(param, error.message);
-    if (error instanceof Error && error.name === 'ServiceError') throw error;
+    if (error instanceof ServiceError) throw error;
     const cors = isOwn ? '' : ', or its server does not allow it to this site (CORS)';
     const rule = `names an image that could not be fetched within ${FETCH_MS / 1000} s without a redirect${cors}`;
     throw invalidField(param, rule);
@@ -70,12 +70,8 @@ async function fetchImage(
 }
 
 /** A prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
-export function imageUrl(
-  given: string,
-  param: string,
-  origins: readonly string[],
-  own = location.origin,
-): URL {
+export function imageUrl(given: string, param: string, origins: readonly string[]): URL {
+  const own = location.origin;
   const url = URL.canParse(given, own) ? new URL(given, own) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
     throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');

@@ -36,10 +36,10 @@ export interface Sequence {
   readonly ids: readonly number[];
 }
 
-export interface BatchLimits {
+interface BatchLimits {
   /** Padding included. */
-  tokens?: number;
-  sequences?: number;
+  tokens: number;
+  sequences: number;
 }
 
 /**
@@ -50,7 +50,7 @@ export interface BatchLimits {
 export function chooseBatch<S extends Sequence>(
   seed: S,
   candidates: readonly S[],
-  { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+  { tokens, sequences }: BatchLimits,
   begun: readonly S[] = [seed],
 ): S[] {
   const batch = [...begun];
@@ -152,8 +152,8 @@ export class TransformersEngine implements Engine<'embedding'> {
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
     this.#variant = variant;
-    const { device = 'wasm', maxBatchSize: sequences } = variant;
-    this.#limits = { tokens: BATCH_TOKENS[device], ...(sequences !== undefined && { sequences }) };
+    const { device = 'wasm', maxBatchSize: sequences = Number.POSITIVE_INFINITY } = variant;
+    this.#limits = { tokens: BATCH_TOKENS[device], sequences };
     this.#isOnCpu = device === 'wasm';
     this.fingerprint = fingerprint;
   }

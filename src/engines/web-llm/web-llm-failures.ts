@@ -32,7 +32,7 @@ export function asLoadFailure(
   error: unknown,
   name: string,
   library: string,
-  deviceOpened = true,
+  deviceOpened: boolean,
 ): ServiceError {
   if (error instanceof ServiceError) return error;
   const thrown = error instanceof Error ? error : new Error(String(error));

@@ -26,10 +26,7 @@ type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
  * it, and takes the first that opens.
  * @throws ServiceError `storage_failed`, so that nobody waits forever; what the last try failed of
  */
-export async function openAccess(
-  getFile: () => Promise<Openable>,
-  openMs = OPEN_MS,
-): Promise<FileSystemSyncAccessHandle> {
+export async function openAccess(getFile: () => Promise<Openable>): Promise<FileSystemSyncAccessHandle> {
   const openings: Promise<FileSystemSyncAccessHandle>[] = [];
   let access: FileSystemSyncAccessHandle | null = null;
   try {
@@ -37,7 +34,7 @@ export async function openAccess(
       if (tries === TRIES) throw neverOpened();
       openings.push(getFile().then((file) => file.createSyncAccessHandle()));
       try {
-        access = await withTimeout(Promise.any(openings), openMs);
+        access = await withTimeout(Promise.any(openings), OPEN_MS);
       } catch (error) {
         const last: unknown = (error as AggregateError).errors.at(-1);
         if (tries === TRIES - 1 || !isHeld(last)) throw last;

@@ -12,15 +12,13 @@ const PLAIN_EVERY_MS = 10_000;
 /** Writes lines, and the progress of one file at a time: a line that updates itself on a terminal, few lines elsewhere. */
 export class Progress {
   readonly #output: ProgressOutput;
-  readonly #now: () => number;
   #file: { label: string; totalBytes: number; startBytes: number; startMs: number } | null = null;
   #writtenMs: number;
   #lineOpen = false;
 
-  constructor(output: ProgressOutput, now: () => number = () => performance.now()) {
+  constructor(output: ProgressOutput) {
     this.#output = output;
-    this.#now = now;
-    this.#writtenMs = output.isTTY ? Number.NEGATIVE_INFINITY : now();
+    this.#writtenMs = output.isTTY ? Number.NEGATIVE_INFINITY : performance.now();
   }
 
   line(text: string): void {
@@ -30,8 +28,8 @@ export class Progress {
 
   /** @param startBytes how many were there already: they do not count towards the rate. */
   begin(label: string, totalBytes: number, startBytes = 0): void {
-    this.#file = { label, totalBytes, startBytes, startMs: this.#now() };
-    this.#writtenMs = this.#output.isTTY ? Number.NEGATIVE_INFINITY : this.#now();
+    this.#file = { label, totalBytes, startBytes, startMs: performance.now() };
+    this.#writtenMs = this.#output.isTTY ? Number.NEGATIVE_INFINITY : performance.now();
     if (!this.#output.isTTY) this.line(`${label}: ${startBytes > 0 ? `${megabytes(startBytes)} of ` : ''}${megabytes(totalBytes)} MB`); // prettier-ignore
   }
 
@@ -39,12 +37,12 @@ export class Progress {
     const file = this.#file;
     if (file === null) return;
     const { label, totalBytes, startBytes, startMs } = file;
-    this.status(describeProgress(label, bytes, totalBytes, bytes - startBytes, this.#now() - startMs));
+    this.status(describeProgress(label, bytes, totalBytes, bytes - startBytes, performance.now() - startMs));
   }
 
   /** Replaces the line on a terminal; elsewhere writes one now and then. */
   status(text: string): void {
-    const now = this.#now();
+    const now = performance.now();
     if (now - this.#writtenMs < (this.#output.isTTY ? TTY_EVERY_MS : PLAIN_EVERY_MS)) return;
     this.#writtenMs = now;
     if (!this.#output.isTTY) return this.line(text);

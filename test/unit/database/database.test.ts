@@ -83,7 +83,8 @@ test('a response that version 2 stored is there after the upgrade, and counts am
   await before.put('responses', { ...stored, characters: 200 });
   before.close();
 
-  const store = createResponseStore(scope, () => 2_000, { responses: 1, characters: 1e6 });
+  vi.spyOn(Date, 'now').mockReturnValue(2_000);
+  const store = createResponseStore(scope, { responses: 1, characters: 1e6 });
   expect(await store.get('resp_1')).toEqual(stored);
   await store.put({ ...stored, id: 'resp_2', created: 1_500 });
   await vi.waitFor(async () => expect(await store.get('resp_1')).toBeNull());

@@ -19,13 +19,14 @@ async function restart(): Promise<void> {
   vi.resetModules();
   const { KeyAdministrator } = await import('../../../src/keys/key-administrator.ts');
   const { createKeyStore } = await import('../../../src/keys/key-store.ts');
-  keys = new KeyAdministrator('/', () => now);
-  store = createKeyStore({ scope: '/', now: () => now, locks });
+  keys = new KeyAdministrator('/');
+  store = createKeyStore('/', locks);
 }
 
 beforeEach(async () => {
   globalThis.indexedDB = new IDBFactory();
   now = 1_700_000_000_000;
+  vi.spyOn(Date, 'now').mockImplementation(() => now);
   await restart();
 });
 

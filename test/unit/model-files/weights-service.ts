@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import type { WeightsService } from '../../../src/engine-host/requests/serve-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/model-files/model-storage.ts';
@@ -9,9 +10,14 @@ import { openStore } from './open-store.ts';
 /** The weight store and all above it, over memory; no model is in use. */
 export function weightsService(
   catalog: Catalog,
-  options: Partial<ModelStorageOptions> & { url?: string; backend?: MemoryBackend } = {},
+  options: Partial<ModelStorageOptions> & {
+    url?: string;
+    backend?: MemoryBackend;
+    now?: () => number;
+  } = {},
 ): WeightsService & { weights: WeightStore; sources: WeightSources; backend: MemoryBackend } {
-  const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), ...rest } = options;
+  const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
+  if (now) vi.spyOn(Date, 'now').mockImplementation(now);
   const weights = openStore(backend, url);
   const store = Promise.resolve(weights);
   const sources = new WeightSources(store, url);

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { FakeEngine, type FakeReply, QUEUE_FULL } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
+import { virtualTime } from '../../../support/virtual-time.ts';
 
 const PATH = '/v1/chat/completions';
 const onOrOff = { type: 'object', properties: { mode: { enum: ['on', 'off'] } }, required: ['mode'] };
@@ -190,10 +191,14 @@ describe('a streamed reply', () => {
     const events = eventsOf(await (await fetch(PATH, chat({ stream: true }))).text());
     expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { code: 'engine_lost' } });
   });
+});
 
-  test('the heartbeat goes on until the first token, also once the engine has taken the request', async () => {
-    const engine = new FakeEngine({ deltas: ['one', 'two'], delayMs: 90 });
-    const { fetch } = await fakeService({ engine, heartbeatMs: 20 });
+describe('the heartbeat', () => {
+  virtualTime();
+
+  test('goes on until the first token, also once the engine has taken the request', async () => {
+    const engine = new FakeEngine({ deltas: ['one', 'two'], delayMs: 16_000 });
+    const { fetch } = await fakeService({ engine });
     const text = await (await fetch(PATH, chat({ stream: true }))).text();
     const [before = '', ...after] = text.split('"content":"one"');
     expect(before.split(': waiting (prefill)').length).toBeGreaterThan(2);
@@ -201,8 +206,11 @@ describe('a streamed reply', () => {
   });
 
   test('and again while another engine takes over in the middle', async () => {
-    const engine = new FakeEngine({ deltas: ['one', 'two', 'three'], handOver: { after: 1, loadMs: 90 } });
-    const { fetch } = await fakeService({ engine, heartbeatMs: 20 });
+    const engine = new FakeEngine({
+      deltas: ['one', 'two', 'three'],
+      handOver: { after: 1, loadMs: 16_000 },
+    });
+    const { fetch } = await fakeService({ engine });
     const text = await (await fetch(PATH, chat({ stream: true }))).text();
     const between = text.slice(text.indexOf('"content":"one"'), text.indexOf('"content":"two"'));
     expect(between.split(': waiting (loading)\n\n').length).toBeGreaterThan(2);

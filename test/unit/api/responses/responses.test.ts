@@ -336,7 +336,7 @@ describe('what is kept', () => {
     ['in size', { responses: 1000, characters: 3500 }, 2e12 - 200],
     ['in number', { responses: 3, characters: 1e9 }, 2e12 - 100],
   ])('has a bound %s: the oldest make way', async (name, bounds, created) => {
-    const store = createResponseStore('/', () => 2e12, bounds);
+    const store = createResponseStore('/', bounds);
     for (let index = 0; index < 5; index++) {
       await store.put({
         id: `${name} ${index}`,
@@ -352,7 +352,7 @@ describe('what is kept', () => {
   });
 
   test('an app keeps more than a thousand', async () => {
-    const store = createResponseStore('/', () => 2e12);
+    const store = createResponseStore('/');
     const put = (index: number): Promise<void> => {
       const created = 2e12 - 2000 + index;
       return store.put({
@@ -370,7 +370,7 @@ describe('what is kept', () => {
   });
 
   test("another key's answers drive none out", async () => {
-    const store = createResponseStore('/', () => 2e12, { responses: 2, characters: 1e9 });
+    const store = createResponseStore('/', { responses: 2, characters: 1e9 });
     const put = (id: string, keyId: string, created: number): Promise<void> =>
       store.put({ id, keyId, created, response: {}, input: [], messages: [] });
     await put('first', 'quiet', 2e12 - 300);
@@ -393,10 +393,10 @@ describe('what is kept', () => {
       input: [{ role: 'user', content, url: 0 }],
       messages: [{ role: 'user' as const, content: 'What?', images: [{ at: 5, url, param: 'input' }] }],
     };
-    const store = createResponseStore('/', () => 2e12, { responses: 9, characters: 11_000 });
+    const store = createResponseStore('/', { responses: 9, characters: 11_000 });
     await store.put(stored);
     expect(await store.get('seen')).toEqual(stored);
-    const small = createResponseStore('/', () => 2e12, { responses: 9, characters: 10_000 });
+    const small = createResponseStore('/', { responses: 9, characters: 10_000 });
     await expect(small.put({ ...stored, id: 'large' })).rejects.toThrow('larger than the store');
     expect(await small.get('large')).toBeNull();
   });

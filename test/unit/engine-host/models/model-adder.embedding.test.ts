@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
@@ -74,7 +74,6 @@ function open(): ModelAdder {
     modelStorage: service.modelStorage,
     device: detectDevice({}),
     takeFiles: async () => null,
-    now: () => 5000,
   });
 }
 const embeds = (architecture: string, task: string) => ({ gguf: { architecture }, pipeline_tag: task });
@@ -145,6 +144,7 @@ test('a repository offers its graphs for the CPU and its GGUF files, at its comm
 });
 
 test('it is added as an embedding model, pinned by hashes, renamed and removed', async () => {
+  vi.spyOn(Date, 'now').mockReturnValue(5000);
   const commit = publish({
     ...base,
     'onnx/model_int8.onnx': '8 bits',

@@ -57,7 +57,6 @@ function open(options: Partial<ModelAdderOptions> = {}): ModelAdder {
     modelStorage: service.modelStorage,
     device: Promise.resolve(device),
     takeFiles: async (ticket) => given.get(ticket) ?? null,
-    now: () => 5000,
     ...options,
   });
 }
@@ -72,6 +71,7 @@ const add = (from: ModelSource, id: string | null = null, progress: LoadProgress
   adder.add({ type: 'add', id, source: from }, never, (each) => progress.push(each));
 
 test('a model is stored under its hash, and described', async () => {
+  vi.spyOn(Date, 'now').mockReturnValue(5000);
   const progress: LoadProgress[] = [];
   const bytes = gguf('Tiny Llama 3');
   expect(await add(source(bytes), null, progress)).toEqual({

@@ -77,9 +77,9 @@ test('a data URL is an image in base64', () => {
 });
 
 test('a URL is of the site, or of an origin that it names', () => {
-  const own = 'https://site.example';
+  vi.stubGlobal('location', { origin: 'https://site.example' });
   const urlOf = (url: string, origins: string[] = []) =>
-    imageUrl(url, 'messages[0].content[0]', origins, own).href;
+    imageUrl(url, 'messages[0].content[0]', origins).href;
   expect(urlOf('/a.png')).toBe('https://site.example/a.png');
   expect(urlOf('https://site.example/a.png')).toBe('https://site.example/a.png');
   expect(() => urlOf('https://other.example/a.png')).toThrow(/is at https:\/\/other\.example.*origins/);

@@ -132,7 +132,7 @@ test.each([
   ['Error', 'Cannot find function prefill', 'weights_corrupt', /library lib\.wasm does not belong/],
   ['Error', 'something else', 'engine_failed', /could not be loaded on this GPU: something else/],
 ])('a %s while loading is told in words: %s', (name, message, code, words) => {
-  const failed = asLoadFailure(Object.assign(new Error(message), { name }), 'tiny', 'lib.wasm');
+  const failed = asLoadFailure(Object.assign(new Error(message), { name }), 'tiny', 'lib.wasm', true);
   expect(failed).toMatchObject({ code });
   expect(failed.message).toMatch(words);
 });

@@ -5,7 +5,7 @@ import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
 
-const OPEN_MS = 20;
+const OPEN_MS = 3000;
 
 /** One outcome a try; each handle tells whether it was closed. */
 function fileThat(...outcomes: (() => Promise<unknown>)[]) {
@@ -28,7 +28,7 @@ test('a file that does not open is asked for again; one that opens too late is c
   const good = handle();
   const slow = () => sleep(5 * OPEN_MS).then(() => late);
   const { open } = fileThat(never, slow, async () => good);
-  expect(await openAccess(open, OPEN_MS)).toBe(good);
+  expect(await openAccess(open)).toBe(good);
   await expect.poll(() => late.closed).toBe(true);
   expect(good.closed).toBe(false);
 });
@@ -36,7 +36,7 @@ test('a file that does not open is asked for again; one that opens too late is c
 test('one that opens slowly is taken, though later tries find it held', async () => {
   const good = handle();
   const { open, tries } = fileThat(() => sleep(3.5 * OPEN_MS).then(() => good), held);
-  expect(await openAccess(open, OPEN_MS)).toBe(good);
+  expect(await openAccess(open)).toBe(good);
   expect(tries()).toBe(4);
   expect(good.closed).toBe(false);
 });
@@ -44,12 +44,12 @@ test('one that opens slowly is taken, though later tries find it held', async ()
 test('a file that another still holds is waited for', async () => {
   const good = handle();
   const { open } = fileThat(held, async () => good);
-  expect(await openAccess(open, OPEN_MS)).toBe(good);
+  expect(await openAccess(open)).toBe(good);
 });
 
 test('a file that never opens: an error that says what to do', async () => {
   const { open, tries } = fileThat(never);
-  await expect(openAccess(open, OPEN_MS)).rejects.toMatchObject({
+  await expect(openAccess(open)).rejects.toMatchObject({
     message: expect.stringContaining('restart the browser') as string,
     wire: { code: 'storage_failed' },
   });
@@ -58,6 +58,6 @@ test('a file that never opens: an error that says what to do', async () => {
 
 test('any other failure is told at once', async () => {
   const { open, tries } = fileThat(() => Promise.reject(new DOMException('no', 'NotAllowedError')));
-  await expect(openAccess(open, OPEN_MS)).rejects.toMatchObject({ name: 'NotAllowedError' });
+  await expect(openAccess(open)).rejects.toMatchObject({ name: 'NotAllowedError' });
   expect(tries()).toBe(1);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { describeProgress, Progress } from '../../../../src/node/cli/progress.ts';
 
@@ -17,8 +17,9 @@ test('says nothing of a rate before anything came', () => {
 
 test('one line that updates itself on a terminal, at most every 100 ms', () => {
   let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
   let output = '';
-  const progress = new Progress({ isTTY: true, columns: 30, write: (text) => (output += text) }, () => now);
+  const progress = new Progress({ isTTY: true, columns: 30, write: (text) => (output += text) });
   progress.begin('model', 10_000_000);
   for (now = 0; now <= 200; now += 50) progress.update(now * 10_000);
   progress.end();
@@ -30,8 +31,9 @@ test('one line that updates itself on a terminal, at most every 100 ms', () => {
 
 test('few whole lines elsewhere', () => {
   let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
   let output = '';
-  const progress = new Progress({ write: (text) => (output += text) }, () => now);
+  const progress = new Progress({ write: (text) => (output += text) });
   progress.begin('model', 10_000_000, 1_000_000);
   for (now = 0; now <= 20_000; now += 1_000) progress.update(1_000_000 + now * 100);
   progress.end();
