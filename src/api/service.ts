@@ -27,7 +27,7 @@ import {
   listInputItems,
   retrieveResponse,
 } from './responses/responses.ts';
-import { type JobOf, type Kind, limited } from '../jobs/kinds.ts';
+import type { JobOf, Kind } from '../jobs/kinds.ts';
 import type {
   Admitted,
   EngineClient,
@@ -41,7 +41,7 @@ import {
   type ServiceError,
   storageUnavailable,
 } from '../errors/service-error.ts';
-import { decoded } from '../util/decoded.ts';
+import { decoded } from '../util/url-path.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 interface Endpoint {
@@ -171,38 +171,31 @@ const invalidKey = (reason: string): ServiceError =>
   );
 
 /** Limits one request to the device. Its value is `device`. */
-const HEADER = 'localtext-route';
+const ROUTE_HEADER = 'localtext-route';
 
 /**
  * The engine as one request may use it: limited to the device where the request or its key demands it.
  * @throws ServiceError 400
  */
-function engineFor(
-  headers: Headers,
-  { deviceOnly }: Admitted,
-  engine: EngineClient,
-  origin: () => Origin,
-): EngineClient {
-  const route = headers.get(HEADER);
+function engineFor(call: Call, client: RequestClient | null): EngineClient {
+  const { request, admitted, dependencies } = call;
+  const route = request.headers.get(ROUTE_HEADER);
   if (route !== null && route !== 'device') {
-    const rule = `The header \`${HEADER}\` must be \`device\`, or absent.`;
-    throw requestError(400, rule, 'invalid_value', HEADER);
+    const rule = `The header \`${ROUTE_HEADER}\` must be \`device\`, or absent.`;
+    throw requestError(400, rule, 'invalid_value', ROUTE_HEADER);
   }
-  const onDevice = deviceOnly || route !== null;
+  const limits = (admitted.deviceOnly || route !== null) && { deviceOnly: true };
+  const { engine } = dependencies;
   return {
-    run: <K extends Kind>(job: JobOf<K>, request: EngineRequest) =>
-      engine.run<K>(onDevice ? limited(job, { deviceOnly: true }) : job, { ...request, origin: origin() }),
+    run: <K extends Kind>(job: JobOf<K>, asked: EngineRequest) =>
+      engine.run<K>({ ...job, ...limits }, { ...asked, origin: originOf(call, client) }),
   };
 }
 
-function originOf(
-  { headers }: Request,
-  request: string,
-  client: RequestClient | null,
-  call: Call | null,
-): Origin {
-  const origin: Origin = { client: client?.id ?? '', request };
-  if (call?.streamed) return origin;
+function originOf({ id, request, streamed }: Call, client: RequestClient | null): Origin {
+  const { headers } = request;
+  const origin: Origin = { client: client?.id ?? '', request: id };
+  if (streamed) return origin;
   const background = { ...origin, background: true } as const;
   if (client === null || headers.has(CALL_HEADER)) return background;
   const attempt = headers.get('x-stainless-retry-count');
@@ -241,9 +234,6 @@ export function createService(dependencies: ServiceDependencies): Service {
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace.key(admitted.label);
       const { abort } = followSignals([watch.gone]);
-      const origin = (): Origin => originOf(request, id, client, call);
-      const engine = engineFor(request.headers, admitted, dependencies.engine, origin);
-      const own = { ...dependencies, models, engine };
       call = {
         id,
         requestId,
@@ -254,11 +244,12 @@ export function createService(dependencies: ServiceDependencies): Service {
         abort,
         leave: () => undefined,
         trace,
-        dependencies: own,
+        dependencies: { ...dependencies, models },
         warnings: [],
         servedBy: null,
         streamed: false,
       };
+      call.dependencies.engine = engineFor(call, client);
       if (route.purpose === 'chat') call.leave = await enterInFlight(call);
       const response = await route.answer(call);
       addCommonHeaders(response.headers, call);

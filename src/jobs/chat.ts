@@ -42,6 +42,10 @@ export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>):
 export const charactersOf = (input: Exclude<ChatJob['input'], { tokens: number[] }>): number =>
   textsOf(input).reduce((sum, { length }) => sum + length, 0);
 
+/** Characters of a token, about. */
+export const CHARACTERS_A_TOKEN = 4;
+export const estimateTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
+
 export interface ToolCall {
   id: string;
   name: string;

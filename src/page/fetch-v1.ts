@@ -1,6 +1,6 @@
 import type { PageToServiceWorker } from '../protocol/discovery.ts';
 import { CALL_HEADER } from '../protocol/local-paths.ts';
-import { isV1Path } from '../util/v1-path.ts';
+import { isV1Path } from '../util/url-path.ts';
 
 /**
  * `fetch`, whose abort reaches the engine at once. With the page's own `fetch`, browsers do not tell the service worker of an abort before the

@@ -16,7 +16,7 @@ import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { watchClient, watchLimit } from './watch-client.ts';
-import { isV1Path } from '../util/v1-path.ts';
+import { isV1Path } from '../util/url-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */

@@ -1,4 +1,4 @@
-import { decoded } from './decoded.ts';
+import { decoded } from './url-path.ts';
 import { isObject, type Schema } from './schema-children.ts';
 
 /** What a list of keys leads to; undefined: nothing. */

@@ -25,7 +25,7 @@ export function toContent(
   textType: 'text' | 'input_text',
   images: ChatImage[] | null = [],
 ): { content: string; images?: ChatImage[] } {
-  if (typeof content === 'string') return { content: wellFormed(content) };
+  if (typeof content === 'string') return { content: content.toWellFormed() };
   let text = '';
   let separator = '';
   for (const [index, part] of content.entries()) {
@@ -40,7 +40,7 @@ export function toContent(
       separator = '\n';
     }
   }
-  return { content: wellFormed(text), ...(images?.length && { images }) };
+  return { content: text.toWellFormed(), ...(images?.length && { images }) };
 }
 
 export const toText = (content: Content, at: string, textType: 'text' | 'input_text'): string =>
@@ -52,10 +52,3 @@ function textOf(part: Part, param: string, textType: string): string {
   const hint = 'image_url' in part ? '. Images go into messages of the role `user`' : '';
   throw unsupported(`${param}.type`, `must be "${textType}" here${hint}`);
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
-/** Half a surrogate pair is not a character: the encoder to UTF-8 puts the replacement character in its place. */
-export const wellFormed = (text: string): string =>
-  /\p{Surrogate}/u.test(text) ? decoder.decode(encoder.encode(text)) : text;

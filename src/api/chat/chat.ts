@@ -11,7 +11,7 @@ import { admitGeneration } from '../generation/admission.ts';
 import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
 import { conflicting, invalidField, unsupported } from '../../errors/service-error.ts';
-import { orEmptyObject, toContent, toText, wellFormed } from '../body/message-content.ts';
+import { orEmptyObject, toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
@@ -52,7 +52,7 @@ function toGeneration(call: Call, request: ChatBody): Generation {
     maxTokens: toMaxTokens(request),
     constraint: toConstraint(request),
     topLogprobs: toTopLogprobs(request),
-    stop: [request.stop ?? []].flat().map(wellFormed),
+    stop: [request.stop ?? []].flat().map((each) => each.toWellFormed()),
     tools,
     reasoning: toReasoning(request),
     params: { messages: 'messages', responseFormat: 'response_format' },
@@ -155,7 +155,7 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
           const rule = 'must be the function of a `function_call` in an assistant message before this one';
           throw invalidField(`${at}.name`, rule);
         }
-        return { role: 'tool', content: wellFormed(message.content ?? ''), toolCallId };
+        return { role: 'tool', content: (message.content ?? '').toWellFormed(), toolCallId };
       }
       case 'assistant': {
         const { function_call: legacy } = message;

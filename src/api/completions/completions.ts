@@ -1,7 +1,6 @@
 import type OpenAI from 'openai';
 import { MAX_CHOICES } from '../body/request-body.ts';
 import { toIncludeUsage, toSampling, type Generation } from '../generation/generation.ts';
-import { wellFormed } from '../body/message-content.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {
   streamAnswer,
@@ -37,7 +36,7 @@ export async function createCompletion(call: Call, request: CompletionBody): Pro
     constraint: null,
     topLogprobs: request.logprobs ?? (isBestOf(request) || scoresPrompt ? 0 : null),
     scoresPrompt,
-    stop: [request.stop ?? []].flat().map(wellFormed),
+    stop: [request.stop ?? []].flat().map((each) => each.toWellFormed()),
     tools: null,
     reasoning: null,
     params: { messages: 'prompt', responseFormat: 'prompt' },
@@ -75,9 +74,9 @@ type Prompt = string | number[];
 /** Texts, or token ids. The schema has checked that they are of one form. */
 function toPrompts(given: CompletionBody['prompt']): Prompt[] {
   if (given === null) return [''];
-  if (typeof given === 'string') return [wellFormed(given)];
+  if (typeof given === 'string') return [given.toWellFormed()];
   if (isTokens(given)) return [given];
-  return given.map((prompt) => (typeof prompt === 'string' ? wellFormed(prompt) : prompt));
+  return given.map((prompt) => (typeof prompt === 'string' ? prompt.toWellFormed() : prompt));
 }
 
 const isTokens = (prompt: string[] | number[] | number[][]): prompt is number[] =>

@@ -2,7 +2,6 @@ import { invalidField, unsupported } from '../../errors/service-error.ts';
 
 import type { ChatImage } from '../../jobs/chat.ts';
 import type { DecisionJob, DecisionQuestion } from '../../jobs/decision.ts';
-import { wellFormed } from '../body/message-content.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 
@@ -11,7 +10,7 @@ import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts'
  * @throws ServiceError 400
  */
 export function toDecisionInput(input: DecisionBody['input']): DecisionJob['input'] {
-  if (typeof input === 'string') return { text: wellFormed(input) };
+  if (typeof input === 'string') return { text: input.toWellFormed() };
   checkCalls(input);
   const [only] = input;
   const isPlain = input.length === 1 && only && 'role' in only && only.role === 'user';
@@ -19,7 +18,7 @@ export function toDecisionInput(input: DecisionBody['input']): DecisionJob['inpu
   for (const [index, item] of input.entries()) text.addItem(item, `input[${index}]`, isPlain === true);
   if (text.text.trim() === '' && text.images.length === 0)
     throw invalidField('input', 'must have a text or an image');
-  return { text: wellFormed(text.text), ...(text.images.length > 0 && { images: text.images }) };
+  return { text: text.text.toWellFormed(), ...(text.images.length > 0 && { images: text.images }) };
 }
 
 /** @throws ServiceError 400: an output needs the call that it answers */
@@ -106,7 +105,7 @@ function toInstructions(instructions: QuestionBody['instructions'], at: string):
           })
           .join('\n');
   if (text.trim() === '') throw invalidField(at, 'must not be empty');
-  return wellFormed(text);
+  return text.toWellFormed();
 }
 
 function toOptions(question: QuestionBody, at: string): DecisionQuestion['options'] {
@@ -123,8 +122,8 @@ function toOptions(question: QuestionBody, at: string): DecisionQuestion['option
     }
     seen.add(value);
     return {
-      label: wellFormed(String(value)),
-      ...(description ? { description: wellFormed(description) } : {}),
+      label: String(value).toWellFormed(),
+      ...(description ? { description: description.toWellFormed() } : {}),
     };
   });
 }

@@ -1,5 +1,5 @@
-import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { estimateTokens } from '../../jobs/chat.ts';
 import {
   charactersOf,
   type DecisionAnswer,
@@ -7,14 +7,11 @@ import {
   type DecisionProgress,
 } from '../../jobs/decision.ts';
 import { costsTokens, requireVision, reserve } from '../generation/admission.ts';
-import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { Call } from '../http/call.ts';
-import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
+import { answerJob } from '../http/answer-job.ts';
 import { requireModel } from '../models/models.ts';
 import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
 import type { DecisionBody, QuestionBody } from './decision-schema.ts';
-
-const CHARACTERS_A_TOKEN = 4;
 
 /** POST /v1/decisions */
 export async function createDecision(
@@ -29,39 +26,22 @@ export async function createDecision(
   const [image] = input.images ?? [];
   if (image) await requireVision(dependencies.models, model, image, admitted);
   const job: DecisionJob = { kind: 'decision', model: model.id, input, questions, request };
-  const reserved = Math.ceil(charactersOf(job) / CHARACTERS_A_TOKEN);
+  const reserved = estimateTokens(charactersOf(job));
   const settle = await reserve(call, reserved);
-  let stage: WaitingStage | null = null;
-  let timings = {};
-  const answer = async (): Promise<string> => {
-    let used: number | null = null;
-    try {
-      const { id, abort } = call;
-      for await (const event of dependencies.engine.run(job, { id, signal: abort.signal, model })) {
-        if (event.type === 'waiting') {
-          ({ stage } = event);
-          continue;
-        }
-        used = event.progress.promptTokens;
-        if (event.type === 'delta') continue;
-        ({ timings } = event);
-        call.servedBy = event.fingerprint;
-        trace.accepted(event.fingerprint);
-        trace.usage({ ...event.progress, completionTokens: 0 });
-        return JSON.stringify(toDecision(body, event.progress));
-      }
-    } catch (error) {
-      throw renamed(error);
-    } finally {
+  let used: number | null = null;
+  return answerJob(call, model, job, {
+    read({ type, progress }) {
+      used = progress.promptTokens;
+      if (type !== 'done') return null;
+      trace.usage({ ...progress, completionTokens: 0 });
+      return toDecision(body, progress);
+    },
+    toError: renamed,
+    async onEnd(stage) {
       call.leave();
       // No engine counts the tokens of a job that was cut off.
       await settle(used ?? (costsTokens(stage, call) ? reserved : 0));
-    }
-    throw engineLost();
-  };
-  return answerJson(call, answer(), {
-    isComputing: () => stage === 'prefill',
-    headers: () => answerHeaders(call, JSON_TYPE, timings),
+    },
   });
 }
 
@@ -69,12 +49,10 @@ export async function createDecision(
 function renamed(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { param } = error.wire;
-  if (param === 'messages' || param === 'input[0]')
-    return new ServiceError({ ...error.wire, param: 'input' }, { cause: error });
+  if (param !== 'messages' && !param?.startsWith('input[')) return error;
   // The texts after the first are of the questions.
-  if (param?.startsWith('input['))
-    return new ServiceError({ ...error.wire, param: 'questions' }, { cause: error });
-  return error;
+  const name = param === 'messages' || param === 'input[0]' ? 'input' : 'questions';
+  return new ServiceError({ ...error.wire, param: name }, { cause: error });
 }
 
 /** OpenAI's `Decision`. */

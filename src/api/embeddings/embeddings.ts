@@ -1,46 +1,26 @@
 import type OpenAI from 'openai';
-import { engineLost } from '../../errors/engine-errors.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
 import { omitNulls } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
-import { wellFormed } from '../body/message-content.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
-import { answerJson, answerHeaders, JSON_TYPE } from '../http/response.ts';
+import { answerJob } from '../http/answer-job.ts';
 import { requireModel } from '../models/models.ts';
 
 /** POST /v1/embeddings */
 export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {
-  const { models, engine } = call.dependencies;
-  const model = await requireModel(models, request.model, 'embedding', call.admitted);
+  const model = await requireModel(call.dependencies.models, request.model, 'embedding', call.admitted);
   const job = {
     kind: 'embedding' as const,
     model: model.id,
     input: toJobInput(request.input),
     ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
   };
-  let isComputing = false;
-  let timings = {};
-  const answer = async (): Promise<string> => {
-    for await (const event of engine.run(job, { id: call.id, signal: call.abort.signal, model })) {
-      if (event.type === 'waiting') isComputing = event.stage === 'prefill';
-      else {
-        ({ timings } = event);
-        call.servedBy = event.fingerprint;
-        call.trace.accepted(event.fingerprint);
-        return JSON.stringify(toEmbeddingList(request, event));
-      }
-    }
-    throw engineLost();
-  };
-  return answerJson(call, answer(), {
-    isComputing: () => isComputing,
-    headers: () => answerHeaders(call, JSON_TYPE, timings),
-  });
+  return answerJob(call, model, job, { read: (event) => toEmbeddingList(request, event) });
 }
 
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
-  if (typeof input === 'string') return { texts: [wellFormed(input)] };
-  if (isTexts(input)) return { texts: input.map(wellFormed) };
+  if (typeof input === 'string') return { texts: [input.toWellFormed()] };
+  if (isTexts(input)) return { texts: input.map((text) => text.toWellFormed()) };
   return { tokens: isNested(input) ? input : [input] };
 }
 

@@ -4,6 +4,7 @@ import {
   type ChatImage,
   type ChatJob,
   type ChatUsage,
+  estimateTokens,
   imagesOf,
   type Timings,
 } from '../../jobs/chat.ts';
@@ -23,7 +24,6 @@ import { choiceCount, inputOf, type Generation } from './generation.ts';
 const DEFAULT_REPLY_TOKENS = 256;
 /** Reserved tokens at most; most contexts hold less. Tokens above it are counted afterwards. */
 const MAX_TOKENS = 4096;
-const CHARACTERS_PER_TOKEN = 4;
 /** Role and delimiters of the chat template. */
 const TOKENS_PER_MESSAGE = 4;
 /** Estimate for an image; most models compute more for a large one. */
@@ -129,15 +129,14 @@ const computations = ({ scoresPrompt, maxTokens }: Generation): number =>
 
 /** Tokens of the prompts, estimated before the engine counts them. */
 export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
-  inputs.reduce((total, input) => total + estimatePrompt(input), 0) +
-  Math.ceil(partial.length / CHARACTERS_PER_TOKEN);
+  inputs.reduce((total, input) => total + estimatePrompt(input), 0) + estimateTokens(partial.length);
 
 const estimatePrompt = (input: ChatJob['input'] | undefined): number =>
   input ? Math.min(tokensOf(input), MAX_TOKENS) : 0;
 
 function tokensOf(input: ChatJob['input']): number {
   if ('tokens' in input) return input.tokens.length;
-  const text = Math.ceil(charactersOf(input) / CHARACTERS_PER_TOKEN);
+  const text = estimateTokens(charactersOf(input));
   if ('prompt' in input) return text;
   return text + input.messages.length * TOKENS_PER_MESSAGE + imagesOf(input).length * TOKENS_PER_IMAGE;
 }

@@ -5,7 +5,7 @@ import type { AnswerHead } from '../generation/answers.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 import { isFunctionTool } from '../tools/callable-tools.ts';
-import { orEmptyObject, toContent, toText, wellFormed } from '../body/message-content.ts';
+import { orEmptyObject, toContent, toText } from '../body/message-content.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;
@@ -127,7 +127,7 @@ export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]): ResponseL
  */
 export function appendItems(before: readonly ChatMessage[], input: string | InputItem[]): ChatMessage[] {
   const messages = structuredClone(before) as ChatMessage[];
-  if (typeof input === 'string') return [...messages, { role: 'user', content: wellFormed(input) }];
+  if (typeof input === 'string') return [...messages, { role: 'user', content: input.toWellFormed() }];
   const calls = new Set(before.flatMap((message) => callsOf(message).map(({ id }) => id)));
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;

@@ -25,7 +25,6 @@ import {
   type ResponseState,
 } from './response-object.ts';
 import type { ResponseBody } from './response-schema.ts';
-import { wellFormed } from '../body/message-content.ts';
 import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
@@ -205,7 +204,7 @@ function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessa
   const messages: ChatMessage[] =
     instructions == null
       ? conversation
-      : [{ role: 'system', content: wellFormed(instructions) }, ...conversation];
+      : [{ role: 'system', content: instructions.toWellFormed() }, ...conversation];
   return {
     model: request.model,
     inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
@@ -214,7 +213,7 @@ function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessa
     maxTokens: request.max_output_tokens ?? null,
     constraint: toJsonConstraint(text?.format, 'text.format.schema'),
     topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
-    stop: [request.stop ?? []].flat().map(wellFormed),
+    stop: [request.stop ?? []].flat().map((each) => each.toWellFormed()),
     tools,
     reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
     truncate: request.truncation === 'auto',

@@ -1,5 +1,6 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { LOGGED_BODY_CHARACTERS } from '../../protocol/request-log.ts';
+import { estimateTokens } from '../../jobs/chat.ts';
 import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { costsTokens, reserve } from '../generation/admission.ts';
 import type { Call } from '../http/call.ts';
@@ -11,7 +12,6 @@ import { readForm } from './transcription-form.ts';
 
 /** Reserved for a file; a key's limit counts the tokens of its text. */
 const RESERVED_TOKENS = 256;
-const CHARACTERS_A_TOKEN = 4;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. */
 export async function createTranscription(call: Call, task: TranscriptionJob['task']): Promise<Response> {
@@ -66,7 +66,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
       call.leave();
       const began = isAccepted || costsTokens(stage, call);
       // No engine counts the tokens of a transcript that was cut off.
-      used ??= Math.max(Math.ceil(characters / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
+      used ??= Math.max(estimateTokens(characters), began ? RESERVED_TOKENS : 0);
       await settle(used);
     }
   };

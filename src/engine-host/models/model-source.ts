@@ -13,7 +13,7 @@ import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress, OnProgress } from '../../protocol/worker-control.ts';
 import { chooseModel, listModels } from './repository-models.ts';
-import { decoded } from '../../util/decoded.ts';
+import { decoded } from '../../util/url-path.ts';
 
 interface CountOptions {
   signal: AbortSignal;

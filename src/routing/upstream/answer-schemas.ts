@@ -1,3 +1,4 @@
+import { estimateTokens } from '../../jobs/chat.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
 
 /** The length is bounded before the elements are looked at. */
@@ -74,10 +75,6 @@ const usageSchema = details({
   prompt_tokens_details: details({ cached_tokens: count }),
   completion_tokens_details: details({ reasoning_tokens: count }),
 });
-
-/** Characters in a token, for replies whose usage a server does not report or reports wrongly. */
-export const CHARACTERS_A_TOKEN = 4;
-const estimateTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
 
 /** Tokens of a character that is encoded in bytes. */
 const MAX_TOKENS_A_CHARACTER = 4;

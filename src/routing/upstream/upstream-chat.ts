@@ -1,4 +1,5 @@
 import {
+  CHARACTERS_A_TOKEN,
   charactersOf,
   type ChatEvent,
   type ChatJob,
@@ -9,7 +10,7 @@ import {
   type TokenLogprob,
 } from '../../jobs/chat.ts';
 import { unsupported } from '../../errors/service-error.ts';
-import { CHARACTERS_A_TOKEN, chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
+import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
 import type { z } from '../../util/zod.ts';
 import { runOnServer } from './run-on-server.ts';

@@ -1,6 +1,7 @@
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { unsupported } from '../../errors/service-error.ts';
-import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
+import { CHARACTERS_A_TOKEN } from '../../jobs/chat.ts';
+import { embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import type { z } from '../../util/zod.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';

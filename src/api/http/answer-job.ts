@@ -1,0 +1,54 @@
+import { engineLost } from '../../errors/engine-errors.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { EventOf, JobOf } from '../../jobs/kinds.ts';
+import type { ModelEntry } from '../service-dependencies.ts';
+import type { Call } from './call.ts';
+import { answerHeaders, answerJson, JSON_TYPE } from './response.ts';
+
+type OneAnswer = 'decision' | 'embedding';
+
+interface JobReader<K extends OneAnswer> {
+  /** Reads each event, and makes the body of the last one. */
+  read(event: EventOf<K>): object | null;
+  /** The error for the client. */
+  toError?(error: unknown): unknown;
+  /** The job has ended in any way, last seen waiting in this stage. */
+  onEnd?(stage: WaitingStage | null): Promise<void>;
+}
+
+/** Answers with the result of one job, in one piece. */
+export function answerJob<K extends OneAnswer>(
+  call: Call,
+  model: ModelEntry,
+  job: JobOf<K>,
+  { read, toError, onEnd }: JobReader<K>,
+): Promise<Response> {
+  let stage: WaitingStage | null = null;
+  let timings = {};
+  const answer = async (): Promise<string> => {
+    try {
+      const { id, abort } = call;
+      for await (const event of call.dependencies.engine.run(job, { id, signal: abort.signal, model })) {
+        if (event.type === 'waiting') {
+          ({ stage } = event);
+          continue;
+        }
+        const body = read(event);
+        if (event.type !== 'done') continue;
+        ({ timings } = event);
+        call.servedBy = event.fingerprint;
+        call.trace.accepted(event.fingerprint);
+        return JSON.stringify(body);
+      }
+    } catch (error) {
+      throw toError?.(error) ?? error;
+    } finally {
+      await onEnd?.(stage);
+    }
+    throw engineLost();
+  };
+  return answerJson(call, answer(), {
+    isComputing: () => stage === 'prefill',
+    headers: () => answerHeaders(call, JSON_TYPE, timings),
+  });
+}
