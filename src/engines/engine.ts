@@ -4,7 +4,7 @@ import type { AddedFormat } from './added-format.ts';
 import type { ChatJob } from '../jobs/chat.ts';
 import type { EventOf, JobOf, ModelKind } from '../jobs/kinds.ts';
 import type { Capability } from '../protocol/model-facts.ts';
-import type { PageServices } from '../protocol/worker-control.ts';
+import type { PageServices, Progress } from '../protocol/worker-control.ts';
 
 /** Facts about a model that are known only once it is in memory. */
 export interface LoadedFacts {
@@ -58,8 +58,7 @@ export interface EngineContext extends Partial<PageServices> {
   file(path: string): Promise<Blob>;
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
-  /** @param phase default: `load` */
-  onProgress(loadedBytes: number, totalBytes: number, phase?: 'load' | 'compile'): void;
+  onProgress(progress: Progress): void;
   signal: AbortSignal;
 }
 

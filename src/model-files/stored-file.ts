@@ -1,11 +1,11 @@
-export type FilePhase = 'download' | 'prepare';
+import type { Progress } from '../protocol/worker-control.ts';
 
 export interface FileOptions {
   signal: AbortSignal;
   /**
    * `download`: bytes that came over the network. `prepare`: bytes that were checked, of a file that another site stored.
    */
-  onProgress(loadedBytes: number, totalBytes: number, phase: FilePhase): void;
+  onProgress(progress: Progress): void;
 }
 
 export interface FetchedFile {

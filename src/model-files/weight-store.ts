@@ -222,7 +222,7 @@ export class WeightStore {
     const measure = this.#rate.measure();
     const onProgress = (loadedBytes: number): void => {
       measure(loadedBytes);
-      options.onProgress(loadedBytes, file.bytes, 'download');
+      options.onProgress({ phase: 'download', loadedBytes, totalBytes: file.bytes });
     };
     const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
     await this.#files.finish(file, chunks, { from: url, shared: false });
@@ -270,7 +270,8 @@ export class WeightStore {
     if (!blob) return null;
     if (await this.#isShared(file)) return this.#checked(file, blob);
     // It may be removed in the meantime.
-    const onHashed = (hashedBytes: number): void => onProgress(hashedBytes, file.bytes, 'prepare');
+    const onHashed = (loadedBytes: number): void =>
+      onProgress({ phase: 'prepare', loadedBytes, totalBytes: file.bytes });
     const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
     signal.throwIfAborted();
     if (digest?.sha256 !== file.sha256) {

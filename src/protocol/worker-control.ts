@@ -105,6 +105,9 @@ export interface LoadProgress {
   bytesPerSecond?: number;
 }
 
+/** Progress of a load whose model is known. */
+export type Progress = Omit<LoadProgress, 'model'>;
+
 export type OnProgress = (progress: LoadProgress) => void;
 
 export interface EngineStatus {

@@ -1,32 +1,30 @@
 import { type WeightFile, weightBytes } from '../../catalog/catalog.ts';
-import type { LoadPhase, LoadVariantOptions } from './loaded-model.ts';
-import type { FileOptions } from '../../model-files/stored-file.ts';
+import type { LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
+import type { Progress } from '../../protocol/worker-control.ts';
 
 type OnProgress = LoadVariantOptions['onProgress'];
 
-const isOfEngine = (phase: LoadPhase): boolean => phase === 'load' || phase === 'compile';
+const isOfEngine = (phase: Progress['phase']): boolean => phase === 'load' || phase === 'compile';
 
 /**
  * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
  * bytes of a phase only grow.
  */
 export function onlyForward(onProgress: OnProgress): OnProgress {
-  let current: LoadPhase = 'download';
+  let current: Progress['phase'] = 'download';
   let most = 0;
-  return (phase, loadedBytes, totalBytes) => {
+  return (progress) => {
+    const { phase, loadedBytes } = progress;
     if (isOfEngine(current) && !isOfEngine(phase)) return;
     if (current !== phase) most = 0;
     current = phase;
     most = Math.max(most, loadedBytes);
-    onProgress(phase, most, totalBytes);
+    onProgress({ ...progress, loadedBytes: most });
   };
 }
 
-interface Count {
-  loadedBytes: number;
-  totalBytes: number;
-}
+type Count = Pick<Progress, 'loadedBytes' | 'totalBytes'>;
 
 interface FileState {
   missing: boolean;
@@ -37,7 +35,7 @@ interface FileState {
 }
 
 export interface FilesProgress {
-  file(file: WeightFile, ...step: Parameters<FileOptions['onProgress']>): void;
+  file(file: WeightFile, progress: Progress): void;
   stored(file: WeightFile): void;
 }
 
@@ -62,10 +60,11 @@ export async function loadProgress(
     const all = [...states.values()];
     const downloading = all.filter((state) => state.missing);
     // The engine reports the progress of its load itself.
-    if (downloading.length === 0) return onProgress('load', 0, weightBytes({ files }));
+    if (downloading.length === 0)
+      return onProgress({ phase: 'load', loadedBytes: 0, totalBytes: weightBytes({ files }) });
     const prepared = downloading.flatMap((state) => state.prepared ?? []);
-    if (prepared.length === downloading.length) return onProgress('prepare', ...sum(prepared));
-    onProgress('download', ...sum(all.map(({ network }) => network)));
+    if (prepared.length === downloading.length) return onProgress({ phase: 'prepare', ...sum(prepared) });
+    onProgress({ phase: 'download', ...sum(all.map(({ network }) => network)) });
   };
   const change = (file: WeightFile, changed: (state: FileState) => Partial<FileState>): void => {
     const state = states.get(file);
@@ -75,12 +74,8 @@ export async function loadProgress(
   };
   report();
   return {
-    file: (file, loadedBytes, totalBytes, phase) =>
-      change(file, () =>
-        phase === 'prepare'
-          ? { prepared: { loadedBytes, totalBytes } }
-          : { network: { loadedBytes, totalBytes }, prepared: null },
-      ),
+    file: (file, { phase, ...count }) =>
+      change(file, () => (phase === 'prepare' ? { prepared: count } : { network: count, prepared: null })),
     stored: (file) =>
       change(file, ({ network: { totalBytes } }) => ({
         missing: false,
@@ -89,7 +84,7 @@ export async function loadProgress(
   };
 }
 
-const sum = (counts: readonly Count[]): [loadedBytes: number, totalBytes: number] => [
-  counts.reduce((total, { loadedBytes }) => total + loadedBytes, 0),
-  counts.reduce((total, { totalBytes }) => total + totalBytes, 0),
-];
+const sum = (counts: readonly Count[]): Count => ({
+  loadedBytes: counts.reduce((total, { loadedBytes }) => total + loadedBytes, 0),
+  totalBytes: counts.reduce((total, { totalBytes }) => total + totalBytes, 0),
+});

@@ -47,9 +47,9 @@ export class LoadRecord {
       try {
         const engine = await load(variant, {
           ...options,
-          onProgress: (phase, ...bytes) => {
-            if (phase !== 'download' && !ended) this.#note(variant, hasWeights(variant));
-            options.onProgress(phase, ...bytes);
+          onProgress: (progress) => {
+            if (progress.phase !== 'download' && !ended) this.#note(variant, hasWeights(variant));
+            options.onProgress(progress);
           },
         });
         if (hasWeights(variant)) this.#untried.add(variant);

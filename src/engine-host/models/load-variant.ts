@@ -130,7 +130,7 @@ export class VariantLoader {
     const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
       const stored = await store.file(file, {
         signal: options.signal,
-        onProgress: (...step) => progress.file(file, ...step),
+        onProgress: (step) => progress.file(file, step),
       });
       progress.stored(file);
       options.onFile?.(file.path, stored.from ?? 'unknown');
@@ -176,13 +176,8 @@ export class VariantLoader {
 
   #context({ signal, onProgress }: LoadVariantOptions, file: EngineContext['file']): EngineContext {
     const { wasmUrl, page } = this.#options;
-    return {
-      ...page,
-      signal,
-      file,
-      wasm: (name) => new URL(engineFileName(name), wasmUrl).href,
-      onProgress: (loadedBytes, totalBytes, phase = 'load') => onProgress(phase, loadedBytes, totalBytes),
-    };
+    const wasm = (name: string): string => new URL(engineFileName(name), wasmUrl).href;
+    return { ...page, signal, file, wasm, onProgress };
   }
 
   #on(variant: VariantBase, backend: Backend): VariantBase | undefined {

@@ -1,5 +1,5 @@
 import { type CatalogModel, type Variant, weightBytes } from '../../catalog/catalog.ts';
-import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
+import type { ModelStatus, Progress } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../util/user-timing.ts';
 import { abortable, backoff } from '../../util/async.ts';
 import { ServiceError } from '../../errors/service-error.ts';
@@ -9,18 +9,14 @@ import { SlotQueue } from '../../engines/slot-queue.ts';
 import { loadFailed } from './load-failed.ts';
 import { RateMeter } from './rate-meter.ts';
 
-export type LoadPhase = Exclude<LoadProgress['phase'], 'copy' | 'ready'>;
-
 export interface LoadVariantOptions {
   signal: AbortSignal;
-  onProgress(phase: LoadPhase, loadedBytes: number, totalBytes: number): void;
+  onProgress(progress: Progress): void;
   /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
   onFile?(path: string, from: string): void;
 }
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
-
-export type Progress = Omit<LoadProgress, 'model'>;
 
 /** Pause before a failed load is retried. */
 const PAUSES = { firstMs: 1000, maxMs: 30_000 };
@@ -144,11 +140,10 @@ export class LoadedModel {
       const engine = await this.#loadVariant(this.variant, {
         signal,
         onFile: (path, from) => this.files.set(path, from),
-        onProgress: (phase, loadedBytes, totalBytes) => {
+        onProgress: (progress) => {
           if (this.#state !== loading) return;
-          const rate = phase === 'download' ? meter.add(loadedBytes) : null;
-          const speed = rate !== null && { bytesPerSecond: rate };
-          loading.progress = { phase, loadedBytes, totalBytes, ...speed };
+          const rate = progress.phase === 'download' ? meter.add(progress.loadedBytes) : null;
+          loading.progress = { ...progress, ...(rate !== null && { bytesPerSecond: rate }) };
           report(loading.progress);
           this.#onChange();
         },

@@ -1,5 +1,5 @@
 import { type Catalog, type CatalogModel, hasWeights, type Variant } from '../../catalog/catalog.ts';
-import type { ModelStatus, OnProgress } from '../../protocol/worker-control.ts';
+import type { ModelStatus, OnProgress, Progress } from '../../protocol/worker-control.ts';
 import { abortable } from '../../util/async.ts';
 import { answers, type Job, type Kind } from '../../jobs/kinds.ts';
 import type { Engine, Engines } from '../../engines/engine.ts';
@@ -9,7 +9,7 @@ import { MemoryBudget } from './memory-budget.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
-import { LoadedModel, type LoadVariant, type Progress } from './loaded-model.ts';
+import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */

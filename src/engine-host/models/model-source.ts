@@ -112,9 +112,9 @@ function remoteFile(
       const path = folder === undefined ? addedFilePath(known.sha256) : `${folder}/${name}`;
       return { path, ...known, url };
     },
-    async store(file, options) {
+    async store(file, { onProgress, ...options }) {
       try {
-        await store.file(file, options);
+        await store.file(file, { ...options, onProgress: ({ loadedBytes }) => onProgress(loadedBytes) });
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
         throw invalidFile(

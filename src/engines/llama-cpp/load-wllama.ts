@@ -37,7 +37,7 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   // Vectors must be the same on every device, and GPUs have been wrong without an error.
   const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
-  context.onProgress(totalBytes, totalBytes);
+  context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
   const language = languageOf(variant, blobs) ?? new Blob();
   const facts = variant.dimensions === undefined ? await chatFacts(variant.name, language) : null;
 

@@ -62,7 +62,7 @@ async function compileShaders(
   variant: TransformersVariant,
   { onProgress, signal }: EngineContext,
 ): Promise<void> {
-  onProgress(0, weightBytes(variant), 'compile');
+  onProgress({ phase: 'compile', loadedBytes: 0, totalBytes: weightBytes(variant) });
   try {
     await abortable(embedder.run(WARM_UP), signal);
   } catch (error) {

@@ -58,7 +58,8 @@ async function loadOnce(
     // Others are about downloads, which the store reports itself.
     const [, what] = /^Loading (model|GPU shader modules)/.exec(text) ?? [];
     const phase = what === 'model' ? 'load' : 'compile';
-    if (what !== undefined) context.onProgress(progress * files.weightBytes, files.weightBytes, phase);
+    const totalBytes = files.weightBytes;
+    if (what !== undefined) context.onProgress({ phase, loadedBytes: progress * totalBytes, totalBytes });
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
   const devices: GPUDevice[] = [];

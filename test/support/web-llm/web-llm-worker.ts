@@ -45,7 +45,7 @@ const api = {
       const engine = await loadWebLlm(variant, {
         file: (path) => read(path, files),
         wasm: (name) => name,
-        onProgress: (_loaded, _total, phase = 'load') => phases.add(phase),
+        onProgress: ({ phase }) => phases.add(phase),
         signal: new AbortController().signal,
       });
       engines.set(variant.name, engine);

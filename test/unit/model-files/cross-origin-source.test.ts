@@ -98,8 +98,8 @@ test('a file that is there, and in part here, counts once, and takes nothing fro
   fetched.mockImplementation(async () => new Response(large));
   await open(A, backend).file(there, options);
   const part = new AbortController();
-  const onProgress = (stored: number): void => {
-    if (stored > 2 ** 22) part.abort();
+  const onProgress = ({ loadedBytes }: { loadedBytes: number }): void => {
+    if (loadedBytes > 2 ** 22) part.abort();
   };
   const without = new WeightStore(other, `${A}/models/`, new FakeLocks().manager, '/');
   await without.file(there, { signal: part.signal, onProgress }).catch(() => undefined);

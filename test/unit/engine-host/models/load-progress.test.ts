@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { loadProgress, onlyForward } from '../../../../src/engine-host/models/load-progress.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { openStore } from '../../model-files/open-store.ts';
+import type { Progress } from '../../../../src/protocol/worker-control.ts';
 
 const file = (path: string, bytes: number) => ({
   path,
@@ -10,27 +11,33 @@ const file = (path: string, bytes: number) => ({
   sha256: createHash('sha256').update(path).digest('hex'),
 });
 
+const at = (phase: Progress['phase'], loadedBytes: number, totalBytes: number): Progress => ({
+  phase,
+  loadedBytes,
+  totalBytes,
+});
+
 test('progress never steps back, though a file is fetched after the load began', async () => {
   const seen: [string, number][] = [];
   const options = {
     signal: new AbortController().signal,
-    onProgress: onlyForward((phase, loaded) => seen.push([phase, loaded])),
+    onProgress: onlyForward(({ phase, loadedBytes }) => seen.push([phase, loadedBytes])),
   };
   const [first, late] = [file('a', 100), file('b', 10)];
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   const progress = await loadProgress(store, [first, late], options);
-  progress.file(first, 60, 100, 'download');
-  progress.file(first, 100, 100, 'download');
+  progress.file(first, at('download', 60, 100));
+  progress.file(first, at('download', 100, 100));
   progress.stored(first);
-  options.onProgress('load', 50, 110);
-  progress.file(late, 5, 10, 'download');
+  options.onProgress(at('load', 50, 110));
+  progress.file(late, at('download', 5, 10));
   progress.stored(late);
-  options.onProgress('load', 110, 110);
-  options.onProgress('compile', 0, 110);
+  options.onProgress(at('load', 110, 110));
+  options.onProgress(at('compile', 0, 110));
   // A damaged file is fetched, and the engine loads again.
   const again = await loadProgress(store, [first, late], options);
-  again.file(first, 100, 100, 'download');
-  options.onProgress('load', 50, 110);
+  again.file(first, at('download', 100, 100));
+  options.onProgress(at('load', 50, 110));
   expect(seen).toEqual([
     ['download', 0],
     ['download', 60],
@@ -48,18 +55,20 @@ test('the download counts what comes over the network, and checking a file of an
   const seen: unknown[] = [];
   const options = {
     signal: new AbortController().signal,
-    onProgress: onlyForward((...progress) => seen.push(progress)),
+    onProgress: onlyForward(({ phase, loadedBytes, totalBytes }) =>
+      seen.push([phase, loadedBytes, totalBytes]),
+    ),
   };
   const model = file('a', 100);
   const stored = file('tokenizer', 8);
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   vi.spyOn(store, 'missing').mockResolvedValue([model]);
   const progress = await loadProgress(store, [model, stored], options);
-  progress.file(model, 50, 100, 'prepare');
-  progress.file(model, 100, 100, 'prepare');
+  progress.file(model, at('prepare', 50, 100));
+  progress.file(model, at('prepare', 100, 100));
   // It was another file.
-  progress.file(model, 40, 100, 'download');
-  progress.file(model, 100, 100, 'download');
+  progress.file(model, at('download', 40, 100));
+  progress.file(model, at('download', 100, 100));
   progress.stored(model);
   expect(seen).toEqual([
     ['download', 8, 108],

@@ -96,8 +96,8 @@ function serve(engines: FakeEngine[]) {
   const modelManager = createModelManager({
     catalog,
     load: async (_, { onProgress }) => {
-      for (const loadedBytes of [1, 2, 3]) onProgress('load', loadedBytes, 9);
-      onProgress('compile', 0, 9);
+      for (const loadedBytes of [1, 2, 3]) onProgress({ phase: 'load', loadedBytes, totalBytes: 9 });
+      onProgress({ phase: 'compile', loadedBytes: 0, totalBytes: 9 });
       const engine = loads.shift();
       if (!engine) throw new Error('no engine is left');
       return engine;

@@ -1,5 +1,6 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
+import type { Progress } from '../../../../src/protocol/worker-control.ts';
 import { download } from '../../../../src/model-files/download/download.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/model-files/backends/storage-backend.ts';
@@ -25,8 +26,8 @@ const whole = async (blob: Blob): Promise<boolean> => Buffer.from(await blob.arr
 /** Downloads until that many bytes have come, and then aborts. */
 async function downloadPart(store: WeightStore, bytes: number): Promise<void> {
   const abort = new AbortController();
-  const onProgress = (loaded: number): void => {
-    if (loaded >= bytes) abort.abort(new Error('enough'));
+  const onProgress = ({ loadedBytes }: Progress): void => {
+    if (loadedBytes >= bytes) abort.abort(new Error('enough'));
   };
   await expect(store.file(file, { signal: abort.signal, onProgress })).rejects.toThrow('enough');
 }
@@ -37,7 +38,10 @@ const chunkRange = (index: number): string =>
 test('a large file comes over several connections, in chunks, and adds up', async () => {
   const { server: site, store } = await setUp({ delayMs: 20 });
   const progress: number[] = [];
-  const { blob } = await store.file(file, { signal: never, onProgress: (bytes) => progress.push(bytes) });
+  const { blob } = await store.file(file, {
+    signal: never,
+    onProgress: ({ loadedBytes }) => progress.push(loadedBytes),
+  });
   expect(await whole(blob)).toBe(true);
   expect(site.asked.toSorted()).toEqual([0, 1, 2, 3, 4, 5].map(chunkRange).toSorted());
   expect(site.most).toBe(4);
@@ -256,9 +260,9 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   const { server: site, store } = await setUp({ delayMs: 20 });
   let loaded = 0;
   let once = false;
-  const onProgress = (bytes: number): void => {
-    loaded = bytes;
-    if (bytes < 2 * CHUNK_BYTES || once) return;
+  const onProgress = ({ loadedBytes }: Progress): void => {
+    loaded = loadedBytes;
+    if (loadedBytes < 2 * CHUNK_BYTES || once) return;
     once = true;
     store.pause([file]);
   };
