@@ -75,6 +75,9 @@ async function buildFile(name, input, format, constants) {
     input,
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"', ...constants } },
+    // No module reads a property or a global for its side effect.
+    treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
+    optimization: { inlineConst: true },
   });
   const { output } = await bundle.generate({
     format,

@@ -10,17 +10,22 @@ const FIRST_GUESS_MS = 5000;
 export interface Claim {
   /** Jobs of one client share its part of the slots. */
   client: string;
-  /** Present: the job yields its slot. Called when another job needs it. */
-  onPause?: () => void;
-  /**
-   * Restricts which jobs it yields to. `short`: to those that do not give way; `shares`: to those of a client with fewer
-   * slots. Absent: to all that do not give way, or are short.
-   */
-  only?: 'short' | 'shares';
-  /** How often the job has given way: each time it keeps its slot for longer. */
-  pauses?: number;
+  /** Absent: the job keeps its slot. */
+  yields?: Yielding;
   /** Whether its client may have given it up without a sign, as one that is not streamed. */
   mayBeAbandoned?: boolean;
+}
+
+export interface Yielding {
+  /**
+   * Jobs that it yields its slot to. `short`: those that do not give way; `shares`: those of a client with fewer slots;
+   * `all`: all that do not give way, or are short.
+   */
+  to: 'all' | 'short' | 'shares';
+  /** How often the job has given way: each time it keeps its slot for longer. */
+  pauses: number;
+  /** Called when another job needs its slot. */
+  onPause(): void;
 }
 
 /** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
@@ -47,9 +52,9 @@ interface Waiter {
 const FIRST = 0;
 const SHORT = 1;
 const LONG = 2;
+const RANKS = { shares: FIRST, short: SHORT, all: LONG };
 
-const rankOf = ({ claim: { onPause, only } }: Pick<Waiter, 'claim'>): number =>
-  onPause && only !== 'shares' ? (only === 'short' ? SHORT : LONG) : FIRST;
+const rankOf = ({ claim: { yields } }: Pick<Waiter, 'claim'>): number => (yields ? RANKS[yields.to] : FIRST);
 
 const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn - b.turn;
 
@@ -162,7 +167,7 @@ export class SlotQueue {
   #inPlaceOf(first: Waiter): Waiter {
     const { client } = first.claim;
     const isLikely = ({ claim }: Waiter): boolean =>
-      claim.client === client && claim.mayBeAbandoned === true && !claim.onPause;
+      claim.client === client && claim.mayBeAbandoned === true && !claim.yields;
     if (!isLikely(first) || this.#servedLatest.delete(client)) return first;
     this.#servedLatest.add(client);
     const likely = this.#waiting.filter(isLikely);
@@ -212,7 +217,7 @@ export class SlotQueue {
     const first = this.#first;
     if (!first || !this.busy || rankOf(first) !== FIRST) return [];
     const has = this.#slotsOf(first);
-    const ready = runners.filter(({ claim }) => claim.onPause);
+    const ready = runners.filter(({ claim }) => claim.yields);
     const most = Math.max(0, ...ready.map((runner) => this.#slotsOf(runner)));
     const having = ready.filter((runner) => this.#slotsOf(runner) === most);
     if (most > has + 1) return having.slice(0, 1);
@@ -221,12 +226,14 @@ export class SlotQueue {
 
   #makeWay(): void {
     for (const runner of this.#excess) {
-      const { claim, startedAt } = runner;
-      const leastMs = claim.only === 'shares' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
-      const keepsMs = leastMs + (claim.pauses ?? 0) * PAUSE_STEP_MS - (performance.now() - startedAt);
+      const { startedAt } = runner;
+      const { yields } = runner.claim;
+      if (!yields) continue;
+      const leastMs = yields.to === 'shares' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
+      const keepsMs = leastMs + yields.pauses * PAUSE_STEP_MS - (performance.now() - startedAt);
       const pause = (): void => {
         delete runner.timer;
-        if (this.#excess.includes(runner)) claim.onPause?.();
+        if (this.#excess.includes(runner)) yields.onPause();
       };
       runner.timer ??= setTimeout(pause, Math.max(0, keepsMs));
     }

@@ -18,7 +18,7 @@ import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../../engines/engine.ts';
-import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
+import type { Claim, SlotQueue, Yielding } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
 /** Reports the waiting stage and the facts known so far. */
@@ -55,25 +55,26 @@ const SHORT_SOUND = 2 ** 17;
  * How the job yields its slot; null if it never does. A decision loses only the question under way, a transcription nothing. A
  * stream gives way only to clients with fewer slots; one with a constraint or log probabilities would begin again.
  */
-function givesWayTo(job: Job, origin: Origin | undefined): Pick<Claim, 'only'> | null {
+function yieldsTo(job: Job, origin: Origin | undefined): Yielding['to'] | null {
   const isStream = origin?.background !== true;
   switch (job.kind) {
     case 'embedding':
       return null;
     case 'decision':
       return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION
-        ? {}
+        ? 'all'
         : null;
-    case 'transcription':
+    case 'transcription': {
       const { size, type } = job.file;
       if (size <= (/wav/.test(type) ? SHORT_SOUND : MIN_PAUSED_SOUND)) return null;
-      if (isStream) return { only: 'shares' };
-      return size <= SHORT_SOUND ? { only: 'short' } : {};
+      if (isStream) return 'shares';
+      return size <= SHORT_SOUND ? 'short' : 'all';
+    }
     case 'chat': {
       const { maxTokens = Infinity } = job;
       if (maxTokens <= MIN_PAUSED_REPLY) return null;
-      if (isStream) return repeats(job) ? null : { only: 'shares' };
-      return maxTokens <= SHORT_REPLY ? { only: 'short' } : {};
+      if (isStream) return repeats(job) ? null : 'shares';
+      return maxTokens <= SHORT_REPLY ? 'short' : 'all';
     }
   }
 }
@@ -112,14 +113,14 @@ async function serveOnce<K extends Kind>(
   reader: Reader<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const turn = new Turn(job, origin, pauses);
-  const until = AbortSignal.any([signal, turn.over]);
+  const lease = new SlotLease(job, origin, pauses);
+  const until = AbortSignal.any([signal, lease.over]);
   const { loadedModel, engine, leave } = await enterQueue(
     modelManager,
     job,
     until,
     reader.onStage,
-    turn.claim,
+    lease.claim,
   );
   const { variant } = loadedModel;
   try {
@@ -138,8 +139,8 @@ async function serveOnce<K extends Kind>(
         showTimings(event.timings, detail);
         event.timings.queueMs = queueMs;
       }
-      await turn.whileUnread(abortable(Promise.resolve(reader.send(event)), until), loadedModel.queue);
-      if (event.type === 'delta') turn.afterDelta();
+      await lease.whileUnread(abortable(Promise.resolve(reader.send(event)), until), loadedModel.queue);
+      if (event.type === 'delta') lease.afterDelta();
     }
     return null;
   } catch (error) {
@@ -156,7 +157,7 @@ async function serveOnce<K extends Kind>(
 }
 
 /** The time that a job has a slot, which ends early where the job gives way to others. */
-class Turn {
+class SlotLease {
   readonly claim: Claim;
   readonly #over = new AbortController();
   readonly #unreadMs: number;
@@ -164,19 +165,15 @@ class Turn {
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
     this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
-    const others = givesWayTo(job, origin);
+    const to = yieldsTo(job, origin);
     const onPause = (): void => {
       this.#mustPause = true;
       // A window of sound that is not finished would be computed again.
       if (job.kind !== 'transcription') this.#end();
     };
     const mayBeAbandoned = origin?.background === true;
-    this.claim = {
-      client: origin?.client ?? '',
-      pauses,
-      mayBeAbandoned,
-      ...(others && { ...others, onPause }),
-    };
+    const yields = to && { yields: { to, pauses, onPause } };
+    this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
   }
 
   /** Aborts with a `JobPaused`. */

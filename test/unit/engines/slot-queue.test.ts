@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import { type Claim, SlotQueue } from '../../../src/engines/slot-queue.ts';
+import { type Claim, SlotQueue, type Yielding } from '../../../src/engines/slot-queue.ts';
 
 const { signal } = new AbortController();
 
@@ -45,16 +45,13 @@ function entering(queue: SlotQueue) {
   const enter = async (
     name: string,
     client: string,
-    { yields = false, pauses = 0, only }: { yields?: boolean; pauses?: number; only?: Claim['only'] } = {},
+    { to, pauses = 0 }: { to?: Yielding['to']; pauses?: number } = {},
   ): Promise<void> => {
     const onPause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
     };
-    leaves.set(
-      name,
-      await queue.enter(signal, { client, pauses, ...(only && { only }), ...(yields && { onPause }) }),
-    );
+    leaves.set(name, await queue.enter(signal, { client, ...(to && { yields: { to, pauses, onPause } }) }));
     order.push(name);
   };
   return { order, leaves, paused, enter };
@@ -72,6 +69,8 @@ test('clients take turns, also with one that has many jobs in line', async () =>
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
+const yielding = (to: Yielding['to']) => ({ yields: { to, pauses: 0, onPause: () => undefined } });
+
 test('every second turn of jobs that their client may have given up goes to the latest', async () => {
   const queue = new SlotQueue(1);
   const order: string[] = [];
@@ -85,7 +84,7 @@ test('every second turn of jobs that their client may have given up goes to the 
   };
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
   void enter('b1');
-  void enter('a6', { mayBeAbandoned: true, onPause: () => undefined });
+  void enter('a6', { mayBeAbandoned: true, ...yielding('all') });
   for (let ran = 1; ran <= 7; ran++) {
     await vi.waitFor(() => expect(order.length).toBe(ran));
     leaves.get(order.at(-1) ?? '')?.();
@@ -108,9 +107,9 @@ test('a full line drops the last of the client that has most in it, for another 
 /** Jobs by how they give way. */
 const WAYS: Record<string, Omit<Claim, 'client'>> = {
   'for none': {},
-  'for shares': { onPause: () => undefined, only: 'shares' },
-  'for short ones': { onPause: () => undefined, only: 'short' },
-  'for all': { onPause: () => undefined },
+  'for shares': yielding('shares'),
+  'for short ones': yielding('short'),
+  'for all': yielding('all'),
 };
 
 test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [many, few] as const)))(
@@ -135,8 +134,8 @@ test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [ma
 test('jobs that give way leave their slots to others, but for one', async () => {
   const queue = new SlotQueue(4, 4);
   const { order, leaves, paused, enter } = entering(queue);
-  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { yields: true });
-  void enter('l5', 'a', { yields: true });
+  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { to: 'all' });
+  void enter('l5', 'a', { to: 'all' });
   await enter('short', 'a');
   await vi.waitFor(() => expect(paused).toEqual(['l4', 'l3', 'l2']));
   expect(order.at(-1)).toBe('short');
@@ -148,10 +147,10 @@ test('jobs that give way leave their slots to others, but for one', async () => 
 test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
   const queue = new SlotQueue(3);
   const { order, leaves, paused, enter } = entering(queue);
-  const short = { yields: true, only: 'short' } as const;
+  const short = { to: 'short' } as const;
   for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
-  void enter('long', 'b', { yields: true });
+  void enter('long', 'b', { to: 'all' });
   expect(paused).toEqual([]);
   // Also before the client's other jobs.
   await enter('first', 'a');
@@ -169,7 +168,7 @@ test('a job that has given way keeps its slot for longer the next time', async (
   try {
     const queue = new SlotQueue(1);
     const { order, paused, enter } = entering(queue);
-    await enter('long', 'a', { yields: true, pauses: 2 });
+    await enter('long', 'a', { to: 'all', pauses: 2 });
     const short = enter('short', 'b');
     await vi.advanceTimersByTimeAsync(1900);
     expect(paused).toEqual([]);
@@ -181,7 +180,7 @@ test('a job that has given way keeps its slot for longer the next time', async (
   }
 });
 
-const streamed = { yields: true, only: 'shares' } as const;
+const streamed = { to: 'shares' } as const;
 
 test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
   const queue = new SlotQueue(4);
@@ -237,9 +236,9 @@ test('where all jobs run at once, none gives way', async () => {
   try {
     const queue = new SlotQueue(Infinity);
     const { order, paused, enter } = entering(queue);
-    for (const name of ['a1', 'a2']) await enter(name, 'a', { yields: true });
+    for (const name of ['a1', 'a2']) await enter(name, 'a', { to: 'all' });
     await enter('b1', 'b');
-    await enter('a3', 'a', { yields: true });
+    await enter('a3', 'a', { to: 'all' });
     await vi.runAllTimersAsync();
     expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
   } finally {
