@@ -46,11 +46,11 @@ export interface ModelDirectory {
   /** Facts of each model, by its id, without asking an engine. Never throws. */
   facts?(): Promise<ReadonlyMap<string, ModelFacts>>;
   /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
-  describe?(id: string): Promise<ModelDetails | null>;
+  describe?(id: string): Promise<ServedVariant | null>;
 }
 
 /** The object `localtext` in the answer of GET /v1/models/{id}. */
-export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
+export interface ServedVariant extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
   variant: string;
   engine: string;
   /** Size of all weights. */

@@ -7,7 +7,7 @@ import { DownloadRate } from '../model-files/download/download-rate.ts';
 import { ModelStorage } from '../model-files/model-storage.ts';
 import { WeightSources } from '../model-files/sources/weight-sources.ts';
 import { WeightStore } from '../model-files/weight-store.ts';
-import { takeFiles } from '../protocol/added-files.ts';
+import { requestFiles } from '../protocol/added-files.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
@@ -15,7 +15,7 @@ import { BackendBenchmark } from './backend-benchmark.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
 import { factsWriter } from './models/engine-facts.ts';
 import { VariantLoader } from './models/load-variant.ts';
-import { LoadRecord } from './models/load-record.ts';
+import { CrashGuard } from './models/crash-guard.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
@@ -67,7 +67,7 @@ export class EngineHost implements Serving {
       () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
     );
-    const record = new LoadRecord(engines, page.loads);
+    const record = new CrashGuard(engines, page.loads);
     /** Notes of the benchmark by variant. */
     const notes = new Map<string, string>();
     this.modelManager = new ModelManager({
@@ -136,7 +136,7 @@ export class EngineHost implements Serving {
       sources,
       modelStorage,
       device,
-      takeFiles: (ticket, signal) => takeFiles(scope, ticket, signal),
+      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
     });
     this.weights = { store, modelStorage, sources, adder, onChange: () => void this.#refreshEstimates() };
     void this.#planAll();

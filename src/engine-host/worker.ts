@@ -2,7 +2,7 @@ import { expose, proxy } from 'comlink';
 
 import type { AddedModelRecord } from '../catalog/added-models.ts';
 import { readAddedModels } from '../database/database.ts';
-import { hearCalls, type ServePort } from '../protocol/discovery.ts';
+import { listenForCalls, type ServePort } from '../protocol/discovery.ts';
 import { engineLock, holdLock, keepLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WorkerControl } from '../protocol/worker-control.ts';
@@ -31,7 +31,7 @@ const control: WorkerControl & HelperHost = {
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
     });
-    hearCalls(host.scope, (port) => servePort(port, host));
+    listenForCalls(host.scope, (port) => servePort(port, host));
   },
 
   ping: () => Promise.resolve(),

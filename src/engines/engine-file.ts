@@ -32,7 +32,7 @@ export async function checkWasm(url: string, signal: AbortSignal): Promise<void>
   if (good.has(url)) return;
   await pastCaches(url, signal, async (cache) => {
     if (!WebAssembly.validate(await read(url, signal, cache)))
-      throw failed(url, 'is cut short, or too new for this browser');
+      throw engineFileError(url, 'is cut short, or too new for this browser');
   });
   good.add(url);
 }
@@ -63,7 +63,8 @@ async function pastCaches<T>(
 async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
   const bytes = await fetchFile(url, { signal, cache }, (response) => response.arrayBuffer());
   const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
-  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
+  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d)
+    throw engineFileError(url, 'is not a WebAssembly file');
   return bytes;
 }
 
@@ -71,7 +72,7 @@ async function read(url: string, signal: AbortSignal, cache: RequestCache): Prom
 export async function readScript(url: string, signal: AbortSignal): Promise<string> {
   return pastCaches(url, signal, async (cache) => {
     const text = await fetchFile(url, { signal, cache }, (response) => response.text());
-    if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
+    if (/^\s*(<|$)/.test(text)) throw engineFileError(url, 'is not a script');
     return text;
   });
 }
@@ -100,7 +101,7 @@ async function fetchFile<T>(
     init.signal.throwIfAborted();
     throw unreachable(url, error);
   }
-  throw failed(url, `could not be downloaded: the server answered ${response.status}`);
+  throw engineFileError(url, `could not be downloaded: the server answered ${response.status}`);
 }
 
 /** Error where no server has answered at all. */
@@ -110,7 +111,7 @@ function unreachable(url: string, cause: unknown): ServiceError {
   return serverError('model_load_failed', message, cause);
 }
 
-export function failed(url: string, how: string, cause?: unknown): ServiceError {
+export function engineFileError(url: string, how: string, cause?: unknown): ServiceError {
   const { pathname } = new URL(url);
   const message = `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
   return serverError('model_load_failed', message, cause);

@@ -25,7 +25,7 @@ export type EventOf<K extends Kind> = JobKinds[K]['event'];
 export type Events<K extends Kind> = AsyncGenerator<EventOf<K>, void, undefined>;
 
 /** The job with a limit on who may answer it. */
-export const limited = <J extends AnyJob, Limit extends Partial<AnyJob>>(
+export const withJobLimits = <J extends AnyJob, Limit extends Partial<AnyJob>>(
   job: J,
   limit: Limit,
 ): J & Limit => ({ ...job, ...limit });

@@ -1,6 +1,6 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import { readAddedModels } from '../database/database.ts';
-import { giveFiles } from '../protocol/added-files.ts';
+import { offerFiles } from '../protocol/added-files.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { HubFile } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
@@ -32,7 +32,7 @@ export async function withSource<T>(
   if (source instanceof File || Symbol.iterator in source) {
     const files = source instanceof File ? [source] : [...source];
     const ticket = crypto.randomUUID();
-    const end = giveFiles(scope, ticket, files);
+    const end = offerFiles(scope, ticket, files);
     return ask({ type: 'files', names: files.map(({ name }) => name), ticket }).finally(end);
   }
   if ('hub' in source) return ask(hubSource(source));

@@ -19,13 +19,13 @@ import { engineSettings, type StartOptions } from './start-options.ts';
 export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
   // A browser that cannot work refuses each request, with the reason.
   if (missingApis().length > 0) return async () => requireBrowser() as Promise<never>;
-  const { leader } = joinElection(siteScope(), engineSettings(options));
+  const { member } = joinElection(siteScope(), engineSettings(options));
   let service: Promise<(request: Request) => Promise<Response>> | null = null;
 
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
     if (url.origin !== location.origin || !isV1Path(url.pathname)) return fetch(input, init);
-    service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(leader, options));
+    service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(member, options));
     // Storage that was refused may be allowed by the next request.
     service.catch(() => (service = null));
     return (await service)(new Request(input, init));

@@ -68,26 +68,26 @@ export class Localtext extends EventTarget {
     this.#membership = membership;
     this.#catalog = catalog;
     this.#registration = registration;
-    const { leader } = membership;
-    const { scope } = leader;
+    const { member } = membership;
+    const { scope } = member;
     const { signal } = this.#stop;
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
     const run: RunCommand = async (...parameters) => {
       const { engineCommands } = await loadChunk(import('./engine-commands.ts'));
-      return engineCommands(leader, signal)(...parameters);
+      return engineCommands(member, signal)(...parameters);
     };
     this.weights = new Weights(registration.scope, run);
     this.models = new AddedModels(scope, run);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage | null>) => {
       // Any script of the origin can send here.
       if (data?.version !== PROTOCOL_VERSION || !data.status) return;
-      persistOnce(data.status, leader.leading);
+      persistOnce(data.status, member.leading);
       // A tab of a later build may have the files.
-      if (leader.leading && data.status.models.some(isReplaced)) void leader.queueAgain();
+      if (member.leading && data.status.models.some(isReplaced)) void member.queueAgain();
       this.#emit('status');
     };
-    leader.addEventListener('change', () => this.#emit('status'), { signal });
+    member.addEventListener('change', () => this.#emit('status'), { signal });
   }
 
   /** Aborted by `stop()`. */
@@ -113,7 +113,7 @@ export class Localtext extends EventTarget {
   ): Promise<void> {
     if (options.retry) {
       try {
-        localStorage.removeItem(fatalLoadsKey(this.#membership.leader.scope));
+        localStorage.removeItem(fatalLoadsKey(this.#membership.member.scope));
       } catch {
         // Refused: nothing is stored there.
       }
@@ -135,7 +135,7 @@ export class Localtext extends EventTarget {
   /** Returns an empty `epoch` and no models while no engine answers. */
   async status(): Promise<LocaltextStatus> {
     const status = { ...NO_ENGINE, ...(await readStatus()) };
-    const { leading } = this.#membership.leader;
+    const { leading } = this.#membership.member;
     return {
       ...status,
       leader: leading,

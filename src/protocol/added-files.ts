@@ -11,7 +11,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const openChannel = (scope: string): BroadcastChannel => new BroadcastChannel(`${nameIn(scope)}:added-files`);
 
 /** Offers files from the page to every engine that asks, since the first may end. @returns a function that stops it */
-export function giveFiles(scope: string, ticket: string, files: Blob[]): () => void {
+export function offerFiles(scope: string, ticket: string, files: Blob[]): () => void {
   const channel = openChannel(scope);
   channel.onmessage = ({ data }: MessageEvent<FilesMessage | null>) => {
     if (data?.type === 'wanted' && data.ticket === ticket)
@@ -21,7 +21,11 @@ export function giveFiles(scope: string, ticket: string, files: Blob[]): () => v
 }
 
 /** Takes the files of a page in the engine worker. @returns null where no page has them any more */
-export async function takeFiles(scope: string, ticket: string, signal: AbortSignal): Promise<Blob[] | null> {
+export async function requestFiles(
+  scope: string,
+  ticket: string,
+  signal: AbortSignal,
+): Promise<Blob[] | null> {
   const channel = openChannel(scope);
   const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
   try {

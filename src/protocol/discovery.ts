@@ -55,11 +55,11 @@ export interface CallEngine {
 }
 
 /** Opens one channel per call. On a shared channel every reply would reach all other callers. */
-export function hearCalls(scope: string, hear: (port: BroadcastChannel) => void): BroadcastChannel {
+export function listenForCalls(scope: string, onCall: (port: BroadcastChannel) => void): BroadcastChannel {
   const calls = new BroadcastChannel(callChannel(scope));
   calls.onmessage = ({ data }: MessageEvent<CallEngine | null>) => {
     const name = String(data?.channel);
-    if (name.startsWith(`${calls.name}:`)) hear(new BroadcastChannel(name));
+    if (name.startsWith(`${calls.name}:`)) onCall(new BroadcastChannel(name));
   };
   return calls;
 }

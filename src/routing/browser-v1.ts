@@ -9,7 +9,7 @@ import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
 import { ownSignal } from '../api/http/call.ts';
-import type { ModelDetails } from '../api/service-dependencies.ts';
+import type { ServedVariant } from '../api/service-dependencies.ts';
 import { createService, type Service } from '../api/service.ts';
 import { asServiceError } from '../errors/service-error.ts';
 import { readAddedModels, readCatalog } from '../database/database.ts';
@@ -129,7 +129,7 @@ function warnOfServers({ models }: Catalog): void {
 }
 
 /** Describes which variant answers for a model, and why; null if that is not known yet. */
-function describeModel(status: EngineStatus | null, id: string): ModelDetails | null {
+function describeModel(status: EngineStatus | null, id: string): ServedVariant | null {
   const model = status?.models.find((each) => each.id === id);
   const chosen = model?.reasons?.find((reason) => reason.chosen);
   if (!model || !chosen) return null;

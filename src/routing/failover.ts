@@ -43,7 +43,7 @@ export class Failover {
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
     const { status, passOn } = asServiceError(error).wire;
     const isForCaller = error instanceof UpstreamError ? error.isForCaller : status < 500 && !passOn;
-    if (server && this.hasNext && error instanceof UpstreamError && !isForCaller) server.passOver(error);
+    if (server && this.hasNext && error instanceof UpstreamError && !isForCaller) server.skipForAWhile(error);
     if (isFinal || isForCaller) throw error;
     if (server || this.error === undefined) this.error = error;
   }

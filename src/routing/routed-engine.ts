@@ -1,6 +1,6 @@
 import type { EngineConnection } from '../transport/engine-connection.ts';
 import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../api/service-dependencies.ts';
-import { type EventOf, type JobOf, type Kind, limited } from '../jobs/kinds.ts';
+import { type EventOf, type JobOf, type Kind, withJobLimits } from '../jobs/kinds.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
@@ -42,8 +42,11 @@ export function routedEngine(
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
       return withFailover(targets, signal, ({ server, variants }, hasNext) =>
         server
-          ? whileHeld(hold, UPSTREAM[job.kind](server, job, hasNext ? server.orDown(signal) : signal))
-          : device.run<K>(limited(job, { variants }), request),
+          ? whileHeld(
+              hold,
+              UPSTREAM[job.kind](server, job, hasNext ? server.abortIfUnreachable(signal) : signal),
+            )
+          : device.run<K>(withJobLimits(job, { variants }), request),
       );
     },
   };

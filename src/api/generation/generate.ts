@@ -69,7 +69,7 @@ async function* generateReply(
   const { engine } = call.dependencies;
   const { signal } = call.abort;
   const id = choiceCount(generation) === 1 ? call.id : `${call.id}-${index}`;
-  const reply = new Reply(run, index);
+  const reply = new ReplyStream(run, index);
   const ask = (job: ChatJob, mayWait: boolean) => {
     const request = { id, signal, model: run.model };
     return mayWait ? chatInTurn(engine, job, request) : engine.run(job, request);
@@ -140,7 +140,7 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
 }
 
 /** One choice: its jobs, and what the engine's events mean to the client. */
-class Reply {
+class ReplyStream {
   job: ChatJob;
   /** What it waits for, or last waited for. */
   stage: WaitingStage | null = null;

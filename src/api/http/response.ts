@@ -105,11 +105,11 @@ export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 
 /** An answer that is known without the engine. */
-export const knownResponse = (call: Call, body: string, contentType: string): Response =>
+export const textResponse = (call: Call, body: string, contentType: string): Response =>
   new Response(streamOf(body), { headers: answerHeaders(call, contentType) });
 
 export const jsonResponse = (call: Call, body: object): Response =>
-  knownResponse(call, JSON.stringify(body), JSON_TYPE);
+  textResponse(call, JSON.stringify(body), JSON_TYPE);
 
 /** Headers of every answer to a valid key, errors included. */
 export function addCommonHeaders(headers: Headers, call: Call): void {

@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
-import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import type { Admitted, ServedVariant, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import { answers, type Kind, KINDS } from '../../jobs/kinds.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
@@ -33,7 +33,7 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
 }
 
 /** Sampling under the names of the request's own fields and of llama.cpp's. */
-function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDetails) {
+function describe({ defaults }: ModelEntry, { sampling, ...description }: ServedVariant) {
   const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
   const byApiName = {
     temperature,

@@ -9,7 +9,7 @@ import {
   type ChoiceResult,
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { EVENT_STREAM, jsonResponse, knownResponse } from '../http/response.ts';
+import { EVENT_STREAM, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
 import { invalidField, requestError } from '../../errors/service-error.ts';
 import { itemIds, resolveReferences } from './item-references.ts';
@@ -154,7 +154,7 @@ export async function retrieveResponse(call: Call, id: string): Promise<Response
   // Written by `createResponse` alone.
   const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
   call.watch.stop();
-  return knownResponse(call, events, EVENT_STREAM);
+  return textResponse(call, events, EVENT_STREAM);
 }
 
 /** DELETE /v1/responses/{id} */

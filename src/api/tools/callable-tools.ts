@@ -178,14 +178,14 @@ function readFunctions(
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
 /** Keywords of a schema that names no arguments and says nothing of others, as clients write it. */
-const OF_NO_ARGUMENTS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
+const EMPTY_OBJECT_KEYWORDS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
 
 /** A schema that names no properties allows no arguments: small models invent some otherwise. */
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;
   const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
-  const isClosed = isEmpty && Object.keys(schema).every((key) => OF_NO_ARGUMENTS.has(key));
+  const isClosed = isEmpty && Object.keys(schema).every((key) => EMPTY_OBJECT_KEYWORDS.has(key));
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
 }
 

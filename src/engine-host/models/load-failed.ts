@@ -22,7 +22,7 @@ export function requireWasm(variant: Variant): void {
   } catch (error) {
     const why =
       "the site's Content-Security-Policy does not allow WebAssembly. Add 'wasm-unsafe-eval' to its script-src, and reload the page.";
-    throw failed(variant, why, error);
+    throw loadError(variant, why, error);
   }
 }
 
@@ -34,21 +34,21 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   const text = messageOf(cause);
   const noScript =
     'a script of its engine could not be fetched. The site may have a new version: call update(), then reload the tabs of this site.';
-  if (lacksScript(cause)) return failed(variant, noScript, cause);
+  if (lacksScript(cause)) return loadError(variant, noScript, cause);
   if (isOutOfMemory(text)) return outOfMemory(variant.name, cause);
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
   const paths = variant.files.map(({ path }) => path).join(', ');
   const why = `the engine reported: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`;
-  return failed(variant, why, cause);
+  return loadError(variant, why, cause);
 }
 
 /** A model has no other variant than such with which a tab has ended. */
 export const endedTab = (variant: Variant): ServiceError =>
-  failed(
+  loadError(
     variant,
     'it ended its tab the last time, and may be too large for this device. Choose a smaller model, or try it again with ready(id, { retry: true }).',
     null,
   );
 
-const failed = (variant: Variant, why: string, cause: unknown): ServiceError =>
+const loadError = (variant: Variant, why: string, cause: unknown): ServiceError =>
   serverError('model_load_failed', `The model ${variant.name} could not be loaded: ${why}`, cause);

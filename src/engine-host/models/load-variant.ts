@@ -24,7 +24,7 @@ import type { StoredFile } from '../../model-files/stored-file.ts';
 import { engineFileName, FileReplaced } from '../../engines/engine-file.ts';
 
 /** Failures of a load that another backend would meet again. */
-const OF_FILES = new Set<ErrorCode | null>([
+const FILE_ERRORS = new Set<ErrorCode | null>([
   'build_replaced',
   'download_cancelled',
   'storage_failed',
@@ -66,7 +66,7 @@ export class VariantLoader {
     const backend = isMeasured ? await benchmark.backend(variant) : null;
     await modelStorage.makeRoom(variant.files);
     const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
-      if (backend !== 'webgpu' || options.signal.aborted || OF_FILES.has(toWireError(error).code))
+      if (backend !== 'webgpu' || options.signal.aborted || FILE_ERRORS.has(toWireError(error).code))
         throw error;
       // The GPU won the benchmark, but cannot load the model now.
       benchmark.disable(variant);

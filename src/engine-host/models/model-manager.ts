@@ -19,7 +19,7 @@ const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
 const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 
 /** Failures of a load after which no other variant is tried: the engine's files are gone, or the user gave the download up. */
-const ENDS_LOAD = new Set(['build_replaced', 'download_cancelled']);
+const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
 
 /** Least time between two loads of a variant that fails, in milliseconds. */
 const AGAIN_MS = 1000;
@@ -28,7 +28,7 @@ const AGAIN_MS = 1000;
 const MAX_LOSSES = 2;
 
 /** Restricts which of a model's variants a request may use. */
-type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
+type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
 
 /** Reports that a variant begins a job, gives the first part of an answer, or has no job any more. */
 export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
@@ -72,7 +72,7 @@ export class ModelManager {
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
-  loadedModel(id: string, kind?: Kind, limit: Limit = {}): LoadedModel {
+  loadedModel(id: string, kind?: Kind, limit: VariantFilter = {}): LoadedModel {
     const model = this.#model(id, kind);
     const plan = this.#plans.get(id);
     const loadedModels = this.#allowed(model, limit, plan?.candidates);
@@ -89,7 +89,7 @@ export class ModelManager {
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, again, ...limit }: { onProgress?: OnProgress; again?: boolean } & Limit = {},
+    { onProgress, again, ...limit }: { onProgress?: OnProgress; again?: boolean } & VariantFilter = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
     if (again) this.#dropFailures(model);
@@ -108,7 +108,7 @@ export class ModelManager {
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
-        if (ENDS_LOAD.has(toWireError(error).code ?? '')) break;
+        if (FINAL_LOAD_ERRORS.has(toWireError(error).code ?? '')) break;
         if (later.length > 0) this.#giveUp(loadedModel.variant, error);
       }
     }
@@ -143,7 +143,7 @@ export class ModelManager {
   }
 
   /** The model's variants after this one that the request may use, by their names. */
-  after(id: string, { name }: Variant, limit: Limit): string[] {
+  after(id: string, { name }: Variant, limit: VariantFilter): string[] {
     const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
     const names = candidates.map(({ variant }) => variant.name);
     return names.slice(names.indexOf(name) + 1);
@@ -280,7 +280,7 @@ export class ModelManager {
 
   #allowed(
     { kind, variants }: CatalogModel,
-    { variants: names }: Limit,
+    { variants: names }: VariantFilter,
     candidates = variants,
   ): LoadedModel[] {
     return candidates.flatMap((variant) =>

@@ -39,13 +39,13 @@ export interface SourceAccess {
   store: WeightStore;
   sources: Pick<WeightSources, 'repository'>;
   /** Files of the page that adds them; null: it has none for that ticket. */
-  takeFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
+  requestFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
 
 /** @throws ServiceError */
 export async function openSource(
   source: ModelSource,
-  { store, sources, takeFiles }: SourceAccess,
+  { store, sources, requestFiles }: SourceAccess,
   formats: readonly AddedFormat[],
   signal: AbortSignal,
 ): Promise<OpenedSource> {
@@ -56,7 +56,7 @@ export async function openSource(
   };
   switch (source.type) {
     case 'files': {
-      const blobs = await takeFiles(source.ticket, signal);
+      const blobs = await requestFiles(source.ticket, signal);
       signal.throwIfAborted();
       if (blobs?.length === source.names.length)
         return opened(blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)));

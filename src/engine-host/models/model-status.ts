@@ -36,7 +36,7 @@ export function modelStatus(
     ...idleStatus(id, kind),
     ...(shown && loadedStatus(id, shown)),
     ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
-    reasons: asItWent(plan?.reasons ?? [], shown, loadedModels).map((each) => {
+    reasons: reasonsAfterLoad(plan?.reasons ?? [], shown, loadedModels).map((each) => {
       const note = each.chosen ? notes?.get(each.variant) : undefined;
       return note === undefined ? each : { ...each, reason: `${each.reason}; ${note}` };
     }),
@@ -68,7 +68,7 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
 }
 
 /** The variant that answers may be a later one than planned. */
-function asItWent(
+function reasonsAfterLoad(
   planned: VariantReason[],
   shown: LoadedModel | undefined,
   loadedModels: readonly LoadedModel[],

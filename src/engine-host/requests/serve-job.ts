@@ -9,7 +9,7 @@ import {
   type JobOf,
   type Kind,
   KINDS,
-  limited,
+  withJobLimits,
 } from '../../jobs/kinds.ts';
 import { repeats } from '../../jobs/chat.ts';
 import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
@@ -24,7 +24,7 @@ import { rulesOf } from './job-rules.ts';
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
 
-export interface Reader<K extends Kind> {
+export interface JobSink<K extends Kind> {
   onStage: OnStage;
   /** Takes the next event. The engine generates no further until it resolves. */
   send(event: EventOf<K>): Promise<void> | void;
@@ -95,13 +95,13 @@ export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
   request: JobRequest<K>,
   signal: AbortSignal,
-  reader: Reader<K>,
+  reader: JobSink<K>,
 ): Promise<void> {
   let job = (await rulesOf<K>(request.job.kind).prepare?.(request, signal)) ?? request.job;
   for (;;) {
     const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
     if (!variants) return;
-    job = limited(job, { variants });
+    job = withJobLimits(job, { variants });
   }
 }
 
@@ -110,7 +110,7 @@ async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
   { id, job, origin, pauses = 0 }: JobRequest<K>,
   signal: AbortSignal,
-  reader: Reader<K>,
+  reader: JobSink<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
   const lease = new SlotLease(job, origin, pauses);

@@ -8,7 +8,7 @@ import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, OnProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { JobPaused, type Reader, serveJob } from './serve-job.ts';
+import { JobPaused, type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 
@@ -69,7 +69,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     try {
       await reply(question);
     } catch (error) {
-      // An aborted request has no reader.
+      // An aborted request has no sink.
       if (abort.signal.aborted) return;
       if (error instanceof JobPaused) {
         send({ type: 'paused' });
@@ -113,14 +113,14 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
       });
       send({ type: 'loaded' });
     } else {
-      const reader: Reader<Kind> = {
+      const sink: JobSink<Kind> = {
         onStage: (stage, facts) => send({ type: 'waiting', stage, ...facts }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
           send({ type: 'event', event });
         },
       };
-      await shared.run(question, reader, signal, (followed, abandoned) =>
+      await shared.run(question, sink, signal, (followed, abandoned) =>
         serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
       );
     }

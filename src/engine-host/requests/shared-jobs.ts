@@ -3,10 +3,10 @@ import type { Origin } from '../../protocol/engine-port.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import { abortable } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
-import type { Reader } from './serve-job.ts';
+import type { JobSink } from './serve-job.ts';
 
-type Work<K extends Kind> = (reader: Reader<K>, signal: AbortSignal) => Promise<void>;
-type Step<K extends Kind> = (reader: Reader<K>) => Promise<void> | void;
+type Work<K extends Kind> = (reader: JobSink<K>, signal: AbortSignal) => Promise<void>;
+type Step<K extends Kind> = (reader: JobSink<K>) => Promise<void> | void;
 
 /**
  * Jobs whose answer several requests may take. A client that gives up a request which is not streamed and sends it again, as SDKs
@@ -19,7 +19,7 @@ export class SharedJobs {
   /** Runs the job, or follows an equal one of the same client. @throws the signal's reason; what `work` throws */
   async run<K extends Kind>(
     { id, job, origin }: { id: string; job: JobOf<K>; origin?: Origin },
-    reader: Reader<K>,
+    reader: JobSink<K>,
     signal: AbortSignal,
     work: Work<K>,
   ): Promise<void> {
@@ -29,8 +29,8 @@ export class SharedJobs {
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
-    if (known && isSampled(job) && known.isBeside(origin.attempt)) {
-      known.askedBeside(origin.attempt);
+    if (known && isSampled(job) && known.isConcurrentAttempt(origin.attempt)) {
+      known.noteAttempt(origin.attempt);
       return work(reader, signal);
     }
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
@@ -75,7 +75,7 @@ const givenUp = (): ServiceError =>
 
 class SharedJob<K extends Kind> {
   readonly #past: Step<K>[] = [];
-  readonly #readers = new Set<Reader<K>>();
+  readonly #readers = new Set<JobSink<K>>();
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
   readonly #began = performance.now();
@@ -84,7 +84,7 @@ class SharedJob<K extends Kind> {
   readonly #attempts: { number: number; limit: AbortController; at: number }[] = [];
 
   constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
-    const reader: Reader<K> = {
+    const reader: JobSink<K> = {
       onStage: (...stage) => void this.#pass((each) => each.onStage(...stage)),
       send: (event: EventOf<K>) => this.#pass((each) => each.send(event)),
     };
@@ -95,11 +95,11 @@ class SharedJob<K extends Kind> {
   }
 
   /** Whether an equal request is no repetition: by its number, or, without one, as it comes at once. */
-  isBeside(attempt: number | undefined): boolean {
+  isConcurrentAttempt(attempt: number | undefined): boolean {
     return attempt === undefined ? performance.now() - this.#began < TOGETHER_MS : attempt === 0;
   }
 
-  async follow(reader: Reader<K>, signal: AbortSignal, attempt?: number): Promise<void> {
+  async follow(reader: JobSink<K>, signal: AbortSignal, attempt?: number): Promise<void> {
     this.#followers++;
     const limit = attempt === undefined ? null : this.#limitOf(attempt);
     const either = limit ? AbortSignal.any([signal, limit.signal]) : signal;
@@ -115,7 +115,7 @@ class SharedJob<K extends Kind> {
   }
 
   /** Notes an equal request that is computed by itself: a later attempt may be its. */
-  askedBeside(number: number | undefined): void {
+  noteAttempt(number: number | undefined): void {
     if (number !== undefined)
       this.#attempts.push({ number, limit: new AbortController(), at: performance.now() });
   }

@@ -1,6 +1,6 @@
 import type { EngineContext } from '../engine.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
-import { checkWasm, failed, readScript } from '../engine-file.ts';
+import { checkWasm, engineFileError, readScript } from '../engine-file.ts';
 import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
 /** onnxruntime's files, by URL, and how many threads it may take. */
@@ -80,5 +80,5 @@ async function startFailure(
     if (cause instanceof ServiceError) return cause;
     throw cause;
   }
-  return failed(context.wasm(script), 'could not be started', error);
+  return engineFileError(context.wasm(script), 'could not be started', error);
 }

@@ -11,7 +11,7 @@ const USER = 'localtext-user-probe';
 const ASSISTANT = 'localtext-assistant-probe';
 const LAST = 'localtext-last-probe';
 
-type Turn = Pick<TemplateMessage, 'role' | 'content'>;
+type ProbeMessage = Pick<TemplateMessage, 'role' | 'content'>;
 
 /** Variables about reasoning that a template gets. */
 export interface Thinking {
@@ -20,7 +20,11 @@ export interface Thinking {
 }
 
 /** Renders a conversation. @throws what the template throws */
-export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean, thinking: Thinking) => string;
+export type Render = (
+  messages: readonly ProbeMessage[],
+  addGenerationPrompt: boolean,
+  thinking: Thinking,
+) => string;
 
 /**
  * Text that a chat template adds to a prompt. Templates have no field for it: conversations are rendered to find it.
@@ -32,10 +36,10 @@ export interface AddedText {
   text: string;
 }
 
-const system: Turn = { role: 'system', content: SYSTEM };
-const user: Turn = { role: 'user', content: USER };
-const assistant: Turn = { role: 'assistant', content: ASSISTANT };
-const last: Turn = { role: 'user', content: LAST };
+const system: ProbeMessage = { role: 'system', content: SYSTEM };
+const user: ProbeMessage = { role: 'user', content: USER };
+const assistant: ProbeMessage = { role: 'assistant', content: ASSISTANT };
+const last: ProbeMessage = { role: 'user', content: LAST };
 
 const NOTHING: AddedText = { at: 0, text: '' };
 
@@ -50,7 +54,7 @@ export function findAddedText(
   thinking: Thinking,
 ): AddedText {
   const find = (told: Thinking): AddedText => {
-    const renderTold = (turns: readonly Turn[], open: boolean) => render(turns, open, told);
+    const renderTold = (turns: readonly ProbeMessage[], open: boolean) => render(turns, open, told);
     return hasSystem ? findAfterSystemOpening(renderTold, bos) : findBeforeMessages(renderTold, bos);
   };
   const added = find(thinking);
@@ -62,7 +66,7 @@ export function findAddedText(
   return others.every((other) => find(other).text === added.text) ? added : NOTHING;
 }
 
-type RenderTold = (messages: readonly Turn[], addGenerationPrompt: boolean) => string;
+type RenderTold = (messages: readonly ProbeMessage[], addGenerationPrompt: boolean) => string;
 
 /** Finds the default system message, with its markers, before a conversation that has none. */
 function findBeforeMessages(render: RenderTold, bos: string): AddedText {

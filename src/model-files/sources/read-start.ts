@@ -17,7 +17,7 @@ export async function readStart(
   const fail = (error: unknown): never => {
     signal.throwIfAborted();
     const why = error instanceof IdleTimeoutError ? error.message : `${UNREACHABLE}. ${WAY}`;
-    throw unavailable(url, why, error);
+    throw fileUnavailable(url, why, error);
   };
   const response = await timeout.during(fetch(url, init)).catch(fail);
   const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
@@ -29,7 +29,7 @@ export async function readStart(
   const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not tell its size';
   if (why !== null) {
     await response.body?.cancel().catch(() => undefined);
-    throw unavailable(url, why);
+    throw fileUnavailable(url, why);
   }
   const bytes = new Uint8Array(Math.min(length, size));
   let filled = 0;
@@ -53,5 +53,5 @@ function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): s
   return `the server answered ${status}`;
 }
 
-const unavailable = (url: string, why: string, cause?: unknown): ServiceError =>
+const fileUnavailable = (url: string, why: string, cause?: unknown): ServiceError =>
   serverError('weights_unavailable', `${url} could not be read: ${why}. Nothing was stored.`, cause);

@@ -1,5 +1,5 @@
 import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
-import { hearCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
+import { listenForCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
@@ -167,7 +167,7 @@ export class ElectionMember extends EventTarget {
           ? await workerFailed(error)
           : null;
     if (!failure) return;
-    const calls = hearCalls(this.scope, (port) => refuse(port, failure));
+    const calls = listenForCalls(this.scope, (port) => refuse(port, failure));
     for (const port of this.#enter({ type: 'failing', error: failure, calls })) refuse(port, failure);
   }
 

@@ -7,7 +7,7 @@ import { engineLock, whenReleased } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { pageServices } from '../../page-services/page-services.ts';
-import { StoredLoads } from './load-records.ts';
+import { CrashedLoads } from './crashed-loads.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../../util/async.ts';
 
@@ -74,7 +74,7 @@ export async function spawnEngineWorker(
   );
   const control = comlink.wrap<WorkerControl>(worker);
   const epoch = crypto.randomUUID();
-  const loads = new StoredLoads(scope);
+  const loads = new CrashedLoads(scope);
   const started = new AbortController();
   const blocked = whenBlocked(started.signal);
   const ended = new AbortController();

@@ -7,13 +7,13 @@ import type { EngineSettings } from './engine-worker.ts';
 
 /** Membership of this tab: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
-  leader: ElectionMember;
+  member: ElectionMember;
   /** Leaves the election once all who joined have left. Must be called once. */
   leave(): void;
 }
 
 /** Election members by scope. */
-const joined = new Map<string, { leader: ElectionMember; stop: AbortController; members: number }>();
+const joined = new Map<string, { member: ElectionMember; stop: AbortController; members: number }>();
 
 /** Joins the app's election, once a page: a second caller shares the first one's place and its settings. */
 export function joinElection(scope: string, settings: EngineSettings): Membership {
@@ -21,7 +21,7 @@ export function joinElection(scope: string, settings: EngineSettings): Membershi
   joined.set(scope, mine);
   mine.members++;
   return {
-    leader: mine.leader,
+    member: mine.member,
     leave() {
       mine.members--;
       if (mine.members > 0) return;
@@ -35,11 +35,11 @@ export function joinElection(scope: string, settings: EngineSettings): Membershi
 function takePart(
   scope: string,
   settings: EngineSettings,
-): { leader: ElectionMember; stop: AbortController } {
-  const leader = new ElectionMember(scope, settings);
+): { member: ElectionMember; stop: AbortController } {
+  const member = new ElectionMember(scope, settings);
   const stop = new AbortController();
   const { signal } = stop;
-  listen(leader, signal);
+  listen(member, signal);
 
   let turn: AbortController | null = null;
   const turns = new Mutex();
@@ -48,7 +48,7 @@ function takePart(
     turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
     turns
-      .run(() => leader.run(either))
+      .run(() => member.run(either))
       .catch((error: unknown) => console.error('localtext: this tab cannot run an engine', error));
   };
   const pause = (): void => {
@@ -56,20 +56,20 @@ function takePart(
     turn = null;
   };
   run();
-  shareSettings(leader, settings, signal);
+  shareSettings(member, settings, signal);
   addEventListener('pagehide', pause, { signal });
   addEventListener('pageshow', run, { signal });
   document.addEventListener('freeze', pause, { signal });
   document.addEventListener('resume', run, { signal });
-  return { leader, stop };
+  return { member, stop };
 }
 
 /** Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are those of the site. */
-function shareSettings(leader: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
+function shareSettings(member: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
   const catalog = settings.catalog ?? DEFAULT_CATALOG_HASH;
   const mine = JSON.stringify([PROTOCOL_VERSION, { ...settings, catalog }]);
-  const channel = new BroadcastChannel(settingsChannel(leader.scope));
-  channel.onmessage = ({ data }) => data !== mine && void leader.queueAgain();
+  const channel = new BroadcastChannel(settingsChannel(member.scope));
+  channel.onmessage = ({ data }) => data !== mine && void member.queueAgain();
   signal.addEventListener('abort', () => channel.close());
   // Once this tab's own request for the lock stands in the queue.
   void Promise.resolve()
@@ -78,7 +78,7 @@ function shareSettings(leader: ElectionMember, settings: EngineSettings, signal:
     .catch(() => undefined);
 }
 
-function listen(leader: ElectionMember, signal: AbortSignal): void {
+function listen(member: ElectionMember, signal: AbortSignal): void {
   let serviceWorker: ServiceWorkerContainer | undefined;
   try {
     serviceWorker = navigator.serviceWorker;
@@ -92,7 +92,7 @@ function listen(leader: ElectionMember, signal: AbortSignal): void {
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
       if (!port || data?.type !== 'localtext:need-engine') return;
       // Other versions of this app are refused; one from before scopes names none.
-      if (data.scope === undefined || data.scope === leader.scope) leader.serve(port, data.version);
+      if (data.scope === undefined || data.scope === member.scope) member.serve(port, data.version);
     },
     { signal },
   );

@@ -7,10 +7,10 @@ import { brokeBound, misshapen } from './upstream-failures.ts';
 const MAX_TURN_MS = 8;
 
 /** Lets other requests have their turn, once this one has computed for some milliseconds. */
-export class Turn {
+export class CooperativeYield {
   #began = performance.now();
 
-  async end(): Promise<void> {
+  async take(): Promise<void> {
     if (performance.now() - this.#began < MAX_TURN_MS) return;
     await yieldToEventLoop();
     this.#began = performance.now();
@@ -60,7 +60,7 @@ export async function* readBytes(
   if (!reader) return;
   const leave = (): void => void reader.cancel().catch(() => undefined);
   deadline.onMissed(leave);
-  const turn = new Turn();
+  const pause = new CooperativeYield();
   let length = 0;
   try {
     for (;;) {
@@ -70,7 +70,7 @@ export async function* readBytes(
       length += value.length;
       if (length > maxBytes) throw brokeBound(`sent more than ${maxBytes} bytes`);
       yield value;
-      await turn.end();
+      await pause.take();
     }
   } finally {
     deadline.clear();

@@ -47,18 +47,18 @@ export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (ser
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
-  const reply = new ReplyReader(server, job);
+  const reply = new UpstreamReplyReader(server, job);
   const response = await server.post(path, body, signal, SILENCE_MS);
   yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
   const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
-  for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard()))
+  for await (const chunk of readEvents(response, chunkSchema, pace, () => server.noteData()))
     yield* reply.read(chunk);
   signal.throwIfAborted();
   yield* reply.end();
 });
 
 /** Turns a server's chunks into events, and counts what they hold. */
-class ReplyReader {
+class UpstreamReplyReader {
   readonly #server: UpstreamServer;
   readonly #job: ChatJob;
   readonly #promptCharacters: number;

@@ -49,7 +49,7 @@ export class UpstreamServer {
   }
 
   /** Records that the server has sent data. */
-  heard(): void {
+  noteData(): void {
     const isFirst = !this.hasAnswered;
     this.#heardAt = performance.now();
     if (isFirst) this.#onChange();
@@ -59,7 +59,7 @@ export class UpstreamServer {
    * Derives a signal that also aborts when a server that has never answered does not list its models in time: a request to
    * a host that drops packets would otherwise wait for its own time limit. For requests that have a next variant.
    */
-  orDown(signal: AbortSignal): AbortSignal {
+  abortIfUnreachable(signal: AbortSignal): AbortSignal {
     if (this.hasAnswered) return signal;
     const down = new AbortController();
     this.#firstProbe ??= this.#listModels(null, PROBE_MS).finally(() => (this.#firstProbe = undefined));
@@ -92,7 +92,7 @@ export class UpstreamServer {
   }
 
   /** Has requests skip the server for a while, after a failure of one that another variant may answer. */
-  passOver(error: UpstreamError): void {
+  skipForAWhile(error: UpstreamError): void {
     if (!this.circuit.isClosed) return;
     const { code, message, retryAfterMs } = error.wire;
     this.circuit.open(error, retryAfterMs);
@@ -161,7 +161,7 @@ export class UpstreamServer {
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
       });
-      this.heard();
+      this.noteData();
       // Browsers report opaque redirects as status 0; Node reports the real status.
       if (response.ok || response.status >= 400) return response;
     } catch {

@@ -63,7 +63,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
     const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
     let characters = 0;
     let isAccepted = false;
-    for await (const event of readEvents(response, eventSchema, pace, () => server.heard())) {
+    for await (const event of readEvents(response, eventSchema, pace, () => server.noteData())) {
       if (!isProgress(event)) continue;
       if (!isAccepted) yield accepted;
       isAccepted = true;

@@ -2,7 +2,7 @@
 import { expose } from 'comlink';
 
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
-import { hearCalls, type ServePort } from '../../../src/protocol/discovery.ts';
+import { listenForCalls, type ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
@@ -91,7 +91,7 @@ const control: WorkerControl = {
       status,
       onRequest: () => () => channel.changed(),
     };
-    hearCalls(scope, (port) => servePort(port, started));
+    listenForCalls(scope, (port) => servePort(port, started));
     resolveServing(started);
   },
   ping: () => Promise.resolve(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import type { ModelDetails } from '../../../../src/api/service-dependencies.ts';
+import type { ServedVariant } from '../../../../src/api/service-dependencies.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 
 const catalog: Catalog = {
@@ -10,7 +10,7 @@ const catalog: Catalog = {
   aliases: { other: 'own-1' },
 };
 
-async function retrieve(describe?: (id: string) => Promise<ModelDetails | null>): Promise<unknown> {
+async function retrieve(describe?: (id: string) => Promise<ServedVariant | null>): Promise<unknown> {
   const models = catalogDirectory(async () => catalog, describe && { describe });
   const { fetch } = await fakeService({ models });
   return (await fetch('/v1/models/other')).json();
@@ -19,7 +19,7 @@ async function retrieve(describe?: (id: string) => Promise<ModelDetails | null>)
 const plain = { id: 'other', object: 'model', created: 1, owned_by: 'us', capabilities: ['chat'] };
 
 test('one model carries what stands behind it here', async () => {
-  const description: ModelDetails = {
+  const description: ServedVariant = {
     variant: 'v',
     engine: 'wllama',
     bytes: 5,

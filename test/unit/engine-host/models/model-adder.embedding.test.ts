@@ -73,7 +73,7 @@ function open(): ModelAdder {
     sources,
     modelStorage: service.modelStorage,
     device: detectDevice({}),
-    takeFiles: async () => null,
+    requestFiles: async () => null,
   });
 }
 const embeds = (architecture: string, task: string) => ({ gguf: { architecture }, pipeline_tag: task });

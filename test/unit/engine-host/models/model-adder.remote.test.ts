@@ -47,7 +47,7 @@ function add(source: ModelSource, allowed = true) {
     sources: new WeightSources(service.store, hub.url, { hub: allowed && hub.url }),
     modelStorage: service.modelStorage,
     device: detectDevice({}),
-    takeFiles: async () => null,
+    requestFiles: async () => null,
   });
   service.modelStorage.setCatalog(withAdded(catalog, []));
   return adder.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);

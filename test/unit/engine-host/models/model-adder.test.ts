@@ -56,7 +56,7 @@ function open(options: Partial<ModelAdderOptions> = {}): ModelAdder {
     sources: service.sources,
     modelStorage: service.modelStorage,
     device: Promise.resolve(device),
-    takeFiles: async (ticket) => given.get(ticket) ?? null,
+    requestFiles: async (ticket) => given.get(ticket) ?? null,
     ...options,
   });
 }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
 import type { Origin } from '../../../../src/protocol/engine-port.ts';
-import type { Reader } from '../../../../src/engine-host/requests/serve-job.ts';
+import type { JobSink } from '../../../../src/engine-host/requests/serve-job.ts';
 import { SharedJobs } from '../../../../src/engine-host/requests/shared-jobs.ts';
 import { createDeferred } from '../../../../src/util/async.ts';
 
@@ -26,7 +26,7 @@ const delta = (text: string): ChatEvent => ({ type: 'delta', delta: { text, toke
 function runner() {
   const go = createDeferred();
   const signals: AbortSignal[] = [];
-  const work = async (reader: Reader<Kind>, signal: AbortSignal): Promise<void> => {
+  const work = async (reader: JobSink<Kind>, signal: AbortSignal): Promise<void> => {
     signals.push(signal);
     await reader.send(delta('a'));
     await go.promise;
@@ -37,7 +37,7 @@ function runner() {
 
 function reading() {
   let text = '';
-  const reader: Reader<Kind> = {
+  const reader: JobSink<Kind> = {
     onStage: () => undefined,
     send: (event) => void (text += 'delta' in event ? event.delta.text : ''),
   };

@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
-import { callChannel, hearCalls } from '../../../../src/protocol/discovery.ts';
+import { callChannel, listenForCalls } from '../../../../src/protocol/discovery.ts';
 import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/util/async.ts';
@@ -99,7 +99,7 @@ test('where the worker does not start, a call past the page is told why, until i
   expect(answers[0]).toMatchObject({ type: 'error', error: { code: 'engine_worker_failed' } });
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
   answers.length = 0;
-  const heard = new Promise((resolve) => hearCalls('/', resolve));
+  const heard = new Promise((resolve) => listenForCalls('/', resolve));
   call();
   await heard;
   // A refusal would come before what is sent after it.

@@ -14,7 +14,7 @@ const PAGE_MS = 1000;
  * Tells the page which loads are under way, and which first jobs after a load. A page that runs out of memory ends without notice:
  * its successor finds in its record what it was doing.
  */
-export class LoadRecord {
+export class CrashGuard {
   readonly #engines: Engines;
   readonly #loads: PageServices['loads'];
   readonly #underWay = new Set<string>();

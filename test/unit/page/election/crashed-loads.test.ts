@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { StoredLoads } from '../../../../src/page/election/load-records.ts';
+import { CrashedLoads } from '../../../../src/page/election/crashed-loads.ts';
 
 beforeEach(() => {
   const stored = new Map<string, string>();
@@ -22,23 +22,23 @@ afterEach(() => {
 const DAY_MS = 24 * 3600 * 1000;
 
 test('a load that ended its tab is known for 30 days from the last time, and others are not', async () => {
-  await new StoredLoads('/').begun(['large']);
-  expect(await new StoredLoads('/').fatal()).toEqual(['large']);
+  await new CrashedLoads('/').begun(['large']);
+  expect(await new CrashedLoads('/').fatal()).toEqual(['large']);
   vi.advanceTimersByTime(20 * DAY_MS);
-  const second = new StoredLoads('/');
+  const second = new CrashedLoads('/');
   expect(await second.fatal()).toEqual(['large']);
   await second.begun(['small']);
-  expect(await new StoredLoads('/').fatal()).toEqual(['large', 'small']);
+  expect(await new CrashedLoads('/').fatal()).toEqual(['large', 'small']);
   vi.advanceTimersByTime(11 * DAY_MS);
-  expect(await new StoredLoads('/').fatal()).toEqual(['small']);
+  expect(await new CrashedLoads('/').fatal()).toEqual(['small']);
   vi.advanceTimersByTime(20 * DAY_MS);
-  expect(await new StoredLoads('/').fatal()).toEqual([]);
+  expect(await new CrashedLoads('/').fatal()).toEqual([]);
 });
 
 test('a load that was refused for its record may begin ten minutes later, and others not', async () => {
-  const loads = new StoredLoads('/');
+  const loads = new CrashedLoads('/');
   await loads.begun(['large', 'middle']);
-  const next = new StoredLoads('/');
+  const next = new CrashedLoads('/');
   await next.refused('large');
   vi.advanceTimersByTime(9 * 60_000);
   // Refused again, it keeps the time of the first refusal.
@@ -51,8 +51,8 @@ test('a load that was refused for its record may begin ten minutes later, and ot
 });
 
 test('a worker that is ended while its page lives leaves no record', async () => {
-  const loads = new StoredLoads('/');
+  const loads = new CrashedLoads('/');
   await loads.begun(['large']);
   loads.stop();
-  expect(await new StoredLoads('/').fatal()).toEqual([]);
+  expect(await new CrashedLoads('/').fatal()).toEqual([]);
 });
