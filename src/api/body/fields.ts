@@ -62,6 +62,16 @@ const seed = z
 /** An id or a name of a conversation's calls: sets are made of them. */
 export const callText = z.string().check(z.minLength(1), z.maxLength(256));
 
+export const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
+/** A message in the input of responses and decisions. */
+export const messageItem = <Content extends z.ZodMiniType>(content: Content) =>
+  z.object({
+    type: z.optional(z.literal('message')),
+    role: z.enum(['system', 'developer', 'user', 'assistant']),
+    content,
+  });
+
 /** A call in the input of responses and decisions. */
 export const functionCallItem = z.object({
   type: z.literal('function_call'),

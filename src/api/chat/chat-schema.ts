@@ -8,6 +8,7 @@ import {
   metadata,
   nestedFormat,
   reasoningEffort,
+  refusalPart,
   samplingFields,
   stopField,
   streamFields,
@@ -21,7 +22,6 @@ import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '
 /** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string(), detail: text }),

@@ -1,6 +1,6 @@
 import { invalidField } from '../../errors/service-error.ts';
 import * as z from '../../util/zod.ts';
-import { callText, functionCallItem, text, textOrParts } from '../body/fields.ts';
+import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 
 /** What a request to /v1/decisions may be. Fields not named here are ignored. */
@@ -28,7 +28,6 @@ const data = z.custom<object>(
 );
 const jsonPart = z.object({ type: z.literal('input_json'), data });
 const outputPart = z.object({ type: z.literal('output_text'), text: z.string() });
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
 const content = textOrParts(
   z.discriminatedUnion(
@@ -38,11 +37,7 @@ const content = textOrParts(
   ),
 );
 
-const message = z.object({
-  type: z.optional(z.literal('message')),
-  role: z.enum(['user', 'developer', 'system', 'assistant']),
-  content,
-});
+const message = messageItem(content);
 const customCall = z.object({
   type: z.literal('custom_tool_call'),
   call_id: callText,

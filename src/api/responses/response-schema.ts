@@ -6,8 +6,10 @@ import {
   flag,
   flatFormat,
   functionCallItem,
+  messageItem,
   metadata,
   reasoningEffort,
+  refusalPart,
   samplingFields,
   stopField,
   text,
@@ -35,7 +37,6 @@ const INCLUDES = [
 const MAX_INCLUDE = 16;
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
   // Precedes `image_url`, which is absent beside it: the first fault is the one that is reported.
@@ -53,13 +54,7 @@ const part = z.discriminatedUnion(
   [textPart, refusalPart, imagePart, otherPart],
   'must be one of "input_text", "input_image", "output_text", "refusal"',
 );
-const content = textOrParts(part, 0);
-
-const message = z.object({
-  type: z.optional(z.literal('message')),
-  role: z.enum(['system', 'developer', 'user', 'assistant']),
-  content,
-});
+const message = messageItem(textOrParts(part, 0));
 
 const resultItem = z.object({
   type: z.literal('function_call_output'),

@@ -16,14 +16,14 @@ import type { PromptImages } from './prompt-images.ts';
  * computed ahead is a separate reply, whose state others copy.
  */
 type ReplyState =
-  /** Reply that has not begun, or was put aside for a shorter prompt. */
+  /** ScheduledReply that has not begun, or was put aside for a shorter prompt. */
   | { name: 'waiting' }
   /** Its prompt is being computed ahead, as a separate reply. */
   | { name: 'ahead' }
   /** `decode`: the prompt is computed, and the first token has come. */
   | { name: 'prefill' | 'decode'; id: number; slot: Slot };
 
-export interface Reply {
+export interface ScheduledReply {
   readonly fields: Record<string, unknown>;
   readonly images: PromptImages | undefined;
   /** Key of its state: the prompt, or the key of one with images. */
@@ -63,18 +63,18 @@ const TURN_MS = 2000;
 /** Characters. Stepping back is not worth it between prompts of about one length. */
 const MARGIN = 200;
 
-const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
-const isRunning = ({ state }: Reply): boolean => 'id' in state;
-const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
-const isTurnOver = ({ since }: Reply): boolean => performance.now() - since >= TURN_MS;
+const isMuchLonger = (a: ScheduledReply, b: ScheduledReply): boolean => a.size > 2 * b.size + MARGIN;
+const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
+const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
+const isTurnOver = ({ since }: ScheduledReply): boolean => performance.now() - since >= TURN_MS;
 /** Whether a prompt lets others go first now. */
-const yields = (reply: Reply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
+const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
 /** Prompts that fill whole steps: nothing that begins beside them gets on until they are put aside. */
-const filling = (replies: readonly Reply[]): Reply[] =>
+const filling = (replies: readonly ScheduledReply[]): ScheduledReply[] =>
   replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
 
 /** Aborted requests first, then new ones, then any that runs: a step is one for all. */
-function nextReply(replies: readonly Reply[]): Reply | undefined {
+function nextReply(replies: readonly ScheduledReply[]): ScheduledReply | undefined {
   const aborted = replies.find(({ signal }) => signal.aborted);
   if (aborted) return aborted;
   const prompt = nextPrompt(replies);
@@ -82,11 +82,11 @@ function nextReply(replies: readonly Reply[]): Reply | undefined {
   return replies.find(isRunning) ?? replies[0];
 }
 
-const shortestOf = (replies: readonly Reply[]): Reply | undefined =>
+const shortestOf = (replies: readonly ScheduledReply[]): ScheduledReply | undefined =>
   replies.toSorted((a, b) => a.size - b.size)[0];
 
 /** The shortest prompt that waits, unless a much shorter one is being computed. */
-function nextPrompt(replies: readonly Reply[]): Reply | undefined {
+function nextPrompt(replies: readonly ScheduledReply[]): ScheduledReply | undefined {
   const computing = replies.filter(isPrefilling);
   const shortest = shortestOf(
     replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
@@ -98,8 +98,8 @@ function nextPrompt(replies: readonly Reply[]): Reply | undefined {
 }
 
 /** Whether the beginning of this prompt is being computed for another one, and will be copied. */
-function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
-  const isFor = (other: Reply): boolean =>
+function isBeingComputed(reply: ScheduledReply, computing: readonly ScheduledReply[]): boolean {
+  const isFor = (other: ScheduledReply): boolean =>
     other.isAhead && !isMuchLonger(other, reply) && sharedLength(other.prompt, reply.prompt) >= WORTH_KEEPING;
   return reply.yielded < MAX_YIELDED && computing.some(isFor);
 }
@@ -108,7 +108,7 @@ function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
  * Prompts to put aside for a much shorter one beside them, or for `next`, which begins: llama.cpp fills a step with the
  * prompt of the lowest slot first.
  */
-function toPutAside(replies: readonly Reply[], next: Reply): Reply[] {
+function toPutAside(replies: readonly ScheduledReply[], next: ScheduledReply): ScheduledReply[] {
   const computing = replies.filter(isPrefilling);
   const shortest = shortestOf(isRunning(next) ? computing : [...computing, next]) ?? next;
   return computing.filter((reply) => isMuchLonger(reply, shortest) && yields(reply));
@@ -120,7 +120,7 @@ function toPutAside(replies: readonly Reply[], next: Reply): Reply[] {
  */
 const WORTH_SHARING = 400;
 
-type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
+type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
 /**
  * Schedules the slots of llama.cpp's server, in which nothing runs by itself: each step computes a token for every slot.
@@ -129,7 +129,7 @@ type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
-  readonly #replies: Reply[] = [];
+  readonly #replies: ScheduledReply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates | null;
@@ -197,13 +197,13 @@ export class ReplyScheduler {
   }
 
   #add(
-    { fields, images }: Pick<Reply, 'fields' | 'images'>,
+    { fields, images }: Pick<ScheduledReply, 'fields' | 'images'>,
     signal: AbortSignal,
     events: ReplyEvents,
     isAhead: boolean,
-  ): Reply {
+  ): ScheduledReply {
     const prompt = images?.key ?? String(fields['prompt']);
-    const reply: Reply = {
+    const reply: ScheduledReply = {
       ...events,
       fields,
       images,
@@ -266,10 +266,10 @@ export class ReplyScheduler {
     const at = this.#counts.indexOf(count);
     if (at >= 0) this.#counts.splice(at, 1);
     // The step may have produced results for every reply.
-    for (const reply of this.#replies.filter(isRunning)) while (await this.#take(reply));
+    for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
   }
 
-  async #turn(reply: Reply): Promise<void> {
+  async #turn(reply: ScheduledReply): Promise<void> {
     const { state, signal } = reply;
     try {
       if (signal.aborted) {
@@ -287,7 +287,7 @@ export class ReplyScheduler {
     }
   }
 
-  async #begin(reply: Reply): Promise<void> {
+  async #begin(reply: ScheduledReply): Promise<void> {
     if (this.#states) {
       if (this.#isToBeShared(reply)) return this.#begin(this.#computeAhead(reply));
       await this.#states.keepBefore(reply.prompt);
@@ -298,16 +298,16 @@ export class ReplyScheduler {
   }
 
   /** Whether others need the reply's state. Each reply consumes one copy of a state, so it must create the next. */
-  #isToBeShared(reply: Reply): boolean {
+  #isToBeShared(reply: ScheduledReply): boolean {
     const { isAhead, computedAhead, prompt } = reply;
     if (isAhead || computedAhead) return false;
-    const waitsForIt = (other: Reply): boolean =>
+    const waitsForIt = (other: ScheduledReply): boolean =>
       other !== reply && !('id' in other.state) && sharedLength(other.prompt, prompt) >= WORTH_KEEPING;
     return this.#slots.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
   }
 
   /** Computes a prompt as its own reply, so that an abort or a shorter prompt need not wait for it. */
-  #computeAhead(reply: Reply): Reply {
+  #computeAhead(reply: ScheduledReply): ScheduledReply {
     reply.state = { name: 'ahead' };
     let timings: LlamaTimings | undefined;
     return this.#add(
@@ -329,23 +329,26 @@ export class ReplyScheduler {
     );
   }
 
-  async #step(reply: Reply, id: number): Promise<void> {
+  async #step(reply: ScheduledReply, id: number): Promise<void> {
     const wasPrefill = reply.state.name === 'prefill';
     await this.#read(reply, this.#calls.step(id));
     const running = this.#replies.filter(isRunning);
     // A reply that runs alone has one result a step, but for the first: that is empty, and a token waits behind it.
     if (!wasPrefill && running.every((each) => each === reply)) return;
-    for (const each of running) while (await this.#take(each));
+    for (const each of running) await this.#drain(each);
   }
 
-  /** @returns whether another result may wait */
-  async #take(reply: Reply): Promise<boolean> {
-    const { state, signal } = reply;
-    return 'id' in state && !signal.aborted && this.#read(reply, this.#calls.take(state.id));
+  /** Reads the results that wait. */
+  async #drain(reply: ScheduledReply): Promise<void> {
+    for (let mayWait = true; mayWait;) {
+      const { state, signal } = reply;
+      if (!('id' in state) || signal.aborted) return;
+      mayWait = await this.#read(reply, this.#calls.take(state.id));
+    }
   }
 
   /** @returns whether there was a result, and more are to come */
-  async #read(reply: Reply, reading: Promise<StepResult | null>): Promise<boolean> {
+  async #read(reply: ScheduledReply, reading: Promise<StepResult | null>): Promise<boolean> {
     try {
       const result = await reading;
       if (!reply.accepted) {
@@ -364,7 +367,7 @@ export class ReplyScheduler {
     return false;
   }
 
-  #give(reply: Reply, chunks: Chunk[]): void {
+  #give(reply: ScheduledReply, chunks: Chunk[]): void {
     for (const chunk of chunks) {
       reply.text += chunk.choices?.[0]?.text ?? '';
       reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
@@ -378,7 +381,7 @@ export class ReplyScheduler {
     for (const each of filling(this.#replies)) await this.#putAside(each);
   }
 
-  async #putAside(reply: Reply): Promise<void> {
+  async #putAside(reply: ScheduledReply): Promise<void> {
     if (!('id' in reply.state)) return;
     const { id } = reply.state;
     this.#leaveSlot(reply);
@@ -387,12 +390,12 @@ export class ReplyScheduler {
     await this.#calls.cancel(id);
   }
 
-  #leaveSlot(reply: Reply): void {
+  #leaveSlot(reply: ScheduledReply): void {
     if ('slot' in reply.state) this.#slots.release(reply.state.slot, reply.prompt + reply.text);
     reply.state = { name: 'waiting' };
   }
 
-  #end(reply: Reply, settle: () => void): void {
+  #end(reply: ScheduledReply, settle: () => void): void {
     const at = this.#replies.indexOf(reply);
     if (at >= 0) this.#replies.splice(at, 1);
     this.#leaveSlot(reply);
