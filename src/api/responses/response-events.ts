@@ -60,7 +60,7 @@ export class ResponseEvents implements StreamEncoder {
   }
 
   async end(usage: ChatUsage): Promise<string> {
-    const response = (await this.#options.keep(this.#state(this.#status, usage))) as never;
+    const response = await this.#options.keep(this.#state(this.#status, usage));
     return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
 
@@ -71,7 +71,7 @@ export class ResponseEvents implements StreamEncoder {
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
     // Clients refer to the items that they have seen.
-    const response = (await this.#options.keep(state)) as never;
+    const response = await this.#options.keep(state);
     const failed = this.#write([{ type: 'response.failed', response }]);
     return (
       begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
@@ -85,8 +85,7 @@ export class ResponseEvents implements StreamEncoder {
 
   #begin(): string {
     this.#begun = true;
-    // The client's types include `output_text`, which the client itself computes.
-    const response = this.#options.render(this.#state('in_progress', null)) as never;
+    const response = this.#options.render(this.#state('in_progress', null));
     return this.#write([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
@@ -119,7 +118,7 @@ export function replayResponse(response: ResponseObject, after: number): string 
 }
 
 function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
-  const started = {
+  const started: ResponseObject = {
     ...ended,
     status: 'in_progress',
     error: null,
@@ -128,8 +127,8 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
     output: [],
     usage: null,
   };
-  yield { type: 'response.created', response: started as never };
-  yield { type: 'response.in_progress', response: started as never };
+  yield { type: 'response.created', response: started };
+  yield { type: 'response.in_progress', response: started };
   const ids = ended.output.map(({ id }) => id ?? '');
   const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
   for (const item of ended.output) {
@@ -145,16 +144,16 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
     yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
   }
   const status = ended.status as 'completed' | 'incomplete' | 'failed';
-  yield { type: `response.${status}`, response: ended as never };
+  yield { type: `response.${status}`, response: ended };
 }
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
+/** The client's type of a response has `output_text`, which the client itself computes. */
+type Sent<One> = One extends { response: unknown }
+  ? Omit<One, 'sequence_number' | 'response'> & { response: ResponseObject }
+  : Omit<One, 'sequence_number'>;
 /** An event, without the number that all of one stream are counted by. */
-export type Unnumbered = Event extends infer One
-  ? One extends Event
-    ? Omit<One, 'sequence_number'>
-    : never
-  : never;
+export type Unnumbered = Event extends infer One ? (One extends Event ? Sent<One> : never) : never;
 
 /** An item that still grows, and the part of it that has its text. */
 interface OpenReasoning {
