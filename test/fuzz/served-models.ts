@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
+import { vi } from 'vitest';
+
 import { catalogDirectory } from '../../src/api/models/models.ts';
 import { createService } from '../../src/api/service.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
@@ -74,10 +76,11 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       model('device-speech', 'transcription', false),
     ],
   };
-  const now = (): number => NOW;
+  // Limits do not refill while the date stands still.
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
   const { manager: locks } = new FakeLocks();
-  const { key, id } = await new KeyAdministrator('/', now).issue({ label: 'test', limits: WIDE });
-  const keys = createKeyStore({ scope: '/', now, locks });
+  const { key, id } = await new KeyAdministrator('/').issue({ label: 'test', limits: WIDE });
+  const keys = createKeyStore('/', locks);
   const servers = new Servers('/', () => undefined);
   let open = 0;
   const device = { run: (job, request) => lent.device.run(job, request) } as Pick<FakeEngine, 'run'>;
@@ -98,8 +101,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       },
     },
     models: catalogDirectory(async () => catalog),
-    responses: createResponseStore('/', now),
-    now,
+    responses: createResponseStore('/'),
     log: () => undefined,
   });
   return Object.assign(lent, {
