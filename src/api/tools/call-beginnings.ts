@@ -2,26 +2,53 @@ import { TextSearch } from '../reply-parts.ts';
 import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
+/**
+ * The last visible character before a beginning, and white space since. Both are empty at the beginning of a reply. Code
+ * and prose look like calls at other places.
+ */
+const ANYWHERE = /^/;
+const NEW_WORD = /(^|[^\w`])$/;
+const NEW_LINE_OR_SENTENCE = /^([.!?:]?\s?|.\n)$/;
+const NEW_SENTENCE = /^[.!?]?\s?$/;
+const REPLY_START = /^$/;
+
+/** A beginning of a call. A space stands for any white space, `#` for a digit. */
+interface Beginning {
+  text: string;
+  after: RegExp;
+}
+
 /** Marks that models write before calls in their own form. */
-const MARKS = [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools[', '{ "arguments" : {'];
+const MARKS = [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools['];
 
 /** Models sometimes omit the mark, and start with a list or a block of code. */
-const BEFORE = ['', '[ ', '```json ', '```json [ '];
+const OPENINGS = ['', '[ ', '```json ', '```json [ '];
+
+const ANY_CALL: readonly Beginning[] = [
+  ...MARKS.map((text) => ({ text, after: ANYWHERE })),
+  ...OPENINGS.map((opening) => ({
+    text: `${opening}{ "arguments" : {`,
+    after: opening.includes('`') ? REPLY_START : NEW_SENTENCE,
+  })),
+];
 
 /**
  * The beginnings of a call of a function, in JSON and in the forms of Cohere, LFM2, Mistral, Gemma 4, Kimi and Qwen's
- * models for code. A space stands for any white space. A control token before them is never in a reply.
+ * models for code. A control token before them is never in a reply.
  */
-const beginningsOf = (name: string): string[] => [
-  ...BEFORE.flatMap((before) =>
-    ['', '"type" : "function" , '].map((type) => `${before}{ ${type}"name" : "${name}"`),
+const beginningsOf = (name: string): Beginning[] => [
+  ...OPENINGS.flatMap((opening) =>
+    ['', '"type" : "function" , '].map((type) => ({
+      text: `${opening}{ ${type}"name" : "${name}"`,
+      after: ANYWHERE,
+    })),
   ),
-  `[ { "tool_name" : "${name}"`,
-  `[ ${name}(`,
-  `${name} {"`,
-  `call:${name}{`,
-  `functions.${name}:`,
-  `<function=${name}>`,
+  { text: `[ { "tool_name" : "${name}"`, after: ANYWHERE },
+  { text: `[ ${name}(`, after: NEW_SENTENCE },
+  { text: `${name}{"`, after: NEW_LINE_OR_SENTENCE },
+  { text: `call:${name}{`, after: NEW_WORD },
+  { text: `functions.${name}:#`, after: NEW_WORD },
+  { text: `<function=${name}>`, after: ANYWHERE },
 ];
 
 /** A beginning that the last characters may belong to. */
@@ -37,12 +64,13 @@ const MAX_LENGTH = 256;
 
 /** Cuts a reply where it begins a call. */
 export class CallBeginnings extends TextSearch {
-  readonly #beginnings: readonly string[];
+  readonly #beginnings: readonly Beginning[];
   #candidates: Candidate[] = [];
+  #before = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {
     super();
-    this.#beginnings = [...MARKS, ...functions.flatMap(({ name }) => beginningsOf(name))];
+    this.#beginnings = [...ANY_CALL, ...functions.flatMap(({ name }) => beginningsOf(name))];
   }
 
   /** The text that may be sent now, and whether a call begins after it. */
@@ -59,8 +87,10 @@ export class CallBeginnings extends TextSearch {
 
   /** The start of the beginning that the character at `index` completes. */
   #startOfCall(character: string, index: number): number | undefined {
-    for (const beginning of this.#beginnings)
-      if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
+    for (const { text, after } of this.#beginnings)
+      if (text.startsWith(character) && after.test(this.#before))
+        this.#candidates.push({ beginning: text, start: index, matched: 0 });
+    this.#before = nextBefore(this.#before, character);
     this.#candidates = this.#candidates.filter(
       (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
     );
@@ -75,5 +105,12 @@ function advance(candidate: Candidate, character: string): boolean {
   if (isSpace && character.trim() === '') return true;
   const next = isSpace ? matched + 1 : matched;
   candidate.matched = next + 1;
-  return beginning[next] === character;
+  return beginning[next] === '#' ? /\d/.test(character) : beginning[next] === character;
+}
+
+/** The last visible character and the white space since: one character, a line break if there is one. */
+function nextBefore(before: string, character: string): string {
+  if (character.trim() !== '') return character;
+  if (before === '' || before.endsWith('\n')) return before;
+  return `${before.charAt(0)}${character === '\n' ? '\n' : ' '}`;
 }

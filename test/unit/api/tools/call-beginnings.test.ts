@@ -4,6 +4,7 @@ import { CallBeginnings } from '../../../../src/api/tools/call-beginnings.ts';
 const functions = [
   { name: 'weather', description: null, parameters: {}, param: '', strict: false },
   { name: 'sqrt', description: null, parameters: {}, param: '', strict: false },
+  { name: 'json', description: null, parameters: {}, param: '', strict: false },
 ];
 
 function read(...deltas: string[]): { text: string; isCall: boolean } {
@@ -22,6 +23,18 @@ test.each([
   ['So: ```json\n[\n{"name":"sqrt"', 'So: '],
   ['So: [[{"name": "weather"', 'So: ['],
   ['{ {"name": "weather"', '{ '],
+  ['\n{"arguments": {', '\n'],
+  ['```json\n{"arguments": {', ''],
+  [' [weather(', ' '],
+  ['Let me look. [weather(', 'Let me look. '],
+  ['Let me look.\n{"arguments": {', 'Let me look.\n'],
+  ['weather{"', ''],
+  ['Let me look.weather{"', 'Let me look.'],
+  ['So:\nweather{"', 'So:\n'],
+  ['So: call:weather{', 'So: '],
+  ['So: functions.weather:12', 'So: '],
+  ['So: <function=weather>', 'So: '],
+  ['Action: ```json\n[\n {\n "tool_name": "weather"', 'Action: ```json\n'],
 ])('%j is cut after %j, however it is split', (text, before) => {
   for (const size of [1, 2, 3, 5, 100])
     expect(read(...(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []))).toEqual({
@@ -36,6 +49,16 @@ test.each([
   '{"name": "Ada", "arguments": 3}',
   '[weather] is a function; [{"name": "weathervane"',
   '```json\n{"name": "other"}\n```',
+  'A call is `{ "arguments": { "x": 1 } }` to a server.',
+  "await Promise.all([weather('a'), weather('b')])",
+  'roots = [sqrt(x) for x in numbers]',
+  '```py\n[sqrt(x) for x in numbers]\n```',
+  'roots: [sqrt(x) for x in numbers]',
+  'So.\n```json\n{"arguments": {}}\n```',
+  '```json{"a": 1}```',
+  'Is it a geojson{"a": 1}, or weather {"a": 1}?',
+  'I can call functions.weather: it tells the weather.',
+  'recall:weather{}',
 ])('%j is text', (text) => {
   for (const size of [1, 3, 100])
     expect(read(...(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []))).toEqual({ text, isCall: false });
