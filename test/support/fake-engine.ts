@@ -55,6 +55,7 @@ export class FakeEngine implements EngineClient {
   readonly transcriptions: TranscriptionJob[] = [];
   readonly decisions: DecisionJob[] = [];
   readonly ids: string[] = [];
+  readonly origins: EngineRequest['origin'][] = [];
   running = 0;
   aborted = 0;
   /** Deltas that were asked for. */
@@ -75,6 +76,7 @@ export class FakeEngine implements EngineClient {
   }
 
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+    this.origins.push(request.origin);
     const runs: { [Each in Kind]: (job: JobOf<Each>) => AsyncIterable<Waiting | EventOf<Each>> } = {
       chat: (chat) => this.#chat(chat, request),
       embedding: (embedding) => this.#embed(embedding, request),

@@ -53,6 +53,7 @@ export async function resolveReferences(
       const rule = `refers to items of more than ${MAX_IMAGE_BODY_BYTES} characters. Refer to fewer`;
       throw invalidField('input', rule);
     }
+    if (isCut(found.given)) continue;
     items.push(found.item);
     resolved.given.push(found.given);
   }
@@ -82,6 +83,12 @@ async function storedItems({ dependencies, admitted }: Call, response: string): 
     }),
   );
 }
+
+/** Whether the item is a call that its reply ended in: it has no arguments that could be parsed. */
+const isCut = (item: unknown): boolean => {
+  const { type, status } = item as { type?: string; status?: string };
+  return type === 'function_call' && status === 'incomplete';
+};
 
 function unknownItem(at: string, id: string): ServiceError {
   const message = `There is no item ${JSON.stringify(id.slice(0, 80))} here (\`${at}\`). Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;

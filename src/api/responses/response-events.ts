@@ -80,6 +80,8 @@ export class ResponseEvents implements StreamEncoder {
 
   abandon(usage: ChatUsage): void {
     this.#write(this.#output.close('incomplete'));
+    // Clients can refer only to items that they have seen.
+    if (this.#output.items.length === 0) return;
     void this.#options.keep(this.#state('incomplete', usage));
   }
 
@@ -110,11 +112,16 @@ const DONE = 'data: [DONE]\n\n';
 const encodeEvent = (event: Unnumbered, sequence: number): string =>
   `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
 
-/** The events of a response that has ended, each text in one piece. `after`: the last number that the client has. */
+/**
+ * The events of a response that has ended, each text in one piece. `after`: the last number that the client has. A live
+ * stream has an event for each token: a client that has more than there are here gets the last event.
+ */
 export function replayResponse(response: ResponseObject, after: number): string {
   // Each is written before the next one changes what it holds.
-  const events = Array.from(eventsOf(response), encodeEvent).slice(after + 1);
-  return events.join('') + DONE;
+  const events = Array.from(eventsOf(response), encodeEvent);
+  const rest = events.slice(after + 1);
+  if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
+  return rest.join('') + DONE;
 }
 
 function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
@@ -143,8 +150,12 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
     }
     yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
   }
+  yield lastEvent(ended);
+}
+
+function lastEvent(ended: ResponseObject): Unnumbered {
   const status = ended.status as 'completed' | 'incomplete' | 'failed';
-  yield { type: `response.${status}`, response: ended };
+  return { type: `response.${status}`, response: ended };
 }
 
 type Event = OpenAI.Responses.ResponseStreamEvent;

@@ -110,7 +110,8 @@ export async function readForm(call: Call): Promise<TranscriptionForm> {
   for (const [name, value] of form) if (typeof value === 'string') fields.push([name, value]);
   const { model, stream } = Object.fromEntries(fields);
   const file = form.get('file');
-  call.trace.body(JSON.stringify(fields), { model, stream: stream === 'true' });
+  call.streamed = stream === 'true';
+  call.trace.body(JSON.stringify(fields), { model, stream: call.streamed });
   if (model === undefined) throw missing('model');
   if (!(file instanceof Blob)) throw missing('file');
   return { model, file, ...parseFields(fields) };

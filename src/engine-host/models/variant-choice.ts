@@ -68,13 +68,13 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
     }
     const ended = await fatal();
     const others = candidates.filter((each) => !ended.includes(loadId(each, engines)));
-    if (others.length > 0) {
-      for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
-        skipped.push({ variant, engine, chosen: false, ...ENDED_TAB });
-      candidates = others;
-    }
-    const [first] = candidates;
+    // Where all have ended their tab, the last needs the least memory: its load is refused once, then tried again.
+    const left = others.length > 0 ? others : candidates.slice(-1);
+    const [first] = left;
     if (!first) return { candidates, reasons: skipped };
+    for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(first)))
+      skipped.push({ variant, engine, chosen: false, ...ENDED_TAB });
+    candidates = left;
     const { name, engine } = first;
     const reason = prefer.includes(name)
       ? 'preferred, and this device can run it'

@@ -5,7 +5,7 @@ import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { loadChunk, startErrors } from '../load-chunk.ts';
-import type { LocaltextError } from '../localtext-error.ts';
+import { messageOf } from '../../util/printable.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** Lifetime of a worker below which the next one is started only after a pause. */
@@ -16,6 +16,8 @@ const PAUSES = { firstMs: 250, maxMs: 10_000 };
 /** Pause between looks whether a request runs, in a tab that is to give up the lead. */
 const POLL_INTERVAL_MS = 250;
 const FAILURES_TO_REPORT = 2;
+/** How long the message about a failure may take to be fetched. */
+const MESSAGE_MS = 2000;
 /** Thefts of the leader lock in a row after which requests that wait are refused. */
 const THEFTS_TO_REPORT = 3;
 /** A theft that comes later than this after the last one starts a new count. */
@@ -67,7 +69,9 @@ export class ElectionMember extends EventTarget {
       let leading: Promise<MessagePort[]> | undefined;
       const lead = () => {
         leading = this.#lead(signal);
-        locks.request(leaderUrlLock(this.scope, location.href), () => leading).catch(() => undefined);
+        locks
+          .request(leaderUrlLock(this.scope, location.origin + location.pathname), () => leading)
+          .catch(() => undefined);
         return leading;
       };
       await locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
@@ -146,7 +150,7 @@ export class ElectionMember extends EventTarget {
     } catch (error) {
       if (signal.aborted) return;
       console.error('localtext: the engine worker did not start', error);
-      await this.#fail(error);
+      await this.#fail(error, signal);
     }
     if (signal.aborted) return;
     if (performance.now() - startedAt > SHORT_LIFE_MS) {
@@ -158,15 +162,15 @@ export class ElectionMember extends EventTarget {
     if (startedAt === Infinity && !signal.aborted) await this.#giveWay();
   }
 
-  async #fail(error: unknown): Promise<void> {
+  async #fail(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
     const failure =
       error instanceof ServiceError
         ? error
         : this.#failures >= FAILURES_TO_REPORT
-          ? await workerFailed(error)
+          ? await workerFailed(error, signal)
           : null;
-    if (!failure) return;
+    if (!failure || signal.aborted) return;
     const calls = listenForCalls(this.scope, (port) => refuse(port, failure));
     for (const port of this.#enter({ type: 'failing', error: failure, calls })) refuse(port, failure);
   }
@@ -209,7 +213,9 @@ const lockStolen = (): Promise<ServiceError | null> =>
     () => null,
   );
 
-const workerFailed = (cause: unknown): Promise<ServiceError> =>
-  startErrors()
-    .then((module) => module.workerFailed(cause))
-    .catch(({ code, message }: LocaltextError) => serverError(code, message));
+/** The server of the worker's script, which did not answer, has the messages as well. */
+async function workerFailed(cause: unknown, signal: AbortSignal): Promise<ServiceError> {
+  const told = startErrors().then((module) => module.workerFailed(cause));
+  const failure = await withTimeout(abortable(told, signal), MESSAGE_MS).catch(() => null);
+  return failure ?? serverError('engine_worker_failed', messageOf(cause), cause);
+}

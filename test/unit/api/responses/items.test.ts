@@ -69,6 +69,9 @@ test('a call that was cut off is no part of the conversation', async () => {
   expect(output).toMatchObject([{ type: 'function_call', status: 'incomplete' }]);
   await client.responses.create({ model, input: 'And?', previous_response_id: id });
   expect(promptOf(engine).map((message) => 'toolCalls' in message)).toEqual([false, false, false]);
+  const call = { type: 'item_reference' as const, id: output[0]?.id ?? '' };
+  await client.responses.create({ model, input: [call, { role: 'user', content: 'And?' }] });
+  expect(promptOf(engine)).toEqual([{ role: 'user', content: 'And?' }]);
 });
 
 test.each([false, true])('every item of a response is accepted by its id, streamed: %s', async (stream) => {
@@ -160,6 +163,17 @@ test('a reply that its client has left is kept as far as it came', async () => {
   });
 });
 
+test('a reply that its client has left before it began is not kept', async () => {
+  const { client, fetch } = await connect(new FakeEngine({ delayMs: 50 }));
+  const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
+  const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const [id = ''] = /resp_[\w-]+/.exec((await reader?.read())?.value ?? '') ?? [];
+  await reader?.cancel();
+  await client.responses.create({ model, input: 'Hi.' });
+  expect(id).not.toBe('');
+  await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+});
+
 test('references may not add up to more than a body', async () => {
   const { client, fetch } = await connect();
   const { id } = await client.responses.create({ model, input: 'x'.repeat(1024 * 1024) });
@@ -230,6 +244,10 @@ test.each(['text', 'function', 'cut off'])('a stored response is sent again as e
   for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 3 }))
     rest.push(event);
   expect(rest).toEqual(replayed.slice(4));
+  const last = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 500 }))
+    last.push(event);
+  expect(last).toEqual([{ ...replayed.at(-1), sequence_number: 501 }]);
   for (const [query, param] of [
     ['stream=true&starting_after=x', 'starting_after'],
     ['stream=yes', 'stream'],

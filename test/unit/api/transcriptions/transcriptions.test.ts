@@ -68,6 +68,7 @@ test.each([false, true])(
     ]);
     await client(service).audio.translations.create({ file, model: 'coral-wren-4' });
     expect(service.engine.transcriptions[1]?.task).toBe('translate');
+    expect(service.engine.origins.map((origin) => origin?.background)).toEqual([undefined, true]);
   },
 );
 

@@ -11,7 +11,7 @@ import { sleep } from '../../../support/virtual-time.ts';
 
 const locks = new FakeLocks();
 vi.stubGlobal('navigator', { locks: locks.manager });
-vi.stubGlobal('location', { href: 'https://site.example/app' });
+vi.stubGlobal('location', { origin: 'https://site.example', pathname: '/app' });
 afterAll(() => vi.unstubAllGlobals());
 
 /** Script of a build that the server no longer has. */
@@ -25,6 +25,12 @@ const startedAt: number[] = [];
 let lives: (number | 'fails')[] = [];
 /** The worker starts then. */
 let gate = Promise.resolve();
+/** The messages about failures can be fetched then. */
+let messages = Promise.resolve();
+vi.mock(import('../../../../src/page/load-chunk.ts'), async (original) => {
+  const { startErrors, ...others } = await original();
+  return { ...others, startErrors: () => messages.then(startErrors) };
+});
 vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (original) => ({
   ...(await original()),
   spawnEngineWorker: async (_scope, { workerUrl }, signal) => {
@@ -50,7 +56,7 @@ test('a tab whose lock is stolen ends its engine, and leads again when the lock 
   const member = new ElectionMember('/', {} as EngineSettings);
   const ended = member.run(stop.signal);
   await expect.poll(() => [...running]).toEqual(['1']);
-  const named = leaderUrlLock('/', location.href);
+  const named = leaderUrlLock('/', 'https://site.example/app');
   expect(locks.heldNames()).toContain(named);
   const release = locks.steal(leaderLock('/'));
   await expect.poll(() => [...running]).toEqual([]);
@@ -83,6 +89,18 @@ test('a lock that is stolen again and again: who waits is told why, and is serve
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
   stop.abort();
   await ended;
+});
+
+test('a tab whose message about a failed start cannot be fetched can leave', async () => {
+  vi.spyOn(console, 'error').mockReturnValue();
+  messages = new Promise(() => undefined);
+  const stop = new AbortController();
+  const ended = new ElectionMember('/', settings(GONE)).run(stop.signal);
+  await expect.poll(() => vi.mocked(console.error).mock.calls.length).toBe(2);
+  stop.abort();
+  await ended;
+  expect(locks.heldNames()).not.toContain(leaderLock('/'));
+  messages = Promise.resolve();
 });
 
 test('where the worker does not start, a call past the page is told why, until it does', async () => {
