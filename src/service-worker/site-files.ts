@@ -164,7 +164,10 @@ export class SiteFiles {
     // Only a site that has given the list up goes without the stored files.
     if (active && this.#isListLost && cached.length > 0) {
       const { status } = await fetch(OWN_FILES, { cache: 'reload' });
-      if (!ABSENT.has(status)) throw new Error(`no ${OWN_FILES}`);
+      if (!ABSENT.has(status))
+        throw new Error(
+          `${OWN_FILES} (status ${status}) is no script. Deploy it, or an empty file, in its place.`,
+        );
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;

@@ -18,6 +18,7 @@ import {
   appendItems,
   toIncomplete,
   toInputItems,
+  summaryOf,
   toResponse,
   toResponseLogprobs,
   type OutputItem,
@@ -103,7 +104,7 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   throw invalidField(param, rule, 'previous_response_not_found');
 }
 
-const summarizes = ({ reasoning }: ResponseBody): boolean => reasoning?.summary != null;
+const summarizes = ({ reasoning }: ResponseBody): boolean => summaryOf(reasoning) !== null;
 
 function toState(
   id: string,

@@ -5,7 +5,6 @@ import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { loadChunk, startErrors } from '../load-chunk.ts';
-import { messageOf } from '../../util/printable.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** Lifetime of a worker below which the next one is started only after a pause. */
@@ -217,5 +216,5 @@ const lockStolen = (): Promise<ServiceError | null> =>
 async function workerFailed(cause: unknown, signal: AbortSignal): Promise<ServiceError> {
   const told = startErrors().then((module) => module.workerFailed(cause));
   const failure = await withTimeout(abortable(told, signal), MESSAGE_MS).catch(() => null);
-  return failure ?? serverError('engine_worker_failed', messageOf(cause), cause);
+  return failure ?? serverError('engine_worker_failed', String(cause), cause);
 }
