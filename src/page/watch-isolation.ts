@@ -9,7 +9,7 @@ import { ISOLATED_MARK } from '../protocol/local-paths.ts';
 import { scopeOf } from '../protocol/locks.ts';
 import { delay } from '../util/async.ts';
 
-const TRIED = 'localtext:reloaded-for-isolation';
+const TRIED = 'localtext:reloaded-for-isolation:';
 const POLL_INTERVAL_MS = 250;
 /** An isolated page sees its popup as closed once that has left for another origin. People take longer. */
 const LOST_MS = 10_000;
@@ -84,7 +84,11 @@ export async function watchIsolation(
   if (opener && isElsewhere(opener as Window))
     note({ kind: 'popup', url: document.referrer || location.href });
   const addPaths = (...urls: string[]): Promise<void> =>
-    addStartedPaths(scope, new Set(urls.map((url) => new URL(url).pathname))).catch(warn);
+    addStartedPaths(
+      scope,
+      // Not `about:`, `blob:` or `data:`.
+      new Set(urls.filter((url) => /^https?:/.test(url)).map((url) => new URL(url).pathname)),
+    ).catch(warn);
   watchPopups({
     signal,
     isMarked,
@@ -96,14 +100,15 @@ export async function watchIsolation(
   // A single-page app shows others of its pages without a navigation.
   globalThis.navigation?.addEventListener('navigatesuccess', () => void addPaths(location.href), { signal });
   // A router may have changed the address already. Some browsers name the entry `document`.
-  await addPaths(...[page?.name ?? '', location.href].filter((url) => /^https?:/.test(url)));
+  await addPaths(page?.name ?? '', location.href);
   return record.need;
 }
 
-/** Reloads a page that is not isolated, at most once per tab. */
+/** Reloads a page that is not isolated, at most once per tab and path. */
 export function reloadOnce(): void {
-  if (crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
-  sessionStorage.setItem(TRIED, '1');
+  const tried = TRIED + location.pathname;
+  if (crossOriginIsolated || sessionStorage.getItem(tried)) return;
+  sessionStorage.setItem(tried, '1');
   location.reload();
 }
 
