@@ -7,7 +7,6 @@ import { TOOL_CALL_MARK } from './tool-prompt.ts';
  * and prose look like calls at other places.
  */
 const ANYWHERE = /^/;
-const NEW_WORD = /(^|[^\w`])$/;
 const NEW_LINE_OR_SENTENCE = /^([.!?:]?\s?|.\n)$/;
 const NEW_SENTENCE = /^[.!?]?\s?$/;
 const REPLY_START = /^$/;
@@ -46,8 +45,8 @@ const beginningsOf = (name: string): Beginning[] => [
   { text: `[ { "tool_name" : "${name}"`, after: ANYWHERE },
   { text: `[ ${name}(`, after: NEW_SENTENCE },
   { text: `${name}{"`, after: NEW_LINE_OR_SENTENCE },
-  { text: `call:${name}{`, after: NEW_WORD },
-  { text: `functions.${name}:#`, after: NEW_WORD },
+  { text: `call:${name}{`, after: NEW_LINE_OR_SENTENCE },
+  { text: `functions.${name}:#`, after: NEW_LINE_OR_SENTENCE },
   { text: `<function=${name}>`, after: ANYWHERE },
 ];
 

@@ -37,7 +37,7 @@ export const timedOut = (): SilentServer =>
 export const redirected = (): UpstreamError =>
   fault(
     'upstream_redirected',
-    'redirects the request to another address. Redirects are not followed, so that prompts reach no other server. Put the final address into `baseUrl` in the catalog.',
+    'redirects the request to another address. Redirects are not followed. Put the final address into `baseUrl` in the catalog.',
   );
 
 /** Browsers do not report why a cross-origin request failed. */
