@@ -165,9 +165,7 @@ export class SiteFiles {
     if (active && this.#isListLost && cached.length > 0) {
       const { status } = await fetch(OWN_FILES, { cache: 'reload' });
       if (!ABSENT.has(status))
-        throw new Error(
-          `${OWN_FILES} (status ${status}) is no script. Deploy it, or an empty file, in its place.`,
-        );
+        throw new Error(`no ${OWN_FILES} (status ${status}): deploy it, or an empty file`);
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;

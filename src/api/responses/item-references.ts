@@ -91,6 +91,6 @@ const isCut = (item: unknown): boolean => {
 };
 
 function unknownItem(at: string, id: string): ServiceError {
-  const message = `There is no item ${JSON.stringify(id.slice(0, 80))} here (\`${at}\`). Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;
+  const message = `There is no item ${JSON.stringify(id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;
   return requestError(404, message, null, at);
 }

@@ -36,10 +36,6 @@ export interface ResponseState {
   error: Responses['error'];
 }
 
-/** The summary that a request asks for, also by the field's old name. */
-export const summaryOf = (reasoning: ResponseBody['reasoning']): NonNullable<OpenAI.Reasoning['summary']> | null =>
-  reasoning?.summary ?? reasoning?.generate_summary ?? null;
-
 /** Why a reply is incomplete; null: it is complete. */
 export function toIncomplete(reason: FinishReason | undefined): ResponseState['incomplete'] {
   if (reason === 'length') return { reason: 'max_output_tokens' };
@@ -70,7 +66,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     prompt_cache_key: request.prompt_cache_key ?? null,
     safety_identifier: request.safety_identifier ?? null,
     ...(request.user == null ? {} : { user: request.user }),
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: summaryOf(request.reasoning) },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
     service_tier: 'default',
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },

@@ -112,15 +112,13 @@ const enforced = {
   include: z.nullish(z.array(z.enum(INCLUDES)).check(z.maxLength(MAX_INCLUDE))),
 };
 
-const summaryField = z.nullish(z.enum(['auto', 'concise', 'detailed']));
-
 const passedOn = {
   ...samplingFields,
   /** Servers have their own. */
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
   reasoning: z.nullish(
-    z.object({ effort: reasoningEffort, summary: summaryField, generate_summary: summaryField }),
+    z.object({ effort: reasoningEffort, summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])) }),
   ),
 };
 

@@ -18,7 +18,6 @@ import {
   appendItems,
   toIncomplete,
   toInputItems,
-  summaryOf,
   toResponse,
   toResponseLogprobs,
   type OutputItem,
@@ -104,7 +103,7 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   throw invalidField(param, rule, 'previous_response_not_found');
 }
 
-const summarizes = ({ reasoning }: ResponseBody): boolean => summaryOf(reasoning) !== null;
+const summarizes = ({ reasoning }: ResponseBody): boolean => reasoning?.summary != null;
 
 function toState(
   id: string,

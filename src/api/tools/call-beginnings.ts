@@ -3,51 +3,47 @@ import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
 /**
- * The last visible character before a beginning, and white space since. Both are empty at the beginning of a reply. Code
- * and prose look like calls at other places.
+ * The last visible character before a beginning, if there is one, and a space or line break if white space has come
+ * since. Code and prose look like calls at other places.
  */
 const ANYWHERE = /^/;
-const NEW_LINE_OR_SENTENCE = /^([.!?:]?\s?|.\n)$/;
+const NEW_LINE_OR_SENTENCE = /^[.!?:]?\s?$|\n/;
 const NEW_SENTENCE = /^[.!?]?\s?$/;
-const REPLY_START = /^$/;
+const REPLY_START = /^\s?$/;
 
-/** A beginning of a call. A space stands for any white space, `#` for a digit. */
-interface Beginning {
-  text: string;
+/** Beginnings of calls. A space stands for any white space, `#` for a digit. */
+interface Beginnings {
   after: RegExp;
+  texts: string[];
 }
-
-/** Marks that models write before calls in their own form. */
-const MARKS = [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools['];
 
 /** Models sometimes omit the mark, and start with a list or a block of code. */
 const OPENINGS = ['', '[ ', '```json ', '```json [ '];
 
-const ANY_CALL: readonly Beginning[] = [
-  ...MARKS.map((text) => ({ text, after: ANYWHERE })),
-  ...OPENINGS.map((opening) => ({
-    text: `${opening}{ "arguments" : {`,
-    after: opening.includes('`') ? REPLY_START : NEW_SENTENCE,
-  })),
+const ANY_CALL: Beginnings[] = [
+  // Marks that models write before calls in their own form.
+  { after: ANYWHERE, texts: [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools['] },
+  { after: NEW_SENTENCE, texts: ['{ "arguments" : {', '[ { "arguments" : {'] },
+  { after: REPLY_START, texts: OPENINGS.map((opening) => `${opening}{ "arguments" : {`) },
 ];
 
 /**
  * The beginnings of a call of a function, in JSON and in the forms of Cohere, LFM2, Mistral, Gemma 4, Kimi and Qwen's
  * models for code. A control token before them is never in a reply.
  */
-const beginningsOf = (name: string): Beginning[] => [
-  ...OPENINGS.flatMap((opening) =>
-    ['', '"type" : "function" , '].map((type) => ({
-      text: `${opening}{ ${type}"name" : "${name}"`,
-      after: ANYWHERE,
-    })),
-  ),
-  { text: `[ { "tool_name" : "${name}"`, after: ANYWHERE },
-  { text: `[ ${name}(`, after: NEW_SENTENCE },
-  { text: `${name}{"`, after: NEW_LINE_OR_SENTENCE },
-  { text: `call:${name}{`, after: NEW_LINE_OR_SENTENCE },
-  { text: `functions.${name}:#`, after: NEW_LINE_OR_SENTENCE },
-  { text: `<function=${name}>`, after: ANYWHERE },
+const beginningsOf = (name: string): Beginnings[] => [
+  {
+    after: ANYWHERE,
+    texts: [
+      ...OPENINGS.flatMap((opening) =>
+        ['', '"type" : "function" , '].map((type) => `${opening}{ ${type}"name" : "${name}"`),
+      ),
+      `[ { "tool_name" : "${name}"`,
+      `<function=${name}>`,
+    ],
+  },
+  { after: NEW_LINE_OR_SENTENCE, texts: [`${name}{"`, `call:${name}{`, `functions.${name}:#`] },
+  { after: NEW_SENTENCE, texts: [`[ ${name}(`] },
 ];
 
 /** A beginning that the last characters may belong to. */
@@ -63,7 +59,7 @@ const MAX_LENGTH = 256;
 
 /** Cuts a reply where it begins a call. */
 export class CallBeginnings extends TextSearch {
-  readonly #beginnings: readonly Beginning[];
+  readonly #beginnings: Beginnings[];
   #candidates: Candidate[] = [];
   #before = '';
 
@@ -86,10 +82,13 @@ export class CallBeginnings extends TextSearch {
 
   /** The start of the beginning that the character at `index` completes. */
   #startOfCall(character: string, index: number): number | undefined {
-    for (const { text, after } of this.#beginnings)
-      if (text.startsWith(character) && after.test(this.#before))
-        this.#candidates.push({ beginning: text, start: index, matched: 0 });
-    this.#before = nextBefore(this.#before, character);
+    for (const { after, texts } of this.#beginnings) {
+      if (!after.test(this.#before)) continue;
+      for (const beginning of texts)
+        if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
+    }
+    this.#before =
+      character.trim() || this.#before.trim() + (`${this.#before}${character}`.includes('\n') ? '\n' : ' ');
     this.#candidates = this.#candidates.filter(
       (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
     );
@@ -105,11 +104,4 @@ function advance(candidate: Candidate, character: string): boolean {
   const next = isSpace ? matched + 1 : matched;
   candidate.matched = next + 1;
   return beginning[next] === '#' ? /\d/.test(character) : beginning[next] === character;
-}
-
-/** The last visible character and the white space since: one character, a line break if there is one. */
-function nextBefore(before: string, character: string): string {
-  if (character.trim() !== '') return character;
-  if (before === '' || before.endsWith('\n')) return before;
-  return `${before.charAt(0)}${character === '\n' ? '\n' : ' '}`;
 }
