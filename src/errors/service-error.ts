@@ -105,7 +105,7 @@ export const serverError = (code: ErrorCode, message: string, cause?: unknown): 
 export const protocolMismatch = (): ServiceError =>
   serverError(
     'protocol_mismatch',
-    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site.',
   );
 
 /** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */

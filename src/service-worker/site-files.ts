@@ -164,8 +164,7 @@ export class SiteFiles {
     // Only a site that has given the list up goes without the stored files.
     if (active && this.#isListLost && cached.length > 0) {
       const { status } = await fetch(OWN_FILES, { cache: 'reload' });
-      if (!ABSENT.has(status))
-        throw new Error(`no ${OWN_FILES} (status ${status}): deploy it, or an empty file`);
+      if (!ABSENT.has(status)) throw new Error(`no ${OWN_FILES}: deploy it, or an empty file`);
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;

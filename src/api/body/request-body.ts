@@ -140,7 +140,10 @@ function parseJson(text: string): unknown {
 
 /** Status 400, as no server failed: a client that repeats a 500 would send the same again. */
 const brokeOff = (): ServiceError =>
-  requestError(400, `The request body was not complete. Send it within ${MAX_BODY_MS / 1000} s.`);
+  requestError(
+    400,
+    `The request body broke off before it was complete, or took over ${MAX_BODY_MS / 1000} s.`,
+  );
 
 /** What the body of a route may be. */
 export interface BodyRules<Schema extends z.ZodMiniType> {
