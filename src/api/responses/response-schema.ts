@@ -151,7 +151,7 @@ export const responseRules = {
     reasoning_effort: 'Use `reasoning.effort`.',
     response_format: FORMAT,
     background:
-      'Background responses are not supported. Omit `background` and read the response as it arrives.',
+      'Background responses are not supported. Omit `background`.',
     conversation: 'Go on from an earlier response with `previous_response_id` instead.',
     prompt: 'There are no stored prompts. Give `instructions` and `input`.',
   },
