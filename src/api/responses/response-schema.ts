@@ -150,8 +150,7 @@ export const responseRules = {
     messages: 'Use `input`.',
     reasoning_effort: 'Use `reasoning.effort`.',
     response_format: FORMAT,
-    background:
-      'Background responses are not supported. Omit `background`.',
+    background: 'Background responses are not supported. Omit `background`.',
     conversation: 'Go on from an earlier response with `previous_response_id` instead.',
     prompt: 'There are no stored prompts. Give `instructions` and `input`.',
   },
