@@ -1,9 +1,10 @@
 import { Workbox } from 'workbox-window';
 
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
-import { loadChunk, startErrors } from './load-chunk.ts';
+import { startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
+import { watchRegistration } from './watch-registration.ts';
 
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(
@@ -15,7 +16,7 @@ export async function register(
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
-    (await loadChunk(import('./watch-registration.ts'))).watchRegistration(serviceWorker, onWaiting);
+    watchRegistration(serviceWorker, onWaiting);
     return serviceWorker;
   }
   const url = scriptUrl(serviceWorker.url, options);
@@ -26,18 +27,18 @@ export async function register(
       updateViaCache: 'none',
       ...(scope !== undefined && { scope }),
     });
-    workbox.addEventListener('waiting', onWaiting);
     const controls = known?.active?.scriptURL === url && known.active === navigator.serviceWorker.controller;
     const registering = workbox.register({ immediate: true });
     // A page that is controlled does not wait: a busy Chromium takes up to a minute to find that nothing has changed.
     registering.catch(
-      (error: unknown) =>
-        controls && console.error('localtext: the service worker was not registered again', error),
+      (error: unknown) => controls && console.error('localtext: not registered again', error),
     );
     const registration = controls ? known : await registering;
     // Undefined only for a second call, in Workbox's development build.
     if (!registration) throw new Error('no registration');
     registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
+    // Workbox reports one version only, once the page is a minute old.
+    watchRegistration(registration, onWaiting);
     return registration;
   } catch (error) {
     throw (await startErrors()).registrationFailed(error, url);

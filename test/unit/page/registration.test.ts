@@ -92,7 +92,7 @@ test('a page that the script controls does not wait for the browser to look at i
 });
 
 test.each(['own script', 'registration of the site'])(
-  '%s: one call for a version that waits',
+  '%s: one call for each version that waits',
   async (whose) => {
     const { registration } = container;
     registration.active = container.controller = new FakeWorker();
@@ -101,9 +101,11 @@ test.each(['own script', 'registration of the site'])(
     await register(whose === 'own script' ? { base: '/app/' } : { serviceWorker: given }, onWaiting);
     expect(container.calls).toHaveLength(whose === 'own script' ? 1 : 0);
     expect(onWaiting).not.toHaveBeenCalled();
-    update(registration);
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(onWaiting).toHaveBeenCalledTimes(1);
+    for (let versions = 1; versions <= 3; versions++) {
+      update(registration);
+      await vi.advanceTimersByTimeAsync(90_000);
+      expect(onWaiting).toHaveBeenCalledTimes(versions);
+    }
   },
 );
 
