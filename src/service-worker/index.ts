@@ -169,7 +169,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 /** A new version that takes over ends the streams of the old one: so not while a request runs. */
 async function takeOver(): Promise<ServiceWorkerReply> {
   if (await requestsRun(navigator.locks, scope)) {
-    const { wire } = serverError('requests_running', 'A request is running.');
+    const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }
   // Not awaited: where a request comes as the old version stops, Chromium starts that again, and waits up to 5 minutes.

@@ -111,22 +111,22 @@ export class SiteFiles {
   }
 
   async #answer(request: Request, file: KeptFile): Promise<Response> {
-    const { mode, destination, cache: how, url } = request;
-    const cached = how !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
+    const cached = request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
     if (cached) {
-      // A worker that the stored headers keep from starting is asked for again.
-      if (destination.endsWith('worker') || (mode === 'navigate' && !file.isRenewed)) {
+      if (request.mode === 'navigate' && !file.isRenewed) {
         file.isRenewed = true;
-        const renewing = fetch(url, { cache: 'no-cache' }).then((answer) => this.#store(file, answer));
+        const renewing = fetch(request.url, { cache: 'no-cache' }).then((answer) =>
+          this.#store(file, answer),
+        );
         // Without a network, or with another build's page, the stored one stays.
         renewing.catch(() => undefined);
       }
       return cached;
     }
     // The HTTP cache may hold another build's file of this name.
-    const unnamed = file.revision && mode !== 'navigate';
+    const unnamed = file.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
-    if (response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(url));
+    if (response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(request.url));
     return response;
   }
 

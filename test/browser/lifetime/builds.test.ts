@@ -64,27 +64,6 @@ test('a page that came with a redirect, or that the host alters, is stored if it
   expect(await look(tab)).toBe(true);
 });
 
-test('policies that the host changes reach the engine’s worker, which the browser keeps', async () => {
-  let headers: Record<string, string> = {};
-  const changing = await AlteredSite.start(inject('siteUrl'), { headers: () => headers });
-  onTestFinished(() => changing.stop());
-  const tab = await Tab.open(context, changing.url);
-  const epoch = async (): Promise<string> => (await tab.status()).epoch;
-  await expect.poll(epoch).not.toBe('');
-  headers = {
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-embedder-policy': 'require-corp',
-  };
-  for (const isolated of [false, true]) {
-    await tab.page.reload();
-    expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(isolated);
-    await tab.start();
-    await expect.poll(epoch).not.toBe('');
-    // What is stored meanwhile is for the next visit.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-  }
-});
-
 test('an engine’s file that was answered once by a page is asked for again', async () => {
   const { catalog, serve } = await smallChat();
   serve(site);

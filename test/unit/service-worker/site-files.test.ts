@@ -364,27 +364,6 @@ test('headers that the host has changed come with the next visit, once a start, 
   expect([...stored.values()]).toEqual([BODY]);
 });
 
-test.each(['worker', 'sharedworker'])('headers of a %s come with its next start', async (destination) => {
-  const worker = (policy: string): Response =>
-    new Response(BODY, { headers: { 'cross-origin-embedder-policy': policy } });
-  const { asked } = site(worker('unsafe-none'), worker('unsafe-none'), worker('require-corp'));
-  const cache = await caches.open('files');
-  const put = vi.spyOn(cache, 'put');
-  const files = new SiteFiles('files', [listed('worker.js', '1')]);
-  await files.install();
-  for (let starts = 1; starts <= 2; starts++) {
-    const request = new Request(`${SITE}worker.js`);
-    await files.respond(Object.defineProperty(request, 'destination', { value: destination }));
-    await vi.waitFor(() => expect(put).toHaveBeenCalledTimes(1 + starts));
-  }
-  expect(put.mock.calls.map(([, { headers }]) => headers.get('cross-origin-embedder-policy'))).toEqual([
-    'unsafe-none',
-    'unsafe-none',
-    'require-corp',
-  ]);
-  expect(asked).toEqual(['reload', 'no-cache', 'no-cache']);
-});
-
 test('a wrong answer in the HTTP cache is passed over, also of a name with a hash', async () => {
   const { stored, asked } = site(login(), new Response(BODY));
   update();
