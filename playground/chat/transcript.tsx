@@ -8,6 +8,8 @@ const NEAR_END_PX = 80;
 export function Transcript() {
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  /** Heights of the content and of the view at the last scroll. */
+  const sizes = useRef('');
   const shown = turns.value;
 
   const follow = (): void => {
@@ -31,7 +33,11 @@ export function Transcript() {
       aria-label="Messages"
       tabIndex={0}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        const now = `${scrollHeight} ${clientHeight}`;
+        // The browser scrolls, too, as the content or the window changes: that is not the reader.
+        if (now === sizes.current) follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        else follow();
+        sizes.current = now;
       }}
     >
       <ol class="turns">

@@ -87,6 +87,8 @@ const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: str
           ...common,
           prompt: content,
           max_tokens: 24,
+          // The model's own penalty would end the row of characters that have several tokens.
+          frequency_penalty: 0,
           ...(scores && { logprobs: 2 }),
           stream,
         });
