@@ -90,7 +90,7 @@ const HIDDEN_TOKENS = 16;
 export function tokensOfText(told: number | undefined, characters: number, hidden = 0): number {
   const isPossible =
     told !== undefined &&
-    told >= Math.floor(characters / MAX_CHARACTERS_A_TOKEN) &&
+    told >= Math.max(Math.floor(characters / MAX_CHARACTERS_A_TOKEN), Math.sign(characters)) &&
     told <= characters * MAX_TOKENS_A_CHARACTER + HIDDEN_TOKENS + hidden;
   return isPossible ? told : estimateTokens(characters);
 }
