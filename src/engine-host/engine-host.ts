@@ -67,16 +67,16 @@ export class EngineHost implements Serving {
       () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
     );
-    const record = new CrashGuard(engines, page.loads);
+    const crashGuard = new CrashGuard(engines, page.loads);
     /** Notes of the benchmark by variant. */
     const notes = new Map<string, string>();
     this.modelManager = new ModelManager({
       catalog: withAdded(siteCatalog, added),
       engines,
-      load: record.recorded((variant, loading) =>
+      load: crashGuard.recorded((variant, loading) =>
         loader.load(variant, loading).finally(() => void this.#refreshEstimates()),
       ),
-      onJob: record.onJob,
+      onJob: crashGuard.onJob,
       onChange: () => {
         this.#channel.changed();
         factsChanged();
@@ -85,7 +85,7 @@ export class EngineHost implements Serving {
         device,
         engines,
         prefer,
-        fatal: () => record.fatal(),
+        fatal: () => crashGuard.fatal(),
         evict: limits.evict ?? false,
         sources: {
           room: (variant) => sources.room(variant),

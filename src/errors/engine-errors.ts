@@ -69,9 +69,9 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
     cause,
   );
 
-/** Error of an engine that ended without its last event. */
-export const engineLost = (): ServiceError =>
-  serverError('engine_lost', 'The engine ended before the reply was complete. Send the request again.');
+/** Error of a reply that has no end. @param what what has happened to it */
+export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
+  serverError('engine_lost', `${what}. Send the request again.`);
 
 /** The tab belongs to a build of the site whose files the server no longer has. */
 export const buildReplaced = (cause?: unknown): ServiceError =>

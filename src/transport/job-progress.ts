@@ -1,4 +1,4 @@
-import { serverError, type ServiceError } from '../errors/service-error.ts';
+import { engineLost } from '../errors/engine-errors.ts';
 import { type ChatEvent, type ChatJob, type Delta, repeats } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 
@@ -116,7 +116,8 @@ class ChatProgress implements JobProgress<'chat'> {
         return { type: 'delta', delta };
       }
       case 'done':
-        if (this.#replay && !this.#replay.over) throw engineLost('its repetition ended earlier');
+        if (this.#replay && !this.#replay.over)
+          throw engineLost('This reply was interrupted, and its repetition ended earlier');
         return this.#earlierTokens > 0 ? this.#addUp(event) : event;
     }
   }
@@ -190,7 +191,8 @@ class Replay {
     if (this.over) return delta;
     const known = this.#known;
     const again = known.text.slice(this.#text, this.#text + delta.text.length);
-    if (!delta.text.startsWith(again)) throw engineLost('its repetition differs');
+    if (!delta.text.startsWith(again))
+      throw engineLost('This reply was interrupted, and its repetition differs');
     const logprobs = delta.logprobs?.slice(Math.max(0, known.logprobs - this.#logprobs));
     const text = delta.text.slice(again.length);
     this.#text += delta.text.length;
@@ -201,6 +203,3 @@ class Replay {
     return { ...delta, text, tokens, ...(logprobs && { logprobs }) };
   }
 }
-
-const engineLost = (reason: string): ServiceError =>
-  serverError('engine_lost', `This reply was interrupted, and ${reason}. Send it again.`);

@@ -1,10 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 import { fetchImages } from '../../src/engine-host/requests/fetch-images.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ChatImage } from '../../src/jobs/chat.ts';
+import { listen } from '../support/listen.ts';
 import { PICTURES } from '../support/vision/pictures.ts';
 import { Random } from '../chaos/random.ts';
 import { hostileImage } from './hostile-image.ts';
@@ -97,8 +97,7 @@ beforeAll(async () => {
       new Random(Number(number)),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  origin = await listen(server);
   vi.stubGlobal('location', { origin: 'https://site.example' });
   const [any, timeout] = [AbortSignal.any.bind(AbortSignal), AbortSignal.timeout.bind(AbortSignal)];
   const kept = (signal: AbortSignal): AbortSignal => {

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { Random } from '../chaos/random.ts';
 import { MAX_P99_MS, MAX_WAIT_MS, percentile } from './outcome.ts';
+import { listen } from '../support/listen.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { allowOrigins, CHAT_ANSWERS, EMBEDDING_ANSWERS, SPEECH_ANSWERS } from './hostile-answers.ts';
@@ -39,8 +39,7 @@ beforeAll(async () => {
       answer(response, random);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const baseUrl = `${await listen(server)}/v1`;
   const common = {
     engine: 'upstream' as const,
     license: 'MIT',

@@ -1,5 +1,4 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
@@ -14,6 +13,7 @@ import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
+import { listen } from '../support/listen.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
 
@@ -46,8 +46,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       else lent.answer(response, url);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const baseUrl = `${await listen(server)}/v1`;
   const model = (id: string, kind: 'chat' | 'embedding' | 'transcription', isServed: boolean) => ({
     id,
     kind,

@@ -3,8 +3,8 @@ import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
 /**
- * The last visible character before a beginning, if there is one, and a space or line break if white space has come
- * since. Code and prose look like calls at other places.
+ * Places of a beginning: what comes before it is its last visible character, if there is one, and a space or a line break
+ * for white space since. At other places, code and prose look like calls.
  */
 const ANYWHERE = /^/;
 const NEW_LINE_OR_SENTENCE = /^[.!?:]?\s?$|\n/;
@@ -24,7 +24,7 @@ const ANY_CALL: Beginnings[] = [
   // Marks that models write before calls in their own form.
   { after: ANYWHERE, texts: [TOOL_CALL_MARK, '<tool_calls>', '<TOOLCALL>', 'functools['] },
   { after: NEW_SENTENCE, texts: ['{ "arguments" : {', '[ { "arguments" : {'] },
-  { after: REPLY_START, texts: OPENINGS.map((opening) => `${opening}{ "arguments" : {`) },
+  { after: REPLY_START, texts: ['```json { "arguments" : {', '```json [ { "arguments" : {'] },
 ];
 
 /**
@@ -61,6 +61,7 @@ const MAX_LENGTH = 256;
 export class CallBeginnings extends TextSearch {
   readonly #beginnings: Beginnings[];
   #candidates: Candidate[] = [];
+  /** What comes before the next character, as the places describe it. */
   #before = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {

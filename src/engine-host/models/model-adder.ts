@@ -41,7 +41,6 @@ export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'stor
   publish(catalog: Catalog): void;
   modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
   device: Promise<Device>;
-  /** Milliseconds since 1970. */
 }
 
 type AddCommand = Extract<WeightsCommand, { type: 'add' }>;

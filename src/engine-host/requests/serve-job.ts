@@ -40,7 +40,7 @@ const SHORT_REPLY = 128;
 
 /** Time after which an answer that is not read gives way to jobs that wait, in milliseconds. */
 const UNREAD_MS = 5000;
-/** The same for an answer that begins again then. */
+/** Time after which one that would begin again gives way, in milliseconds. */
 const UNREAD_REPEATED_MS = 30_000;
 
 /** Questions and answers of a decision that is short enough. */
@@ -48,7 +48,7 @@ const SHORT_DECISION = 32;
 
 /** Bytes of compressed sound that runs to its end: some seconds. */
 const MIN_PAUSED_SOUND = 2 ** 14;
-/** Bytes of sound that gives way only to such: up to a minute compressed. As wav it runs to its end: 4 s at 16 kHz. */
+/** Bytes of sound that gives way only to shorter sound: up to a minute compressed. A wav file runs to its end: 4 s at 16 kHz. */
 const SHORT_SOUND = 2 ** 17;
 
 /**
@@ -95,11 +95,11 @@ export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
   request: JobRequest<K>,
   signal: AbortSignal,
-  reader: JobSink<K>,
+  sink: JobSink<K>,
 ): Promise<void> {
   let job = (await rulesOf<K>(request.job.kind).prepare?.(request, signal)) ?? request.job;
   for (;;) {
-    const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
+    const variants = await serveOnce(modelManager, { ...request, job }, signal, sink);
     if (!variants) return;
     job = withJobLimits(job, { variants });
   }
@@ -110,7 +110,7 @@ async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
   { id, job, origin, pauses = 0 }: JobRequest<K>,
   signal: AbortSignal,
-  reader: JobSink<K>,
+  sink: JobSink<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
   const lease = new SlotLease(job, origin, pauses);
@@ -119,18 +119,18 @@ async function serveOnce<K extends Kind>(
     modelManager,
     job,
     until,
-    reader.onStage,
+    sink.onStage,
     lease.claim,
   );
   const { variant } = loadedModel;
   try {
     modelManager.onJob(variant, 'begun');
-    reader.onStage('checking');
+    sink.onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     let hasBegun = false;
-    for await (const event of await startJob(engine, job, until, reader.onStage)) {
+    for await (const event of await startJob(engine, job, until, sink.onStage)) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
         modelManager.onJob(variant, 'answering');
@@ -139,7 +139,7 @@ async function serveOnce<K extends Kind>(
         showTimings(event.timings, detail);
         event.timings.queueMs = queueMs;
       }
-      await lease.whileUnread(abortable(Promise.resolve(reader.send(event)), until), loadedModel.queue);
+      await lease.whileUnread(abortable(Promise.resolve(sink.send(event)), until), loadedModel.queue);
       if (event.type === 'delta') lease.afterDelta();
     }
     return null;

@@ -5,8 +5,8 @@ import { abortable } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { JobSink } from './serve-job.ts';
 
-type Work<K extends Kind> = (reader: JobSink<K>, signal: AbortSignal) => Promise<void>;
-type Step<K extends Kind> = (reader: JobSink<K>) => Promise<void> | void;
+type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<void>;
+type Step<K extends Kind> = (sink: JobSink<K>) => Promise<void> | void;
 
 /**
  * Jobs whose answer several requests may take. A client that gives up a request which is not streamed and sends it again, as SDKs
@@ -19,23 +19,23 @@ export class SharedJobs {
   /** Runs the job, or follows an equal one of the same client. @throws the signal's reason; what `work` throws */
   async run<K extends Kind>(
     { id, job, origin }: { id: string; job: JobOf<K>; origin?: Origin },
-    reader: JobSink<K>,
+    sink: JobSink<K>,
     signal: AbortSignal,
     work: Work<K>,
   ): Promise<void> {
     // A seed of localtext's own is the request's.
-    if (!origin?.mayBeRepeated || ('seeded' in job && job.seeded)) return work(reader, signal);
+    if (!origin?.mayBeRepeated || ('seeded' in job && job.seeded)) return work(sink, signal);
     // One of several choices is wanted beside the others: its id ends in its index.
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
     if (known && isSampled(job) && known.isConcurrentAttempt(origin.attempt)) {
       known.noteAttempt(origin.attempt);
-      return work(reader, signal);
+      return work(sink, signal);
     }
     const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
     this.#running.set(key, running);
-    return running.follow(reader, signal, origin.attempt);
+    return running.follow(sink, signal, origin.attempt);
   }
 
   #forget(key: string, ended: unknown): void {
@@ -75,7 +75,7 @@ const givenUp = (): ServiceError =>
 
 class SharedJob<K extends Kind> {
   readonly #past: Step<K>[] = [];
-  readonly #readers = new Set<JobSink<K>>();
+  readonly #sinks = new Set<JobSink<K>>();
   readonly #abandoned = new AbortController();
   readonly #end: Promise<void>;
   readonly #began = performance.now();
@@ -84,12 +84,12 @@ class SharedJob<K extends Kind> {
   readonly #attempts: { number: number; limit: AbortController; at: number }[] = [];
 
   constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
-    const reader: JobSink<K> = {
+    const sink: JobSink<K> = {
       onStage: (...stage) => void this.#pass((each) => each.onStage(...stage)),
       send: (event: EventOf<K>) => this.#pass((each) => each.send(event)),
     };
     const end = (): void => onEnd(this);
-    this.#end = work(reader, this.#abandoned.signal).finally(end);
+    this.#end = work(sink, this.#abandoned.signal).finally(end);
     this.#end.catch(() => undefined);
     this.#abandoned.signal.addEventListener('abort', end);
   }
@@ -99,17 +99,17 @@ class SharedJob<K extends Kind> {
     return attempt === undefined ? performance.now() - this.#began < TOGETHER_MS : attempt === 0;
   }
 
-  async follow(reader: JobSink<K>, signal: AbortSignal, attempt?: number): Promise<void> {
+  async follow(sink: JobSink<K>, signal: AbortSignal, attempt?: number): Promise<void> {
     this.#followers++;
     const limit = attempt === undefined ? null : this.#limitOf(attempt);
     const either = limit ? AbortSignal.any([signal, limit.signal]) : signal;
     try {
-      for (let at = 0; at < this.#past.length; at++) await this.#past[at]?.(reader);
-      this.#readers.add(reader);
+      for (let at = 0; at < this.#past.length; at++) await this.#past[at]?.(sink);
+      this.#sinks.add(sink);
       await abortable(this.#end, either);
     } finally {
       limit?.stop();
-      this.#readers.delete(reader);
+      this.#sinks.delete(sink);
       if (--this.#followers === 0) this.#abandoned.abort(either.reason);
     }
   }
@@ -137,7 +137,7 @@ class SharedJob<K extends Kind> {
 
   async #pass(step: Step<K>): Promise<void> {
     this.#past.push(step);
-    // A reader that is gone leaves by its signal.
-    await Promise.allSettled([...this.#readers].map(step));
+    // A sink whose request is gone leaves by its signal.
+    await Promise.allSettled([...this.#sinks].map(step));
   }
 }

@@ -16,7 +16,7 @@ import type { PromptImages } from './prompt-images.ts';
  * computed ahead is a separate reply, whose state others copy.
  */
 type ReplyState =
-  /** ScheduledReply that has not begun, or was put aside for a shorter prompt. */
+  /** Reply that has not begun, or was put aside for a shorter prompt. */
   | { name: 'waiting' }
   /** Its prompt is being computed ahead, as a separate reply. */
   | { name: 'ahead' }
