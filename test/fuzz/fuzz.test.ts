@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { judge, MAX_P99_MS, MAX_WAIT_MS, percentile, type Outcome } from './outcome.ts';
+import { judge, MAX_WAIT_MS, percentile, type Outcome } from './outcome.ts';
 
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
@@ -65,14 +65,14 @@ test(
     const delays = await watch(key, sending);
     const outcomes = await sending;
 
-    const p99 = percentile(delays, 0.99);
     const figures = {
       seconds: Math.round((Date.now() - began) / 1000),
       statuses: counts(outcomes.map(({ status }) => status)),
       slowest: slowest(outcomes),
       watchdog: {
         requests: delays.length,
-        p99Ms: Math.round(p99),
+        quietP99Ms: Math.round(percentile(quiet, 0.99)),
+        p99Ms: Math.round(percentile(delays, 0.99)),
         longestMs: Math.round(Math.max(...delays)),
       },
     };
@@ -85,9 +85,6 @@ test(
     expect(faults).toEqual([]);
     expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
     expect(Math.max(...delays)).toBeLessThan(MAX_WAIT_MS);
-    // The bound holds for the mix of all kinds: where every request computes, the processors are always full.
-    if (only === undefined && onlyKind === undefined)
-      expect(p99).toBeLessThan(MAX_P99_MS + percentile(quiet, 0.99));
   },
 );
 

@@ -40,12 +40,6 @@ export function judge({ status, code, fault, ms, path }: Outcome): string | null
  */
 export const MAX_WAIT_MS = Number(process.env['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ?? 5000);
 
-/**
- * What their 99th percentile may be on top of the quiet one: `npm run test:fuzz` sets it, which runs alone and with enough
- * requests for a percentile.
- */
-export const MAX_P99_MS = Number(process.env['LOCALTEXT_FUZZ_MAX_P99_MS'] ?? Number.POSITIVE_INFINITY);
-
 export function percentile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
