@@ -72,7 +72,8 @@ function damage(graph: Field[], random: Random): void {
       return;
     case 2: {
       const same = messages.flatMap((all) => all.filter(([also]) => also === number));
-      fields[index] = random.pick(same);
+      // A copy, or a message might hold itself.
+      fields[index] = structuredClone(random.pick(same));
       return;
     }
     case 3:
