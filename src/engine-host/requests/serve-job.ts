@@ -18,8 +18,9 @@ import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../../engines/engine.ts';
-import type { Claim, SlotQueue, Yielding } from '../../engines/slot-queue.ts';
+import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
+import { yieldsTo } from './yields-to.ts';
 
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
@@ -33,51 +34,10 @@ export interface JobSink<K extends Kind> {
 /** Thrown where a job gives way to others: its asker asks again. */
 export class JobPaused extends Error {}
 
-/** Tokens of a reply that runs to its end. */
-const MIN_PAUSED_REPLY = 32;
-/** Tokens of a reply that gives way only where such a one, or a streamed one, is waiting. */
-const SHORT_REPLY = 128;
-
 /** Time after which an answer that is not read gives way to jobs that wait, in milliseconds. */
 const UNREAD_MS = 5000;
 /** Time after which one that would begin again gives way, in milliseconds. */
 const UNREAD_REPEATED_MS = 30_000;
-
-/** Questions and answers of a decision that is short enough. */
-const SHORT_DECISION = 32;
-
-/** Bytes of compressed sound that runs to its end: some seconds. */
-const MIN_PAUSED_SOUND = 2 ** 14;
-/** Bytes of sound that gives way only to shorter sound: up to a minute compressed. A wav file runs to its end: 4 s at 16 kHz. */
-const SHORT_SOUND = 2 ** 17;
-
-/**
- * How the job yields its slot; null if it never does. A decision loses only the question under way, a transcription nothing. A
- * stream gives way only to clients with fewer slots; one with a constraint or log probabilities would begin again.
- */
-function yieldsTo(job: Job, origin: Origin | undefined): Yielding['to'] | null {
-  const isStream = origin?.background !== true;
-  switch (job.kind) {
-    case 'embedding':
-      return null;
-    case 'decision':
-      return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION
-        ? 'all'
-        : null;
-    case 'transcription': {
-      const { size, type } = job.file;
-      if (size <= (/wav/.test(type) ? SHORT_SOUND : MIN_PAUSED_SOUND)) return null;
-      if (isStream) return 'shares';
-      return size <= SHORT_SOUND ? 'short' : 'all';
-    }
-    case 'chat': {
-      const { maxTokens = Infinity } = job;
-      if (maxTokens <= MIN_PAUSED_REPLY) return null;
-      if (isStream) return repeats(job) ? null : 'shares';
-      return maxTokens <= SHORT_REPLY ? 'short' : 'all';
-    }
-  }
-}
 
 export interface JobRequest<K extends Kind> {
   id: string;

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+
+import { yieldsTo } from '../../../../src/engine-host/requests/yields-to.ts';
+import type { ChatJob } from '../../../../src/jobs/chat.ts';
+import type { DecisionJob } from '../../../../src/jobs/decision.ts';
+import type { Job } from '../../../../src/jobs/kinds.ts';
+
+const chat = (more: Partial<ChatJob>): ChatJob => ({
+  kind: 'chat',
+  model: 'm',
+  input: { messages: [] },
+  sampling: { temperature: 1, topP: 1 },
+  ...more,
+});
+const decision = (questions: number, options: number): DecisionJob => ({
+  kind: 'decision',
+  model: 'm',
+  input: { text: '' },
+  questions: Array.from({ length: questions }, () => ({
+    type: 'choice',
+    instructions: '',
+    options: Array.from({ length: options }, (_, at) => ({ label: `${at}` })),
+  })),
+});
+const sound = (bytes: number, type = 'audio/ogg'): Job => ({
+  kind: 'transcription',
+  model: 'm',
+  task: 'transcribe',
+  file: new Blob([new Uint8Array(bytes)], { type }),
+  times: [],
+  stream: false,
+  others: [],
+});
+const words = (count: number) => ({ prompt: 'word '.repeat(count) });
+
+const streamed = { client: 'c', request: 'r' };
+
+test.each<[what: string, job: Job, whole: string | null, stream: string | null]>([
+  ['a short reply', chat({ maxTokens: 32 }), null, null],
+  ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'shares'],
+  ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'all', 'shares'],
+  ['a reply without a limit', chat({}), 'all', 'shares'],
+  ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'shares'],
+  ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'all', 'shares'],
+  ['a reply to token ids', chat({ maxTokens: 16, input: { tokens: Array(1200).fill(1) } }), 'all', 'shares'],
+  ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), null, null],
+  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'all', null],
+  ['one question', decision(1, 12), null, null],
+  ['five questions', decision(5, 0), 'short', 'shares'],
+  ['twenty questions', decision(20, 0), 'all', 'shares'],
+  ['some seconds of sound', sound(2 ** 14), null, null],
+  ['a minute of sound', sound(2 ** 16), 'short', 'shares'],
+  ['a long recording', sound(2 ** 17), 'all', 'shares'],
+  ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), null, null],
+  ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, null, null],
+])('%s', (_, job, whole, stream) => {
+  expect(yieldsTo(job, { ...streamed, background: true })).toBe(whole);
+  expect(yieldsTo(job, streamed)).toBe(stream);
+});
