@@ -35,7 +35,8 @@ export function Transcript() {
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
         const now = `${scrollHeight} ${clientHeight}`;
         // The browser scrolls, too, as the content or the window changes: that is not the reader.
-        if (now === sizes.current) follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        if (isNearEnd || now === sizes.current) follows.current = isNearEnd;
         else follow();
         sizes.current = now;
       }}

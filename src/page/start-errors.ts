@@ -141,10 +141,8 @@ export const foreignWorker = (script: string, scope: string): LocaltextError =>
   );
 
 export const workerFailed = (cause: unknown): ServiceError =>
-  cause instanceof LocaltextError
-    ? serverError(cause.code, cause.message, cause)
-    : serverError(
-        'engine_worker_failed',
-        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
-        cause,
-      );
+  serverError(
+    'engine_worker_failed',
+    "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+    cause,
+  );

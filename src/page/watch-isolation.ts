@@ -104,11 +104,11 @@ export async function watchIsolation(
   return record.need;
 }
 
-/** Reloads a page that is not isolated, at most once per tab and path. */
+/** Reloads a page that is not isolated; not again in a tab where that has not helped. */
 export function reloadOnce(): void {
-  const tried = TRIED + location.pathname;
-  if (crossOriginIsolated || sessionStorage.getItem(tried)) return;
-  sessionStorage.setItem(tried, '1');
+  if (crossOriginIsolated) return sessionStorage.removeItem(TRIED);
+  if (sessionStorage.getItem(TRIED)) return;
+  sessionStorage.setItem(TRIED, '1');
   location.reload();
 }
 

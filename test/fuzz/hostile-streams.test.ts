@@ -47,7 +47,7 @@ test('the choices of an answer in one piece have one bound together', { timeout:
   models.answer = (response) => pour(response, event(PIECE), 8 * MEGABYTE, event('', 'stop'));
   const response = await models.send('/chat/completions', chat({ n: 16 }));
   const text = await response.text();
-  expect([response.status, text.slice(0, 200)]).toEqual([400, expect.stringContaining('64 MB together')]);
+  expect([response.status, text.slice(0, 200)]).toEqual([400, expect.stringContaining('exceeds 64 MB')]);
   expect(sent).toBeLessThan(110 * MEGABYTE);
   expect(models.open()).toBe(0);
 });
@@ -85,7 +85,7 @@ test.each([false, true])(
       last = decoder.decode(bytes, { stream: true });
       length += bytes.length;
     }
-    expect(last).toMatch(stream ? /"code":"upstream_failed"/ : /64 MB together/);
+    expect(last).toMatch(stream ? /"code":"upstream_failed"/ : /exceeds 64 MB/);
     expect(length).toBeLessThan(280 * MEGABYTE);
     expect(sent).toBeLessThan(300 * MEGABYTE);
     expect(models.open()).toBe(0);

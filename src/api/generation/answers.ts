@@ -99,7 +99,7 @@ function answerHead({ call, generation, model }: GenerationRun, idPrefix: string
 
 /** Characters of all events of an answer in one piece: servers bound each choice alone. */
 const MAX_CHARACTERS = 2 ** 26;
-const TOO_LONG = 'The choices exceed 64 MB together. Ask for fewer, or set `stream`.';
+const TOO_LONG = 'The answer exceeds 64 MB. Ask for less, or set `stream`.';
 
 /** An answer in one piece: the events of a stream, gathered. */
 export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {

@@ -7,8 +7,9 @@ import { TOOL_CALL_MARK } from './tool-prompt.ts';
  * for white space since. At other places, code and prose look like calls.
  */
 const ANYWHERE = /^/;
-const NEW_LINE_OR_SENTENCE = /^[.!?:]?\s?$|\n/;
-const NEW_SENTENCE = /^[.!?]?\s?$/;
+const NEW_LINE_OR_SENTENCE = /^[\p{Sentence_Terminal}…:：\p{Cs}]?\s?$|\n/u;
+/** `\p{Cs}` is the second half of an emoji. */
+const NEW_SENTENCE = /^[\p{Sentence_Terminal}…\p{Cs}]?\s?$|^[:："”」*]\n$/u;
 const REPLY_START = /^\s?$/;
 
 /** Beginnings of calls. A space stands for any white space, `#` for a digit. */
@@ -44,6 +45,7 @@ const beginningsOf = (name: string): Beginnings[] => [
   },
   { after: NEW_LINE_OR_SENTENCE, texts: [`${name}{"`, `call:${name}{`, `functions.${name}:#`] },
   { after: NEW_SENTENCE, texts: [`[ ${name}(`] },
+  { after: REPLY_START, texts: [`${name} {"`] },
 ];
 
 /** A beginning that the last characters may belong to. */

@@ -18,8 +18,8 @@ const QUESTION = 8;
 /** Further tokens of an option. */
 const OPTION = 2;
 
-/** Bytes of compressed sound that count as a token: 16 KB, some seconds, run to their end, and up to a minute is short. */
-const SOUND_BYTES = 512;
+/** Bytes of compressed sound that count as a token: 32 KB, some seconds, run to their end, and up to a minute is short. */
+const SOUND_BYTES = 1024;
 /** The same of a wav file: 4 s at 16 kHz run to their end. */
 const WAV_BYTES = 4096;
 

@@ -53,11 +53,13 @@ const configFacts = configSchema.extend({
 const tokenizerFacts = z.looseObject({ model_max_length: z.number().min(1).nullish() });
 const modulesFacts = z.array(z.looseObject({ type: z.string().max(200) })).max(20);
 /** Prefixes by their tasks; files name the one of documents in either way. */
-const promptFacts = z.looseObject({
-  prompts: z
-    .looseObject({ query: prefix.nullish(), document: prefix.nullish(), passage: prefix.nullish() })
-    .nullish(),
-});
+const promptFacts = z
+  .looseObject({
+    prompts: z
+      .looseObject({ query: prefix.nullish(), document: prefix.nullish(), passage: prefix.nullish() })
+      .nullish(),
+  })
+  .catch({});
 const poolingFacts = z.record(z.string().max(100), z.unknown());
 
 const MODULES = new Set(['Transformer', 'Pooling', 'Normalize']);

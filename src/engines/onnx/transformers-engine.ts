@@ -235,8 +235,9 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   #takeBatch(seed: Item, turn: Request): Item[] {
     // Without the turn that was just taken.
-    const isCrowd = this.#turns.size + 1 >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS;
-    const limits = isCrowd && this.#isOnCpu ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+    const isCrowd =
+      this.#isOnCpu && (this.#turns.size + 1 >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
+    const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
     // A request whose texts differ in length would need a turn for each.
     const begun = isCrowd ? chooseBatch(seed, turn.waiting.slice(0, CANDIDATES), limits) : [seed];
     const batch = chooseBatch(seed, this.#candidates(turn), limits, begun);

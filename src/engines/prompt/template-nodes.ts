@@ -51,6 +51,9 @@ export const OPERATION = Symbol('operation');
 /** Attributes of attributes. */
 const MAX_PATH = 100;
 
+/** Nested loops whose variables are looked at. */
+const MAX_LOOPS = 20;
+
 /** Names that no template can use. */
 export const KEY = 'a key';
 export const HELD = 'a held value';
@@ -123,18 +126,22 @@ function childrenOf(node: Node): Node[] {
   return [...Object.values(node), ...entries].flat().filter(isNode);
 }
 
-/** Rewrites what Jinja takes and the library does not. */
-function allowWhatJinjaAllows(node: Node): void {
-  for (const child of childrenOf(node)) allowWhatJinjaAllows(child);
-  REWRITES.get(node.type)?.(node);
+/** Rewrites what Jinja takes and the library does not. @returns how deep loops are nested in the node */
+function allowWhatJinjaAllows(node: Node): number {
+  const inner = Math.max(0, ...childrenOf(node).map(allowWhatJinjaAllows));
+  const loops = node.type === 'For' ? inner + 1 : inner;
+  REWRITES.get(node.type)?.(node, loops);
+  return loops;
 }
 
 /** A loop over nothing has no rounds, as in Jinja; the library throws. */
-function allowLoops(node: Node): void {
+function allowLoops(node: Node, loops: number): void {
   const { iterable, loopvar, body = [], defaultBlock = [] } = node;
   const name = loopvar?.type === 'Identifier' ? String(loopvar.value) : '';
   const used = [...body, ...(iterable?.type === 'SelectExpression' ? [iterable] : [])];
-  const uses = new Set(used.flatMap((part) => usesOf(name, part)));
+  const uses = new Set<Use>();
+  // The nodes of each loop are read again for the loop around it.
+  if (loops <= MAX_LOOPS) for (const part of used) noteUses(name, part, uses);
   const isByAttributes = uses.has('attribute') && !uses.has('whole') && defaultBlock.length === 0;
   const orEmpty = (left: Node | undefined): Node => ({
     [LOOPED]: isByAttributes ? 'attributes' : 'any',
@@ -144,13 +151,17 @@ function allowLoops(node: Node): void {
   else node.iterable = orEmpty(iterable);
 }
 
-/** What a part of a template uses of a variable. */
-function usesOf(name: string, node: Node): ('attribute' | 'whole')[] {
-  if (node.type === 'Identifier') return node.value === name ? ['whole'] : [];
-  if (node.type === 'MemberExpression' && isAttributeOf(name, node)) return ['attribute'];
+type Use = 'attribute' | 'whole';
+
+/** Notes what a part of a template uses of a variable. */
+function noteUses(name: string, node: Node, uses: Set<Use>): void {
+  if (uses.has('whole')) return;
+  if (node.type === 'Identifier') {
+    if (node.value === name) uses.add('whole');
+  } else if (node.type === 'MemberExpression' && isAttributeOf(name, node)) uses.add('attribute');
   // A text has methods.
-  if (node.callee && isAttributeOf(name, node.callee)) return ['whole'];
-  return childrenOf(node).flatMap((child) => usesOf(name, child));
+  else if (node.callee && isAttributeOf(name, node.callee)) uses.add('whole');
+  else for (const child of childrenOf(node)) noteUses(name, child, uses);
 }
 
 const isAttributeOf = (name: string, { object, property, computed }: Node): boolean =>
@@ -249,7 +260,7 @@ function allowOperator(node: Node): void {
   node[OPERATION] = { kind: 'operator', name, operand: left, args, otherwise };
 }
 
-const REWRITES = new Map([
+const REWRITES = new Map<string, (node: Node, loops: number) => void>([
   ['For', allowLoops],
   ['ObjectLiteral', allowNumberKeys],
   ['MemberExpression', allowNumberKeys],

@@ -104,7 +104,7 @@ export class ThinkFirst {
     this.#tags = tags;
     this.#splitter = isHarmony(tags)
       ? new HarmonySplitter(isInside)
-      : new ThoughtSplitter(tags, isInside, job.thoughts?.ended);
+      : new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
     this.#complete = complete;
   }
 

@@ -137,8 +137,9 @@ export class ThoughtSplitter implements ReplySplitter {
     const { answerTags } = this.#tags;
     if (!answerTags || !this.#isOpened) return whole;
     const { close } = answerTags;
-    const trimmed = whole.trimEnd();
-    const length = trimmed.endsWith(close) ? close.length : trimmed === whole ? beginningOf(close, whole) : 0;
+    // A tag may have a space in it, at which a part of the text may end.
+    const trimmed = beginningOf(close, whole) > 0 ? whole : whole.trimEnd();
+    const length = trimmed.endsWith(close) ? close.length : beginningOf(close, trimmed);
     const text = trimmed.slice(0, trimmed.length - length).trimEnd();
     this.#withheld = whole.slice(text.length);
     return text;

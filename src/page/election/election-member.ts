@@ -5,6 +5,7 @@ import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { loadChunk, startErrors } from '../load-chunk.ts';
+import { LocaltextError } from '../localtext-error.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** Lifetime of a worker below which the next one is started only after a pause. */
@@ -214,6 +215,7 @@ const lockStolen = (): Promise<ServiceError | null> =>
 
 /** The server of the worker's script, which did not answer, has the messages as well. */
 async function workerFailed(cause: unknown, signal: AbortSignal): Promise<ServiceError> {
+  if (cause instanceof LocaltextError) return serverError(cause.code, cause.message, cause);
   const told = startErrors().then((module) => module.workerFailed(cause));
   const failure = await withTimeout(abortable(told, signal), MESSAGE_MS).catch(() => null);
   return failure ?? serverError('engine_worker_failed', String(cause), cause);

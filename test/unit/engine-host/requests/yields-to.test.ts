@@ -48,9 +48,9 @@ test.each<[what: string, job: Job, whole: string | null, stream: string | null]>
   ['one question', decision(1, 12), null, null],
   ['five questions', decision(5, 0), 'short', 'shares'],
   ['twenty questions', decision(20, 0), 'all', 'shares'],
-  ['some seconds of sound', sound(2 ** 14), null, null],
-  ['a minute of sound', sound(2 ** 16), 'short', 'shares'],
-  ['a long recording', sound(2 ** 17), 'all', 'shares'],
+  ['some seconds of sound', sound(2 ** 15), null, null],
+  ['a minute of sound', sound(2 ** 17), 'short', 'shares'],
+  ['a long recording', sound(2 ** 18), 'all', 'shares'],
   ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), null, null],
   ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, null, null],
 ])('%s', (_, job, whole, stream) => {

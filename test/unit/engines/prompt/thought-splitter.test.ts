@@ -108,6 +108,16 @@ test.each([
 });
 
 describe('tags around the answer', () => {
+  test('a closing tag with a space in it is taken off, wherever the reply is cut', () => {
+    const spaced = { ...tags, answerTags: { open: '[BEGIN]', close: '[END OF IT]' } };
+    const reply = '[BEGIN]Hi\n[END OF IT]\n';
+    for (let at = 1; at < reply.length; at++) {
+      const splitter = new ThoughtSplitter(spaced, false);
+      const parts = [splitter.push(reply.slice(0, at)), splitter.push(reply.slice(at)), splitter.flush()];
+      expect(parts.map(({ text }) => text).join('')).toBe('Hi');
+    }
+  });
+
   const withAnswer = { ...tags, answerTags: { open: '<answer>', close: '</answer>' } };
   test.each([
     ['after thoughts', 'a\n</think>\n<answer>\n4 \n</answer>\n', true, { reasoning: 'a', text: '4' }],

@@ -1,6 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
 
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
+import { LocaltextError } from '../../../../src/page/localtext-error.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { callChannel, listenForCalls } from '../../../../src/protocol/discovery.ts';
 import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
@@ -16,6 +17,7 @@ afterAll(() => vi.unstubAllGlobals());
 
 /** Script of a build that the server no longer has. */
 const GONE = '/old-worker.js';
+const REPLACED = '/replaced.js';
 const settings = (workerUrl: string | null): EngineSettings => ({ workerUrl }) as EngineSettings;
 
 const running = new Set<string>();
@@ -36,6 +38,7 @@ vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (origina
   spawnEngineWorker: async (_scope, { workerUrl }, signal) => {
     await abortable(gate, signal);
     if (workerUrl === GONE) throw new Error('no script');
+    if (workerUrl === REPLACED) throw new LocaltextError('build_replaced', 'Reload this page.');
     startedAt.push(performance.now());
     const livesMs = lives.shift();
     if (livesMs === 'fails') throw new Error('no script');
@@ -100,6 +103,26 @@ test('a tab whose message about a failed start cannot be fetched can leave', asy
   stop.abort();
   await ended;
   expect(locks.heldNames()).not.toContain(leaderLock('/'));
+  messages = Promise.resolve();
+});
+
+test('a tab whose build is gone from the server says so, although the messages are gone as well', async () => {
+  vi.spyOn(console, 'error').mockReturnValue();
+  messages = Promise.reject(new Error('no script'));
+  messages.catch(() => undefined);
+  const stop = new AbortController();
+  const ended = new ElectionMember('/', settings(REPLACED)).run(stop.signal);
+  const port = new BroadcastChannel(`${callChannel('/')}:2`);
+  const calls = new BroadcastChannel(callChannel('/'));
+  const answers: unknown[] = [];
+  port.onmessage = ({ data }) => answers.push(data);
+  const call = (): number => (calls.postMessage({ channel: port.name }), answers.length);
+  await expect.poll(call, { timeout: 5000 }).toBeGreaterThan(0);
+  expect(answers[0]).toMatchObject({ type: 'error', error: { code: 'build_replaced' } });
+  calls.close();
+  port.close();
+  stop.abort();
+  await ended;
   messages = Promise.resolve();
 });
 
