@@ -1,6 +1,7 @@
 /// In the place of localtext's service worker, on a site that no longer has it there: deletes what it stored, and itself.
 import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
-import { delay } from '../src/util/async.ts';
+import type { ServiceWorkerReply } from '../src/protocol/discovery.ts';
+import { delay, withTimeout } from '../src/util/async.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`, as the next one is. */
@@ -15,8 +16,11 @@ if (!__LOCALTEXT_IMPORTED__) {
   self.addEventListener('install', (event) => {
     event.waitUntil(requestsEnd().then(() => self.skipWaiting()));
   });
-  // A page that registers this worker again before it is gone takes the unregistering back.
-  self.addEventListener('message', (event) => event.waitUntil(registration.unregister()));
+  self.addEventListener('message', (event) => {
+    // The page of a site that has localtext again then lets its own version take over.
+    event.ports[0]?.postMessage({ type: 'ok', version: 0 } satisfies ServiceWorkerReply);
+    event.waitUntil(unregisterUnlessReplaced());
+  });
 }
 self.addEventListener('activate', (event) => event.waitUntil(remove()));
 
@@ -31,19 +35,37 @@ async function requestsEnd(): Promise<void> {
   }
 }
 
+/** A page that registers this worker again before it is gone takes the unregistering back. */
+async function unregisterUnlessReplaced(): Promise<void> {
+  await registration.update().catch(() => undefined);
+  if (!registration.installing && !registration.waiting) await registration.unregister();
+}
+
+/** Time limit of each part: until this worker is unregistered, no page of the site is shown. */
+const PART_MS = 5000;
+const DATABASE_MS = 2000;
+const RELOAD_MS = 10_000;
+
+/** Waits for a part of the removal. Null: it failed, or takes longer. */
+const attempt = <T>(part: Promise<T>, ms = PART_MS): Promise<T | null> =>
+  withTimeout(part, ms).catch((error: unknown) => {
+    console.warn('localtext: not all was removed:', error);
+    return null;
+  });
+
 async function remove(): Promise<void> {
-  await removeFiles();
+  await attempt(removeFiles());
   if (!__LOCALTEXT_IMPORTED__) {
     // WebKit ends a worker that reloads a page.
-    if (__LOCALTEXT_REMOVE__ === 'all') await removeData();
+    if (__LOCALTEXT_REMOVE__ === 'all') await attempt(removeData());
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
     // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.
-    await Promise.allSettled(pages.map((page) => page.navigate(reloadUrl(page.url))));
+    await attempt(Promise.allSettled(pages.map((page) => page.navigate(reloadUrl(page.url)))), RELOAD_MS);
     // The earlier worker may have stored a file that it was fetching.
-    await removeFiles();
+    await attempt(removeFiles());
   }
-  if (__LOCALTEXT_REMOVE__ === 'all' && (await removeData())) await removeFolder();
+  if (__LOCALTEXT_REMOVE__ === 'all' && (await attempt(removeData()))) await removeFolder();
 }
 
 /** URL that loads a page again. One with a fragment alone would only scroll the page that is there. */
@@ -92,10 +114,14 @@ async function otherDatabases(): Promise<unknown[]> {
   return found.filter(({ name = '' }) => /^localtext(\/|$)/.test(name) && name !== nameIn(scope));
 }
 
-/** Resolves at once where a page keeps it open: the browser deletes it when that is closed. */
-function deleteDatabase(name: string): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * Waits no longer where a page keeps it open: the browser deletes it when that is closed. A page with an open dialog is not
+ * even asked to close it, and no event tells.
+ */
+async function deleteDatabase(name: string): Promise<void> {
+  const deleted = new Promise<void>((resolve) => {
     const request = indexedDB.deleteDatabase(name);
     request.onsuccess = request.onerror = request.onblocked = () => resolve();
   });
+  await withTimeout(deleted, DATABASE_MS);
 }

@@ -104,6 +104,41 @@ test('an app that has moved: its former address leads to the new one, all but th
   await expect.poll(() => left(tab)).toMatchObject({ workers: 0, files: 0, weights: true });
 });
 
+test('a tab with an open dialog does not hold up --remove=all', async () => {
+  lent.site.files.clear();
+  const [tab, blocked] = [await lent.open(), await lent.open()];
+  // Chromium looks for no other version while it registers a worker for a page that has a dialog open.
+  await blocked.page.evaluate(async () =>
+    (await navigator.serviceWorker.ready).update().then(() => undefined),
+  );
+  const opened = blocked.page.waitForEvent('dialog');
+  void blocked.page.evaluate(() => alert('Are you sure?')).catch(() => undefined);
+  await opened;
+  await deployRemoval(lent.site, 'all');
+  await look(tab);
+  await tab.page.waitForFunction(() => document.title === 'without');
+  const nothing = { workers: 0, files: 0, databases: [], weights: false };
+  await expect.poll(() => left(tab), { timeout: 30_000 }).toEqual(nothing);
+});
+
+test('a site that has localtext again starts it while a tab of before is still open', async () => {
+  lent.site.files.clear();
+  const [tab, old] = [await lent.open(), await lent.open()];
+  // It asks before it is reloaded, and its user stays.
+  old.page.on('dialog', (dialog) => void dialog.dismiss());
+  await old.page.evaluate(() => addEventListener('beforeunload', (event) => event.preventDefault()));
+  await old.page.mouse.click(5, 5);
+  await deployRemoval(lent.site, 'caches');
+  await look(tab);
+  await tab.page.waitForFunction(() => document.title === 'without');
+  lent.site.files.clear();
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => 'lifetime' in window);
+  await tab.start();
+  expect(await left(tab)).toMatchObject({ workers: 1 });
+  expect(await old.page.title()).not.toBe('without');
+});
+
 test('--remove=all leaves another app of the origin what it has', async () => {
   lent.site.files.clear();
   const tab = await lent.open();
