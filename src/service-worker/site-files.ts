@@ -63,7 +63,7 @@ export class SiteFiles {
   /**
    * @param name of the cache; two sites of one origin have one each
    * @param files absent where there is no list
-   * @param isListLost whether the list could not be fetched
+   * @param isListLost whether the list could not be fetched, or is no script
    */
   constructor(name: string, files?: readonly SiteFile[], isListLost = false) {
     this.#isListed = files !== undefined;
@@ -115,7 +115,7 @@ export class SiteFiles {
     if (cached) {
       if (request.mode === 'navigate' && !file.isRenewed) {
         file.isRenewed = true;
-        const renewing = fetch(request.url, { cache: 'no-cache' }).then((answer) =>
+        const renewing = fetch(request.url.replace(/[?#].*/, ''), { cache: 'no-cache' }).then((answer) =>
           this.#store(file, answer),
         );
         // Without a network, or with another build's page, the stored one stays.
@@ -132,12 +132,12 @@ export class SiteFiles {
 
   /** @throws LeftOut; Error when the answer is not the build's file */
   async #store({ key, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
-    const { ok, status, headers } = response;
+    const { ok, status, headers, url } = response;
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
     const isMarked = marks?.every((mark) => text?.includes(mark));
-    // What a host has put into such a page may be one user's.
-    const isPrivate = /no-store|private/i.test(headers.get('cache-control') ?? '');
+    // What a host has put into such a page may be one user's, or one query's.
+    const isPrivate = /no-store|private/i.test(headers.get('cache-control') ?? '') || url.includes('?');
     if (!ok || !((await sha256(body)) === hash || (isMarked && !isPrivate))) {
       // Hosts that shrink pictures send another one.
       const isLeftOut = ok && (isMarked || headers.get('content-type')?.startsWith('image/'));
@@ -243,7 +243,7 @@ export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
 
 /**
  * Imports the list. The browser stores it, and compares it too when it looks for an update.
- * @returns false: it could not be fetched
+ * @returns false: it could not be fetched, or is no script
  */
 function importList(): boolean {
   try {
@@ -252,6 +252,6 @@ function importList(): boolean {
   } catch (error) {
     warnOf(`what ${OWN_FILES} lists`)(error);
     // A module's is a TypeError.
-    return !(error instanceof DOMException);
+    return error instanceof TypeError;
   }
 }

@@ -71,6 +71,9 @@ test('without a list the worker starts, and says what is missing', async () => {
 const NO_LIST = () => {
   throw new DOMException('404', 'NetworkError');
 };
+const CUT_LIST = () => {
+  throw new SyntaxError('Unexpected end of input');
+};
 const NO_IMPORTS = () => {
   throw new TypeError('Module scripts don’t support importScripts().');
 };
@@ -78,6 +81,7 @@ const NO_IMPORTS = () => {
 test.each([
   ['a page to sign in', new Response('Log in'), NO_LIST, false],
   ['a failing server', new Response('', { status: 503 }), NO_LIST, false],
+  ['a list that was cut', new Response('self.x=['), CUT_LIST, false],
   ['no network', new TypeError('Failed to fetch'), NO_LIST, false],
   ['a host that has no list', new Response('', { status: 404 }), NO_LIST, true],
   ['a module worker', new Response('self.', { status: 200 }), NO_IMPORTS, true],
@@ -362,6 +366,35 @@ test('headers that the host has changed come with the next visit, once a start, 
   expect(policies).toEqual(['old', 'new']);
   expect(asked).toEqual(['reload', 'no-cache', 'no-cache']);
   expect([...stored.values()]).toEqual([BODY]);
+});
+
+test('a page that the host alters for a query is not stored as the page without one', async () => {
+  const marked = (lang: string): Response => new Response(`<html lang="${lang}">build-1`);
+  const { stored } = site(marked('en'));
+  const listing = [listed('index.html', '1', ['build-1'])];
+  await new SiteFiles('files', listing).install();
+  const urls: string[] = [];
+  const named = (answer: Response, url: string): Response =>
+    Object.defineProperty(answer.clone(), 'url', { value: url });
+  vi.stubGlobal('fetch', async (asked: Request | string) => {
+    const url = typeof asked === 'string' ? asked : asked.url;
+    urls.push(url);
+    const answer = marked(url.includes('?') ? 'de' : 'fr');
+    return Object.assign(named(answer, url), { clone: () => named(answer, url) });
+  });
+  const visit = async (worker: SiteFiles): Promise<void> => {
+    const request = new Request(`${SITE}index.html?lang=de`);
+    await worker.respond(Object.defineProperty(request, 'mode', { value: 'navigate' }));
+  };
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  // The stored page is compared with the host's of the same address.
+  await visit(new SiteFiles('files', listing));
+  await vi.waitFor(() => expect([...stored.values()]).toEqual(['<html lang="fr">build-1']));
+  stored.clear();
+  await visit(new SiteFiles('files', listing));
+  await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce());
+  expect([...stored.values()]).toEqual([]);
+  expect(urls).toEqual([`${SITE}index.html`, `${SITE}index.html?lang=de`]);
 });
 
 test('a wrong answer in the HTTP cache is passed over, also of a name with a hash', async () => {
