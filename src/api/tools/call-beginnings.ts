@@ -90,8 +90,8 @@ export class CallBeginnings extends TextSearch {
       for (const beginning of texts)
         if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
     }
-    this.#before =
-      character.trim() || this.#before.trim() + (`${this.#before}${character}`.includes('\n') ? '\n' : ' ');
+    const before = this.#before + character;
+    this.#before = character.trim() || before.trim() + (before.includes('\n') ? '\n' : ' ');
     this.#candidates = this.#candidates.filter(
       (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
     );
