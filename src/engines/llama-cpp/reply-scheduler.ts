@@ -50,10 +50,18 @@ export interface ScheduledReply {
 }
 
 interface Count {
-  text: string;
+  prompt: string;
+  /** Text of one token. */
+  special: string;
   images: PromptImages | undefined;
   resolve(tokens: number): void;
   reject(error: unknown): void;
+}
+
+/** Most tokens of a text to embed, and of a prompt with its reply. */
+export interface TokenLimits {
+  batch: number;
+  context: number;
 }
 
 /** A long prompt lets shorter ones go first this often; from then on, it takes turns with them. */
@@ -129,6 +137,7 @@ type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | '
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
+  readonly #limits: TokenLimits;
   readonly #replies: ScheduledReply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
@@ -137,11 +146,15 @@ export class ReplyScheduler {
   #looping = false;
 
   /**
-   * @param slots as many as the server has; never more replies run at once
-   * @param bare prefix of a text that is to have no more tokens than its own; null: no text can, and states cannot be copied
+   * @param options `slots`: as many as the server has; never more replies run at once. `bare`: prefix of a text that is to have
+   *   no more tokens than its own; null: no text can, and states cannot be copied
    */
-  constructor(calls: ServerCalls, slots: number, bare: '' | typeof BARE | null) {
+  constructor(
+    calls: ServerCalls,
+    { slots, bare, ...limits }: TokenLimits & { slots: number; bare: '' | typeof BARE | null },
+  ) {
     this.#calls = calls;
+    this.#limits = limits;
     this.#slots = new SlotPredictor(slots);
     this.#states =
       bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
@@ -169,18 +182,15 @@ export class ReplyScheduler {
   }
 
   /**
-   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of a text that it refuses to embed, as it is
-   * longer than a batch, and that of a prompt with images that is longer than the context. So the text of a special token
-   * follows, once more than `most`, the tokens of either.
+   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of what it refuses as too long. So the text of
+   * a special token follows, more often than a limit allows.
    * @throws RequestRejectedError where the server tells no length; what it failed with
    */
-  count(prompt: string, special: string, most: number, images?: PromptImages): Promise<number> {
-    const added = most + 1;
+  count(prompt: string, special: string, images?: PromptImages): Promise<number> {
     return new Promise((resolve, reject) => {
       const { signal } = this.#stopped;
       if (signal.aborted) return reject(signal.reason as Error);
-      const text = prompt + special.repeat(added);
-      this.#counts.push({ text, images, resolve: (tokens) => resolve(tokens - added), reject });
+      this.#counts.push({ prompt, special, images, resolve, reject });
       void this.#loop();
     });
   }
@@ -248,23 +258,26 @@ export class ReplyScheduler {
     this.#looping = false;
   }
 
-  async #runCount(count: Count): Promise<void> {
+  async #runCount({ prompt, special, images, ...count }: Count): Promise<void> {
+    const { batch, context } = this.#limits;
+    // A batch has fewer tokens, but the server embeds nothing beside a reply.
+    const embeds = !images && !this.#replies.some(isRunning);
+    const added = (embeds ? batch : context) + 1;
+    const text = prompt + special.repeat(added);
     try {
       await this.#putFillingAside();
-      const { text, images } = count;
-      const id = images
-        ? await this.#calls.begin({ prompt: text, n_predict: 0 }, images.files)
-        : await this.#calls.beginEmbedding(text);
+      const id = embeds
+        ? await this.#calls.beginEmbedding(text)
+        : await this.#calls.begin({ prompt: text, n_predict: 0 }, images?.files);
       // Its slot may be given to it in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
       throw new RequestRejectedError('counted no tokens');
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
       if (error.promptTokens === undefined) count.reject(error);
-      else count.resolve(error.promptTokens);
+      else count.resolve(error.promptTokens - added);
     }
-    const at = this.#counts.indexOf(count);
-    if (at >= 0) this.#counts.splice(at, 1);
+    this.#counts.shift();
     // The step may have produced results for every reply.
     for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
   }

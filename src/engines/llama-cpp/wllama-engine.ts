@@ -100,19 +100,20 @@ export class WllamaEngine implements Engine<'chat'> {
   #hasAnswered = false;
 
   constructor(wllama: Wllama, calls: ServerCalls, renderer: PromptRenderer, options: EngineOptions) {
-    const { fingerprint, slots, imageMarker } = options;
+    const { fingerprint, slots, batch, imageMarker } = options;
     this.#wllama = wllama;
     this.#options = options;
     // The token is put before a text that may hold images elsewhere.
     const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
     const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
-    this.#scheduler = new ReplyScheduler(calls, slots, bare);
+    const context = wllama.getLoadedContextInfo().n_ctx;
+    this.#scheduler = new ReplyScheduler(calls, { slots, bare, batch, context });
     this.#renderer = renderer;
     this.#images = new ImageReader(imageMarker, fingerprint);
     this.fingerprint = fingerprint;
     this.slots = slots;
     this.facts = {
-      contextLength: wllama.getLoadedContextInfo().n_ctx,
+      contextLength: context,
       chats: renderer.chats,
       thinks: renderer.thinks,
       vision: imageMarker !== null,
@@ -214,9 +215,8 @@ export class WllamaEngine implements Engine<'chat'> {
     const { specialText } = this.#renderer;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const most = images.length > 0 ? this.facts.contextLength : this.#options.batch;
       const placed = this.#images.place(prompt, images);
-      const promptTokens = await this.#scheduler.count(prompt, specialText, most, placed);
+      const promptTokens = await this.#scheduler.count(prompt, specialText, placed);
       signal.throwIfAborted();
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
@@ -297,7 +297,7 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
   async #countText(prompt: string): Promise<number | null> {
     const { specialText } = this.#renderer;
-    return specialText === null ? null : this.#scheduler.count(prompt, specialText, this.#options.batch);
+    return specialText === null ? null : this.#scheduler.count(prompt, specialText);
   }
 
   async unload(): Promise<void> {

@@ -13,6 +13,16 @@ async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   return { running, queued };
 }
 
+const inputTokens = (tab: Tab, messages: object[]): Promise<number> =>
+  tab.page.evaluate(
+    async ([apiKey, body]) => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+      const response = await fetch('/v1/chat/completions/input_tokens', { method: 'POST', headers, body });
+      return ((await response.json()) as { input_tokens: number }).input_tokens;
+    },
+    [tab.key, JSON.stringify({ model: 'amber-phoenix-4', messages })] as const,
+  );
+
 interface Counting {
   rejections: number;
 }
@@ -56,6 +66,20 @@ test('abandoned requests make way for one that somebody waits for', async () => 
   await expect.poll(async () => (await load(tab)).running, { timeout: 30_000 }).toBe(2);
   expect(await other.hasEnded(streamed)).toBe(false);
   await other.ended(streamed);
+  await tab.page.close();
+  await lent.kept.untilFree();
+});
+
+test('the tokens of a prompt are counted beside four replies', async () => {
+  const [tab, other] = [await lent.open(), await lent.open()];
+  const messages = [{ role: 'user', content: 'Count from one to ten in words.' }];
+  const alone = await inputTokens(other, messages);
+  const names: string[] = [];
+  for (let count = 0; count < 4; count++)
+    names.push(await tab.begin(counting({ max_tokens: 300, logit_bias: { 2: -100 } })));
+  for (const name of names) await tab.deltas(name, 3);
+  expect(await inputTokens(other, messages)).toBe(alone);
+  for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
   await tab.page.close();
   await lent.kept.untilFree();
 });

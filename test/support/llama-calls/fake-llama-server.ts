@@ -16,7 +16,7 @@ export class FakeLlamaServer implements ServerCalls {
   >();
   /** Steps of each prompt that was cancelled. */
   readonly #computed = new Map<string, number>();
-  readonly #counts = new Map<number, number>();
+  readonly #counts = new Map<number, { tokens: number; isAlone: boolean }>();
   #ids = 0;
 
   /** A prompt takes a step for each 100 characters, at least one; then come `n_predict` tokens, at least one. */
@@ -24,6 +24,7 @@ export class FakeLlamaServer implements ServerCalls {
     const prompt = String(fields['prompt']);
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
+    if (prompt.includes('<eos>')) return this.#count(prompt, false);
     const cached = this.crowded ? (this.#computed.get(prompt) ?? 0) : 0;
     this.#slots.set(++this.#ids, {
       prompt,
@@ -34,10 +35,15 @@ export class FakeLlamaServer implements ServerCalls {
     return this.#ids;
   }
 
-  /** A character is a token, and `<eos>` is one. */
+  /** Nothing is embedded beside a completion. */
   async beginEmbedding(text: string): Promise<number> {
+    return this.#count(text, true);
+  }
+
+  /** A character is a token, and `<eos>` is one. */
+  #count(text: string, isAlone: boolean): number {
     const [prompt = '', ...special] = text.split('<eos>');
-    this.#counts.set(++this.#ids, prompt.length + special.length);
+    this.#counts.set(++this.#ids, { tokens: prompt.length + special.length, isAlone });
     return this.#ids;
   }
 
@@ -53,8 +59,11 @@ export class FakeLlamaServer implements ServerCalls {
     if (this.dead) throw new Error('memory access out of bounds');
     const counted = this.#counts.get(id);
     const busy = [...this.#slots.values()].filter(({ left, tokens }) => left + tokens > 0).length;
-    if (counted !== undefined && (busy >= this.slots || room <= 0)) return { chunks: [], more: true };
-    if (counted !== undefined) throw new RequestRejectedError('is too large', counted);
+    if (counted) {
+      const mustWait = counted.isAlone ? busy > 0 : busy >= this.slots || room <= 0;
+      if (mustWait) return { chunks: [], more: true };
+      throw new RequestRejectedError('is too large', counted.tokens);
+    }
     return this.#result(id) ?? { chunks: [], more: true };
   }
 

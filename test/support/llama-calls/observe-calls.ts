@@ -10,6 +10,8 @@ export interface Requests {
   /** Its prompt takes more than four steps. */
   long(tokens: number): Record<string, unknown>;
   refused: Record<string, unknown>;
+  /** Its prompt is longer than the context. */
+  tooLong: Record<string, unknown>;
 }
 
 /** What `ReplyScheduler` relies on. */
@@ -24,8 +26,9 @@ export const EXPECTED = {
   afterRefusal: 2,
   // A token all the same, and the end.
   resultsOfPromptAlone: 2,
-  // Of a text that is longer than a batch.
+  // Of a text that is longer than a batch, alone, and of a prompt that is longer than the context, beside a reply.
   isCounted: true,
+  isCountedBeside: true,
   // A token of each step; in the last one the end, too.
   takenAfterEachStep: [1, 1, 2],
   // The one that the empty result went before; then none, as nothing is computed.
@@ -35,7 +38,7 @@ export const EXPECTED = {
 /** Uses a server as `ReplyScheduler` does. @returns what it did, to be compared with `EXPECTED` */
 export async function observeCalls(
   calls: ServerCalls,
-  { short, long, refused }: Requests,
+  { short, long, refused, tooLong }: Requests,
 ): Promise<Record<keyof typeof EXPECTED, unknown>> {
   const alone = await readAll(calls, await calls.begin(short(5)));
 
@@ -65,13 +68,11 @@ export async function observeCalls(
 
   const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));
 
-  const counted = await calls
-    .beginEmbedding(String(long(1)['prompt']))
-    .then((id) => readAll(calls, id))
-    .then(
-      () => undefined,
-      (error: unknown) => (error instanceof RequestRejectedError ? error.promptTokens : undefined),
-    );
+  const counted = await tokensOf(calls, calls.beginEmbedding(String(long(1)['prompt'])));
+  const replying = await calls.begin(short(4));
+  await calls.step(replying);
+  const countedBeside = await tokensOf(calls, calls.begin(tooLong));
+  await readAll(calls, replying);
 
   const stepped = await calls.begin(short(9));
   const taken = await calls.begin(short(3));
@@ -92,11 +93,21 @@ export async function observeCalls(
     refusal,
     afterRefusal: after.texts,
     resultsOfPromptAlone: ahead.chunks,
-    isCounted: counted !== undefined && counted > 100,
+    isCounted: counted > 100,
+    isCountedBeside: countedBeside > 100,
     takenAfterEachStep,
     takenWithoutStep,
   };
 }
+
+/** Tokens of a text that the server refuses as too long; 0 where it does not tell them. */
+const tokensOf = (calls: ServerCalls, begun: Promise<number>): Promise<number> =>
+  begun
+    .then((id) => readAll(calls, id))
+    .then(
+      () => 0,
+      (error: unknown) => (error instanceof RequestRejectedError && error.promptTokens) || 0,
+    );
 
 /** Steps one completion to its end. */
 async function readAll(calls: ServerCalls, id: number) {

@@ -93,6 +93,7 @@ window.observeLlama = async () => {
     // Three tokens each; 16 are computed in a step.
     long: ask(60),
     refused: { ...ask(2)(1), grammar: 'root ::= (' },
+    tooLong: ask(4000)(0),
   };
   try {
     return await observeCalls(serverCalls(wllama, new NativeLog()), requests);

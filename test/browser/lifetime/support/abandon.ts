@@ -35,6 +35,8 @@ export const abandon = (tab: Tab, maxTokens: number, { own = false, count = 1, e
         });
         const expected = how.own || how.equal ? 1 : Math.min(index + 1, 60);
         while ((await jobs()) < expected) await new Promise((resolve) => setTimeout(resolve, 20));
+        // Equal requests at once are wanted beside each other.
+        if (how.equal) await new Promise((resolve) => setTimeout(resolve, 1100));
         abort.abort();
         await sent.catch(() => undefined);
       }

@@ -3,11 +3,17 @@ import { expect, test } from 'vitest';
 import { ReplyScheduler } from '../../../../src/engines/llama-cpp/reply-scheduler.ts';
 import { BARE } from '../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
 import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
-import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
+import {
+  RequestRejectedError,
+  type ServerCalls,
+} from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
 import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
+
+const scheduled = (server: ServerCalls, slots: number, bare: '' | typeof BARE | null): ReplyScheduler =>
+  new ReplyScheduler(server, { slots, bare, batch: 16, context: 100 });
 
 const never = new AbortController().signal;
 
@@ -22,7 +28,7 @@ const tokens =
 
 /** Three replies at once. @returns whose each token was */
 async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
-  const scheduler = new ReplyScheduler(server, 4, '');
+  const scheduler = scheduled(server, 4, '');
   const order: string[] = [];
   await Promise.all(
     ['a', 'b', 'c'].map((name) =>
@@ -56,7 +62,7 @@ test('a reply whose refusal waits behind the step of another one fails alone', a
     if (id === 2) throw new RequestRejectedError('too long', 1000, 10);
     return take(id);
   };
-  const server = new ReplyScheduler(fake, 4, null);
+  const server = scheduled(fake, 4, null);
   let count = 0;
   const good = server.run(
     ask(100, 9),
@@ -70,7 +76,7 @@ test('a reply whose refusal waits behind the step of another one fails alone', a
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const order: string[] = [];
   const long = server.run(
     ask(5000, 1),
@@ -105,13 +111,13 @@ const BESIDE: { name: string; bare: '' | null; ask(server: ReplyScheduler, at: n
       bare: null,
       ask: (server, at) => server.run({ prompt: `y${at}`, n_predict: 1 }, () => undefined, never),
     },
-    { name: 'counts', bare: '', ask: (server) => server.count('z'.repeat(30), '<eos>', 16) },
+    { name: 'counts', bare: '', ask: (server) => server.count('z'.repeat(30), '<eos>') },
   ];
 
 test.each(BESIDE)(
   'a long prompt takes turns with $name: neither waits for all of the other',
   async ({ bare, ask: next }) => {
-    const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, bare);
+    const server = scheduled(new CrowdedLlamaServer(), 4, bare);
     const began = performance.now();
     const long = server.run(ask(50_000, 1), () => undefined, never).then(() => performance.now() - began);
     const waits: number[] = [];
@@ -128,7 +134,7 @@ test.each(BESIDE)(
 );
 
 test('no copy of a state waits for a prompt that is being computed', async () => {
-  const server = new ReplyScheduler(new CrowdedLlamaServer(), 4, '');
+  const server = scheduled(new CrowdedLlamaServer(), 4, '');
   const run = (prompt: string) => server.run({ prompt, n_predict: 1 }, () => undefined, never);
   const first = 'y'.repeat(20_000) + 'a'.repeat(10_000);
   await run(first);
@@ -146,7 +152,7 @@ test('no copy of a state waits for a prompt that is being computed', async () =>
 
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const order: string[] = [];
   const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
   await Promise.all(
@@ -168,7 +174,7 @@ test('computes a long prompt once, and hands its state on from each that begins 
 
 test('copies states by texts that have no token before them, where the tokenizer would put one', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, BARE);
+  const server = scheduled(fake, 4, BARE);
   await server.run(ask(1000, 1), () => undefined, never);
   const copy = `begin ${BARE.length}`;
   expect(fake.log).toEqual(['begin 1000', copy, copy, copy, copy, 'begin 1000']);
@@ -176,7 +182,7 @@ test('copies states by texts that have no token before them, where the tokenizer
 
 test('a short prompt does not wait for a much longer one that begins alike', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const order: string[] = [];
   const long = server.run(
     ask(5000, 1),
@@ -195,7 +201,7 @@ test('a short prompt does not wait for a much longer one that begins alike', asy
 
 test('copies nothing where no prompt can be empty, as where a text may hold images and begins with a token', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, null);
+  const server = scheduled(fake, 4, null);
   await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
   expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
 });
@@ -205,7 +211,7 @@ test('says what was found in the cache when the prompt was computed, not what wa
   const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
   fake.timings = (begun) =>
     begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const chunks: unknown[] = [];
   await server.run(ask(1000, 1), ({ timings: each }) => chunks.push(each), never);
   expect(chunks[0]).toEqual({ ...timings, cache_n: 10, prompt_n: 90, prompt_ms: 10 });
@@ -216,14 +222,14 @@ test('a prompt that is refused when computed ahead fails its reply, once', async
   fake.step = async () => {
     throw new RequestRejectedError('too long', 1000, 10);
   };
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
   expect(fake.log).toEqual(['begin 1000']);
 });
 
 test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, null);
+  const server = scheduled(fake, 4, null);
   const order: string[] = [];
   const accept = () => order.push('accepted');
   const long = server.run(
@@ -243,7 +249,7 @@ test('a reply is accepted with its first step, long before its first token, and 
 });
 
 test('a reply beside another one is accepted with the first step of both', async () => {
-  const server = new ReplyScheduler(new FakeLlamaServer(), 4, null);
+  const server = scheduled(new FakeLlamaServer(), 4, null);
   const order: string[] = [];
   let later: Promise<void> | undefined;
   const beginLater = (): Promise<void> =>
@@ -268,7 +274,7 @@ test('a reply beside another one is accepted with the first step of both', async
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const abort = new AbortController();
   const leaving = server.run(
     ask(100, 1000),
@@ -289,7 +295,7 @@ test('an abort frees the slot before it rejects, and leaves the others alone', a
 
 test('a refused request fails alone; a dead server fails all', async () => {
   const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const good = server.run(ask(100, 2), () => undefined, never);
   await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
     RequestRejectedError,
@@ -312,7 +318,7 @@ test('a refused request fails alone; a dead server fails all', async () => {
 test('what runs when the server is stopped fails, though its call never settles', async () => {
   const fake = new FakeLlamaServer();
   fake.step = () => new Promise(() => undefined);
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const running = server.run(ask(100, 1), () => undefined, never);
   await sleep(0);
   server.stop(new Error('unloaded'));
@@ -322,27 +328,27 @@ test('what runs when the server is stopped fails, though its call never settles'
 test.each([0, 1, 2])('after %s replies, what comes once the server is stopped fails', async (count) => {
   const fake = new FakeLlamaServer();
   fake.step = () => new Promise(() => undefined);
-  const server = new ReplyScheduler(fake, 4, '');
+  const server = scheduled(fake, 4, '');
   const another = () => server.run(ask(100, 1), () => undefined, never);
   const before = Array.from({ length: count }, () => expect(another()).rejects.toThrow('unloaded'));
   await sleep(0);
   server.stop(new Error('unloaded'));
   const calls = fake.log.length;
   await Promise.all([...before, expect(another()).rejects.toThrow('unloaded')]);
-  await expect(server.count('x', '<eos>', 16)).rejects.toThrow('unloaded');
+  await expect(server.count('x', '<eos>')).rejects.toThrow('unloaded');
   expect(fake.log).toHaveLength(calls);
 });
 
 test('a prompt is counted beside replies, which lose nothing', async () => {
   const server = new FakeLlamaServer();
-  const scheduler = new ReplyScheduler(server, 4, '');
+  const scheduler = scheduled(server, 4, '');
   let given = 0;
   const running = scheduler.run(
     ask(100, 10),
     tokens(() => given++),
     never,
   );
-  expect(await scheduler.count('x'.repeat(30), '<eos>', 16)).toBe(30);
+  expect(await scheduler.count('x'.repeat(30), '<eos>')).toBe(30);
   await running;
   expect(given).toBe(10);
 });
@@ -350,7 +356,7 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
 test('a count waits for a slot, and a short prompt does not wait with it', async () => {
   const server = new FakeLlamaServer();
   server.slots = 1;
-  const scheduler = new ReplyScheduler(server, 1, null);
+  const scheduler = scheduled(server, 1, null);
   const order: string[] = [];
   const run = async (name: string, length: number): Promise<void> => {
     await scheduler.run(ask(length, 1), () => undefined, never);
@@ -358,7 +364,7 @@ test('a count waits for a slot, and a short prompt does not wait with it', async
   };
   const long = run('long', 5000);
   while (server.log.length === 0) await Promise.resolve();
-  const counting = scheduler.count('x'.repeat(30), '<eos>', 16).then((found) => order.push(`${found}`));
+  const counting = scheduler.count('x'.repeat(30), '<eos>').then((found) => order.push(`${found}`));
   const short = run('short', 100);
   await Promise.all([long, counting, short]);
   expect(order).toHaveLength(3);
@@ -369,14 +375,14 @@ test('a count waits for a slot, and a short prompt does not wait with it', async
 test('a count fails with the server', async () => {
   const server = new FakeLlamaServer();
   server.dead = true;
-  await expect(new ReplyScheduler(server, 4, '').count('x', '<eos>', 16)).rejects.toThrow('memory access');
+  await expect(scheduled(server, 4, '').count('x', '<eos>')).rejects.toThrow('memory access');
 });
 
-test.each(['step', 'take', 'begin', 'beginEmbedding', 'cancel'] as const)(
+test.each(['step', 'take', 'begin', 'cancel'] as const)(
   'a server that dies in a call of %s fails all replies that run or wait, and the next is tried',
   async (call) => {
     const fake = new FakeLlamaServer();
-    const server = new ReplyScheduler(fake, 4, '');
+    const server = scheduled(fake, 4, '');
     const abort = new AbortController();
     const dead = new Error('memory access out of bounds');
     const fails = (signal = never) =>
@@ -385,7 +391,7 @@ test.each(['step', 'take', 'begin', 'beginEmbedding', 'cancel'] as const)(
     while (fake.log.length < 3) await Promise.resolve();
     const alive = fake[call];
     Object.assign(fake, { [call]: () => Promise.reject(dead) });
-    const counting = server.count('x', '<eos>', 16).catch(() => undefined);
+    const counting = server.count('x', '<eos>').catch(() => undefined);
     if (call === 'cancel') abort.abort(new Error('gone'));
     await Promise.all([...running, fails(), counting]);
     Object.assign(fake, { [call]: alive });
