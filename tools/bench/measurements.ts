@@ -1,6 +1,7 @@
 import { abort } from './abort-row.ts';
 import { besideLoad } from './beside-load-row.ts';
 import { bytes } from './bytes.ts';
+import { givenUp } from './given-up-rows.ts';
 import { gpuChat, gpuEmbeddings } from './gpu-rows.ts';
 import { inputs, messages, tabs } from './growth-rows.ts';
 import { memory } from './memory-row.ts';
@@ -46,6 +47,7 @@ export const measurements: Record<string, Measurement> = {
   'beside-prefill': inPage('besidePrefill'),
   'beside-load': besideLoad,
   abort,
+  'given-up': givenUp,
   prefill: inPage('prefill'),
   settings: inPage('settings'),
   turns: inPage('turns'),

@@ -74,6 +74,10 @@ const MARGIN = 200;
 const isMuchLonger = (a: ScheduledReply, b: ScheduledReply): boolean => a.size > 2 * b.size + MARGIN;
 const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
 const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
+/** Time for which a reply that has begun is not slowed by a much longer prompt, in milliseconds: it may be a short one. */
+const FRESH_MS = 1000;
+const isFresh = (reply: ScheduledReply): boolean =>
+  isRunning(reply) && performance.now() - reply.since < FRESH_MS;
 const isTurnOver = ({ since }: ScheduledReply): boolean => performance.now() - since >= TURN_MS;
 /** Whether a prompt lets others go first now. */
 const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
@@ -101,8 +105,10 @@ function nextPrompt(replies: readonly ScheduledReply[]): ScheduledReply | undefi
   );
   if (!shortest) return undefined;
   if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
+  const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
+  if (!isTurnOver(shortest) && replies.some((other) => isFresh(other) && isShorter(other))) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
-  return mayWait && computing.some((other) => isMuchLonger(shortest, other)) ? undefined : shortest;
+  return mayWait && computing.some(isShorter) ? undefined : shortest;
 }
 
 /** Whether the beginning of this prompt is being computed for another one, and will be copied. */

@@ -16,6 +16,7 @@ import {
 } from './engines.ts';
 import { longText, textOfTokens } from './long-text.ts';
 import { besideLoad } from './beside-load.ts';
+import { giveUp, jobsOf, shortOnes } from './given-up.ts';
 import { embedOn } from './on-device.ts';
 import { pictureOurs, pictureRaw, visionFingerprint } from './pictures.ts';
 import { speechBesideChat, speechOurs, speechRaw } from './speech.ts';
@@ -43,6 +44,9 @@ export const calls = {
   speechOurs,
   speechRaw,
   speechBesideChat,
+  shortOnes,
+  giveUp,
+  jobsOf,
 
   /**
    * GPU as the engine's worker sees it; null if there is none. A browser that has just started may offer its GPU late.

@@ -14,7 +14,7 @@ export interface SpeechFiles {
   clip: string;
 }
 
-const SPEECH_MODEL = 'coral-wren-4';
+export const SPEECH_MODEL = 'coral-wren-4';
 /** Window of the raw pipeline, as long as ours. */
 const WINDOW_SECONDS = 30;
 

@@ -199,6 +199,24 @@ test('a short prompt does not wait for a much longer one that begins alike', asy
   expect(order).toEqual(['short', 'long']);
 });
 
+test('a much longer prompt does not slow a reply that has just begun, for two seconds at most', async () => {
+  const server = new CrowdedLlamaServer();
+  const scheduler = scheduled(server, 4, null);
+  const beginsOfLong = (): number => server.log.filter((line) => line === 'begin 5000').length;
+  const long = scheduler.run(ask(5000, 1), () => undefined, never);
+  await sleep(150);
+  await scheduler.run(ask(4, 5), () => undefined, never);
+  expect(beginsOfLong()).toBe(1);
+  // One after another, so that there is always one that has just begun.
+  const others = [0, 500].map(async (at) => {
+    await sleep(at);
+    for (let count = 0; count < 4; count++) await scheduler.run(ask(4, 9), () => undefined, never);
+  });
+  await sleep(2500);
+  expect(beginsOfLong()).toBeGreaterThan(1);
+  await Promise.all([long, ...others]);
+});
+
 test('copies nothing where no prompt can be empty, as where a text may hold images and begins with a token', async () => {
   const fake = new FakeLlamaServer();
   const server = scheduled(fake, 4, null);
