@@ -100,7 +100,6 @@ async function serveOnce<K extends Kind>(
         event.timings.queueMs = queueMs;
       }
       await lease.whileUnread(abortable(Promise.resolve(sink.send(event)), until), loadedModel.queue);
-      if (event.type === 'delta') lease.afterDelta();
     }
     return null;
   } catch (error) {
@@ -121,18 +120,12 @@ class SlotLease {
   readonly claim: Claim;
   readonly #over = new AbortController();
   readonly #unreadMs: number;
-  #mustPause = false;
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
     this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const to = yieldsTo(job, origin);
-    const onPause = (): void => {
-      this.#mustPause = true;
-      // A window of sound that is not finished would be computed again.
-      if (job.kind !== 'transcription') this.#end();
-    };
     const mayBeAbandoned = origin?.background === true;
-    const yields = to && { yields: { to, pauses, onPause } };
+    const yields = to && { yields: { to, pauses, onPause: () => this.#end() } };
     this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
   }
 
@@ -148,10 +141,6 @@ class SlotLease {
   async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
     const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
     await sent.finally(() => clearInterval(timer));
-  }
-
-  afterDelta(): void {
-    if (this.#mustPause) this.#end();
   }
 
   #end(): void {
