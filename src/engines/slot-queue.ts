@@ -163,11 +163,11 @@ export class SlotQueue {
     this.#makeWay();
   }
 
-  /** Every second turn goes to the latest of a client's jobs that give no way: it may have given the earlier ones up. */
+  /** Every second turn goes to the latest of a client's short jobs: it may have given the earlier ones up. */
   #inPlaceOf(first: Waiter): Waiter {
     const { client } = first.claim;
-    const isLikely = ({ claim }: Waiter): boolean =>
-      claim.client === client && claim.mayBeAbandoned === true && !claim.yields;
+    const isLikely = (waiter: Waiter): boolean =>
+      waiter.claim.client === client && waiter.claim.mayBeAbandoned === true && rankOf(waiter) === FIRST;
     if (!isLikely(first) || this.#servedLatest.delete(client)) return first;
     this.#servedLatest.add(client);
     const likely = this.#waiting.filter(isLikely);

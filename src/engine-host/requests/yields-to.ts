@@ -3,7 +3,7 @@ import type { Job } from '../../jobs/kinds.ts';
 import type { Origin } from '../../protocol/engine-port.ts';
 import type { Yielding } from '../../engines/slot-queue.ts';
 
-/** Work of a job that runs to its end, in tokens of a reply. */
+/** Work of a job that gives way at most to clients with fewer slots, in tokens of a reply. */
 const MIN_PAUSED = 32;
 /** Work of a job that gives way only where such a one, or a streamed one, is waiting. */
 const SHORT = 128;
@@ -29,8 +29,10 @@ const WAV_BYTES = 4096;
  */
 export function yieldsTo(job: Job, origin: Origin | undefined): Yielding['to'] | null {
   const work = workOf(job);
-  if (work <= MIN_PAUSED) return null;
-  if (origin?.background !== true) return job.kind === 'chat' && repeats(job) ? null : 'shares';
+  const isBackground = origin?.background === true;
+  const isShort = work <= MIN_PAUSED;
+  if (isShort && !(isBackground && job.kind === 'chat' && !job.countOnly)) return null;
+  if (isShort || !isBackground) return job.kind === 'chat' && repeats(job) ? null : 'shares';
   return work <= SHORT ? 'short' : 'all';
 }
 

@@ -71,13 +71,16 @@ test('clients take turns, also with one that has many jobs in line', async () =>
 
 const yielding = (to: Yielding['to']) => ({ yields: { to, pauses: 0, onPause: () => undefined } });
 
-test('every second turn of jobs that their client may have given up goes to the latest', async () => {
+test.each([
+  ['for none', {}],
+  ['for shares', yielding('shares')],
+])('every second turn of short jobs that give way %s goes to their client’s latest', async (_, short) => {
   const queue = new SlotQueue(1);
   const order: string[] = [];
   const leaves = new Map<string, () => void>();
   const enter = async (
     name: string,
-    claim: Omit<Claim, 'client'> = { mayBeAbandoned: true },
+    claim: Omit<Claim, 'client'> = { mayBeAbandoned: true, ...short },
   ): Promise<void> => {
     leaves.set(name, await queue.enter(signal, { client: name.slice(0, 1), ...claim }));
     order.push(name);
