@@ -37,7 +37,12 @@ const streamed = { client: 'c', request: 'r' };
 
 test.each<[what: string, job: Job, whole: string | null, stream: string | null]>([
   ['a short reply', chat({ maxTokens: 32 }), 'shares', null],
-  ['a short reply with a constraint', chat({ maxTokens: 32, constraint: { kind: 'json_object' } }), null, null],
+  [
+    'a short reply with a constraint',
+    chat({ maxTokens: 32, constraint: { kind: 'json_object' } }),
+    null,
+    null,
+  ],
   ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'shares'],
   ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'all', 'shares'],
   ['a reply without a limit', chat({}), 'all', 'shares'],
