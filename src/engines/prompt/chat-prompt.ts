@@ -38,8 +38,12 @@ export class ChatPrompt {
   readonly #tags: ThinkTags | null;
   /** Whether the template turns thinking on and off. */
   readonly #canSwitch: boolean;
+  /** Whether the template may refuse an effort. */
+  readonly #readsEffort: boolean;
   /** Whether text that the template adds by itself stays in the prompt. */
   readonly #keepsAddedText: boolean;
+  /** Efforts that the template takes for those that it refused. */
+  readonly #takenEfforts = new Map<Effort, Effort>();
   /** Text that the template adds to a conversation with a system message, and to one without. */
   readonly #added = new Map<boolean, AddedText>();
 
@@ -52,6 +56,7 @@ export class ChatPrompt {
     this.#knowsTools = /tool_calls/.test(source ?? '');
     this.#tags = thinkTags(source ?? '');
     this.#canSwitch = /enable_thinking/.test(source ?? '');
+    this.#readsEffort = /reasoning_effort/.test(source ?? '');
     this.#keepsAddedText = keepsAddedText;
   }
 
@@ -82,7 +87,7 @@ export class ChatPrompt {
     if (!template) throw noTemplate();
     const began = performance.now();
     const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
-      withEffort(effort, (told) => {
+      this.#withEffort(effort, (told) => {
         if (performance.now() - began > MAX_RENDERS_MS) throw new BoundError('it takes too long');
         return template.render({
           messages: turns,
@@ -103,6 +108,19 @@ export class ChatPrompt {
       render(turns, true, thinking),
     );
     return this.#keepsAddedText ? prompt : this.#withoutAddedText(prompt, hasSystem, render, thinking);
+  }
+
+  /** Renders with an effort; if the template refuses it, with the nearest one that it takes, or without any. */
+  #withEffort(effort: Effort, render: (told: Effort) => string): string {
+    const known = this.#takenEfforts.has(effort);
+    try {
+      return render(known ? this.#takenEfforts.get(effort) : effort);
+    } catch (refusal) {
+      if (known || effort === undefined || !this.#readsEffort || refusal instanceof BoundError) throw refusal;
+      const { taken, prompt } = renderNearest(effort, render, refusal);
+      this.#takenEfforts.set(effort, taken);
+      return prompt;
+    }
   }
 
   /** The caller's messages alone: a template's default system message changes the answers, and costs its tokens. */
@@ -150,20 +168,26 @@ const NEAREST: Record<NonNullable<Effort>, readonly Effort[]> = {
   max: ['high'],
 };
 
-/** Renders with an effort; if the template refuses it, with the nearest one that it takes, or without any. */
-function withEffort(effort: Effort, render: (told: Effort) => string): string {
+/**
+ * Renders without an effort and with those near a refused one.
+ * @throws refusal when the template refuses the messages, whatever the effort; BoundError with its message past a bound
+ */
+function renderNearest(
+  effort: NonNullable<Effort>,
+  render: (told: Effort) => string,
+  refusal: unknown,
+): { taken: Effort; prompt: string } {
   try {
-    return render(effort);
-  } catch (refusal) {
-    if (effort === undefined || refusal instanceof BoundError) throw refusal;
     const without = attempt(() => render(undefined));
     // Refused for another reason, such as roles that do not alternate.
     if (without === null) throw refusal;
     for (const near of NEAREST[effort]) {
       const prompt = attempt(() => render(near));
-      if (prompt !== null) return prompt;
+      if (prompt !== null) return { taken: near, prompt };
     }
-    return without;
+    return { taken: undefined, prompt: without };
+  } catch (error) {
+    throw error instanceof BoundError ? new BoundError(messageOf(refusal), { cause: error }) : error;
   }
 }
 
@@ -189,7 +213,7 @@ function renderFirst(
   for (const turns of forms) {
     try {
       const rendered = { prompt: render(turns), hasSystem: turns[0]?.role === 'system' };
-      if (showsAll(turns, rendered.prompt)) return rendered;
+      if (showsCallsAndSystem(turns, rendered.prompt) && showsResults(turns, render)) return rendered;
       first ??= rendered;
     } catch (error) {
       // The first error is of the caller's own messages.
@@ -206,27 +230,37 @@ function renderFirst(
 /** What a template makes of an object that it joins to a text. */
 const OBJECT_AS_TEXT = '[object Map]';
 
-/** Letters and digits in a row, which templates neither escape nor trim. */
-const WORD = /[\p{L}\p{N}]+/gu;
-
-/** Whether a prompt has a text, by its longest word. */
-const hasText = (prompt: string, { content }: TemplateMessage): boolean =>
-  prompt.includes(
-    (content?.match(WORD) ?? []).reduce((long, word) => (word.length > long.length ? word : long), ''),
-  );
+/** A text that no template contains, escapes or trims. */
+const resultProbe = (index: number): string => `localtextresultprobe${index}end`;
 
 /**
- * Whether a prompt has the conversation's calls as often as they were made, their results, and all texts of several or late
- * system messages.
+ * Whether a template that takes a conversation shows the results of its calls. Other texts stand in their places: a prompt
+ * may have the digit of a short result elsewhere.
  */
-function showsAll(turns: readonly TemplateMessage[], prompt: string): boolean {
+function showsResults(turns: TemplateMessage[], render: (turns: TemplateMessage[]) => string): boolean {
+  const isResult = turns.map(({ role }) => role === 'tool');
+  if (!isResult.includes(true)) return true;
+  const probed = turns.map((turn, at) => (isResult[at] ? { ...turn, content: resultProbe(at) } : turn));
+  try {
+    const prompt = render(probed);
+    return isResult.every((is, at) => !is || prompt.includes(resultProbe(at)));
+  } catch {
+    // It takes results of another form alone, or there is no time left.
+    return true;
+  }
+}
+
+/**
+ * Whether a prompt has the conversation's calls as often as they were made, and all texts of several or late system
+ * messages.
+ */
+function showsCallsAndSystem(turns: readonly TemplateMessage[], prompt: string): boolean {
   const calls = turns.flatMap((turn) => turn.tool_calls ?? []);
   if (calls.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
   const names = calls.map((call) => call.function.name);
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   const system = turns.slice(1).some(isSystem) ? turns.filter(isSystem) : [];
   return (
-    turns.every((turn) => turn.role !== 'tool' || hasText(prompt, turn)) &&
     system.every(({ content }) => prompt.includes((content ?? '').trim())) &&
     [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name))
   );

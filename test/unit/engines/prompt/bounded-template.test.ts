@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../../src/engines/prompt/bounded-template.ts';
 import { findAfterSystemOpening } from '../../../../src/engines/prompt/added-text.ts';
+import { parseTemplate } from '../../../../src/engines/prompt/template-nodes.ts';
 
 const hello = { messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -139,6 +140,21 @@ test('a loop costs its rounds, however long the texts below it are', () => {
     "{% for m in messages %}{% for later in messages[loop.index:] %}{% if later.role == 'system' %}!{% endif %}{% endfor %}{{ m.content }}{% endfor %}";
   const messages = Array.from({ length: 200 }, () => ({ role: 'user', content: 'x'.repeat(2000) }));
   expect(new BoundedTemplate(source).render({ messages })).toHaveLength(400_000);
+});
+
+test('nested loops are analysed in time that grows with the template', () => {
+  const visits = (depth: number): number => {
+    // Each visit of a node reads its fields.
+    const values = vi.spyOn(Object, 'values');
+    const loops = Array.from({ length: depth }, (_, at) => `{% for item${at} in messages %}`);
+    parseTemplate(loops.join('') + END.repeat(depth));
+    const { length } = values.mock.calls;
+    values.mockRestore();
+    return length;
+  };
+  const few = visits(50);
+  expect(few).toBeGreaterThan(50);
+  expect(visits(200)).toBeLessThan(5 * few);
 });
 
 test('names of what every object has are no filters, tests or methods', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
+import { BoundedTemplate } from '../../../../src/engines/prompt/bounded-template.ts';
 import { ChatPrompt } from '../../../../src/engines/prompt/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 
@@ -152,6 +153,24 @@ test("puts a tool's result into the text for a template that takes it as a list 
   );
   const quoted: ChatMessage = { role: 'tool', content: '{"rain": "5\\n"}\n', toolCallId: 'c1' };
   expect(open(escaped, [quoted]).prompt).toBe(JSON.stringify('{"rain": "5\\n"}'));
+});
+
+test('a short result is not taken for text that is elsewhere in the prompt', () => {
+  const calls =
+    '{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments }}{% endfor %}';
+  const withoutResults = `{% for m in messages %}${calls}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}`;
+  const conversation = (content: string): ChatMessage[] => [
+    { role: 'user', content: 'Add 2 and 3 in 2025.' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: '[2,3]' }] },
+    { role: 'tool', content, toolCallId: 'c1' },
+  ];
+  const dropping = new ChatPrompt(withoutResults, none, false);
+  const showing = new ChatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
+  for (const result of ['5', '', '…', 'Add 2 and 3']) {
+    const inText = `<tool_response>\n${result}\n</tool_response>`;
+    expect(open(dropping, conversation(result)).prompt).toContain(inText);
+    expect(open(showing, conversation(result)).prompt).not.toContain(inText);
+  }
 });
 
 describe('calls that a template does not take as they are', () => {
@@ -339,6 +358,41 @@ test.each([
   const source = `{% if reasoning_effort is defined and reasoning_effort not in ${JSON.stringify(known)} %}{{ raise_exception('unknown') }}{% endif %}{{ reasoning_effort }}`;
   const prompt = new ChatPrompt(source, none, false);
   expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
+});
+
+test('an effort costs a render of its own only where the template may refuse it, and once', () => {
+  const renders = vi.spyOn(BoundedTemplate.prototype, 'render');
+  const count = (prompt: ChatPrompt): number => {
+    renders.mockClear();
+    try {
+      open(prompt, [user], { reasoning: { effort: 'minimal' } });
+    } catch {}
+    return renders.mock.calls.length;
+  };
+  const refuses = "{{ raise_exception('one only') }}";
+  // The two forms of a conversation.
+  expect(count(new ChatPrompt(refuses, none, false))).toBe(2);
+  const reads = (known: string): ChatPrompt =>
+    new ChatPrompt(
+      `{% if reasoning_effort is defined and reasoning_effort not in ['${known}'] %}${refuses}{% endif %}{% for m in messages %}${turn}{% endfor %}`,
+      none,
+      false,
+    );
+  for (const known of ['low', 'high']) {
+    const [taking, nearest] = [reads('minimal'), reads(known)];
+    count(taking);
+    count(nearest);
+    expect(count(nearest)).toBe(count(taking));
+  }
+  renders.mockRestore();
+});
+
+test('a refused effort is told of where the template takes too long without it', () => {
+  const source =
+    "{% if reasoning_effort is defined %}{{ raise_exception('no ' ~ reasoning_effort) }}{% endif %}{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}";
+  const prompt = new ChatPrompt(source, none, false);
+  expect(() => open(prompt, [user], { reasoning: { effort: 'low' } })).toThrow(/no low/);
+  expect(() => open(prompt, [user])).toThrow(/more than the steps/);
 });
 
 test('an answer in tags goes on where its thoughts have ended', () => {

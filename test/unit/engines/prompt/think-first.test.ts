@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { answerPrompt, ThinkFirst, type Completion } from '../../../../src/engines/prompt/think-first.ts';
-import { thinkTags } from '../../../../src/engines/prompt/think-tags.ts';
+import { thinkTags, type ThinkTags } from '../../../../src/engines/prompt/think-tags.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 
 const tags = { open: '<think>', close: '</think>' };
@@ -44,10 +44,16 @@ function engine(...texts: string[]) {
   return { prompts, complete, stopped: () => stopped };
 }
 
-async function run(asked: ChatJob, fake: ReturnType<typeof engine>, isInside = true, contextLength = 1000) {
+async function run(
+  asked: ChatJob,
+  fake: ReturnType<typeof engine>,
+  isInside = true,
+  contextLength = 1000,
+  of: ThinkTags = tags,
+) {
   const reply = { reasoning: '', text: '', thought: 0, answered: 0, logprobs: '', accepted: 0 };
   let done: Extract<ChatEvent, { type: 'done' }> | null = null;
-  for await (const event of new ThinkFirst(asked, 'P<think>\n', { tags, isInside }, fake.complete).events(
+  for await (const event of new ThinkFirst(asked, 'P<think>\n', { tags: of, isInside }, fake.complete).events(
     contextLength,
   )) {
     if (event.type === 'accepted') reply.accepted++;
@@ -146,6 +152,16 @@ test('a model that closes its thoughts once more, after they were closed for it'
   });
   const cut = engine('abcdefghijk', '</thi');
   expect(await run({ ...job, maxTokens: 30 }, cut)).toMatchObject({ text: '</thi' });
+});
+
+test('an answer that goes on after a pause does not show the tag that closes it', async () => {
+  const answerTags = { open: '<answer>', close: '</answer>' };
+  const resume = { text: 'Fo', tokens: 2 };
+  for (const thoughts of [undefined, { text: 'I add.', ended: true }]) {
+    const paused = { ...job, resume, ...(thoughts && { thoughts }) };
+    const reply = await run(paused, engine('ur.\n</answer>'), false, 1000, { ...tags, answerTags });
+    expect(reply).toMatchObject({ text: 'ur.', finish: 'stop' });
+  }
 });
 
 test('a turn that ends in thought is answered, and a context that is full ends the reply', async () => {
