@@ -1,9 +1,9 @@
 import { serverError, ServiceError } from '../errors/service-error.ts';
 import { messageOf } from '../util/printable.ts';
 
-/** Messages of the runtimes and the browsers; ONNX Runtime throws a bare number, too. */
+/** Messages of the runtimes and the browsers; ONNX Runtime throws a bare number, too. A regular expression is a file's. */
 const OUT_OF_MEMORY =
-  /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|too large|^\d+$/i;
+  /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|(?<!expression )too large|^\d+$/i;
 
 /** Whether a load failed for want of memory. */
 export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(message);

@@ -20,6 +20,7 @@ export function checkImage(bytes: Uint8Array): ImageHeader {
     throw new ImageError('is no PNG, JPEG, WebP, GIF or AVIF, or is cut off. Send an image of these types');
   const fault = tooManyPixels(header);
   if (fault) throw fault;
+  if (header.fault) throw new ImageError(header.fault);
   if (!header.whole) throw new ImageError(`is ${nameOf(header)} that is cut off. Send the whole file`);
   return header;
 }

@@ -59,25 +59,29 @@ const jpeg: ImageReader = (view) => {
     if (view.getUint8(at) !== 0xff || hasNoLength(marker)) return null;
     if (isFrame(marker)) size.add(view.getUint16(at + 7), view.getUint16(at + 5));
   }
-  return { type: 'image/jpeg', ...size.largest, whole: hasEnd(view, at) };
+  const { scans, whole } = readScans(view, at);
+  return { type: 'image/jpeg', ...size.largest, whole, ...(scans > MAX_SCANS && { fault: TOO_MANY_SCANS }) };
 };
 
 /** A progressive image has some ten, and each goes through all of its pixels. */
 const MAX_SCANS = 100;
+const TOO_MANY_SCANS = `is a JPEG of more than ${MAX_SCANS} scans, the most that an image may have. Save it with fewer, or as PNG`;
 
 /**
- * Looks for the end marker. In the scans' data, 0xff is followed by 0, except in markers.
- * @throws RangeError for more scans than an image has
+ * Counts scans, as far as an image may have them, and looks for the end marker. In the scans' data, 0xff is followed by 0,
+ * except in markers.
  */
-function hasEnd({ buffer, byteOffset, byteLength }: DataView, from: number): boolean {
+function readScans(
+  { buffer, byteOffset, byteLength }: DataView,
+  from: number,
+): { scans: number; whole: boolean } {
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   let scans = 1;
   for (let at = bytes.indexOf(0xff, from); at >= 0; at = bytes.indexOf(0xff, at + 1)) {
-    if (bytes[at + 1] === 0xd9) return true;
-    if (bytes[at + 1] === START_OF_SCAN && ++scans > MAX_SCANS)
-      throw new RangeError('more scans than an image has');
+    if (bytes[at + 1] === 0xd9) return { scans, whole: true };
+    if (bytes[at + 1] === START_OF_SCAN && ++scans > MAX_SCANS) break;
   }
-  return false;
+  return { scans, whole: false };
 }
 
 const EXTENSION = 0x21;

@@ -4,6 +4,8 @@ export interface ImageHeader {
   height: number;
   /** The file goes on to its end, as far as its structure tells. */
   whole: boolean;
+  /** Why it must not be decoded, as a phrase that follows its name. */
+  fault?: string;
 }
 
 /** Reads a header; null: the file has another type. @throws RangeError where the file is cut off */

@@ -13,6 +13,7 @@ import {
   jpegOf,
   meta,
   overlappingItems,
+  progressiveJpegOf,
   sequenceHeader,
   trackOf,
   u32,
@@ -149,6 +150,8 @@ test('an image is refused before it is decoded', () => {
   expect(refusal(Buffer.alloc(0))).toThrow(/is no PNG/);
   expect(refusal(pngOf(0, 9, Buffer.alloc(9)))).toThrow(/is no PNG/);
   expect(refusal(pngOf(8000, 5001, Buffer.alloc(9)))).toThrow(/8000 × 5001 pixels/);
+  expect(refusal(progressiveJpegOf(9, 9, 101))).toThrow(/^is a JPEG of more than 100 scans/);
+  expect(checkImage(progressiveJpegOf(9, 9, 100))).toMatchObject({ width: 9, height: 9 });
   expect(refusal(picture.subarray(0, -3))).toThrow(/is a PNG that is cut off/);
   expect(refusal(Buffer.concat([picture, Buffer.alloc(20_000_000)]))).toThrow(/larger than 20 MB/);
   expect(checkImage(pngOf(8000, 5000, Buffer.alloc(9)))).toMatchObject({ width: 8000 });

@@ -101,6 +101,10 @@ test('a lack of memory is told as such', async () => {
   await expect(open({ ...sound, load: async () => fault })).rejects.toMatchObject({
     wire: { code: 'out_of_memory' },
   });
+  const cause = 'Invalid regular expression: /(?:a{1,9999}){1,9999}/: Regular expression too large';
+  await expect(open({ ...sound, load: async () => ({ ...fault, cause }) })).rejects.toMatchObject({
+    wire: { code: 'weights_corrupt' },
+  });
 });
 
 test('a text that takes longer than 10 s fails, and the next is tokenized by another worker', async () => {
