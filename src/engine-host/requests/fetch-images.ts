@@ -5,6 +5,8 @@ import { readStream } from '../../util/read-stream.ts';
 
 /** Maximum images of a request. */
 const MAX_IMAGES = 16;
+/** Maximum bytes of all images that a request fetches: this worker has them in memory at once. */
+const MAX_FETCHED_BYTES = 80_000_000;
 /** Time limit of all images of a request. */
 const FETCH_MS = 20_000;
 
@@ -24,10 +26,15 @@ export async function fetchImages(
   const remote = images.filter(({ url }) => !url.startsWith('data:'));
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(FETCH_MS)]);
+  let fetchedBytes = 0;
+  const count = (bytes: number): void => {
+    fetchedBytes += bytes;
+    if (fetchedBytes > MAX_FETCHED_BYTES) throw new ImageError(TOO_MANY_BYTES);
+  };
   try {
     const fetched = await Promise.all(
       remote.map(async (image): Promise<[ChatImage, ChatImage]> => {
-        const file = await fetchImage(image, origins, until);
+        const file = await fetchImage(image, origins, count, until);
         return [image, { ...image, file }];
       }),
     );
@@ -40,10 +47,13 @@ export async function fetchImages(
   }
 }
 
-/** @throws ServiceError 400 */
+const TOO_MANY_BYTES = `exceeds ${MAX_FETCHED_BYTES / 1e6} MB, the most that all images at URLs of a request may have together. Send fewer or smaller ones`;
+
+/** @param count throws where all images have too many bytes. @throws ServiceError 400 */
 async function fetchImage(
   { url: given, param }: ChatImage,
   origins: readonly string[],
+  count: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<Blob> {
   const url = imageUrl(given, param, origins);
@@ -59,7 +69,7 @@ async function fetchImage(
       await response.body?.cancel();
       throw invalidField(param, `names an image for which its server answered ${response.status}`);
     }
-    return await readBody(response, signal);
+    return await readBody(response, count, signal);
   } catch (error) {
     if (error instanceof ImageError) throw invalidField(param, error.message);
     if (error instanceof ServiceError) throw error;
@@ -82,9 +92,20 @@ export function imageUrl(given: string, param: string, origins: readonly string[
 }
 
 /** @throws ImageError for what is no image within the bounds */
-async function readBody({ body }: Response, signal: AbortSignal): Promise<Blob> {
+async function readBody(
+  { body }: Response,
+  count: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Blob> {
   const tooLarge = (): ImageError => new ImageError(IMAGE_TOO_LARGE);
-  const bytes = body ? await readStream(body, MAX_IMAGE_BYTES, tooLarge, signal) : new Uint8Array();
+  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      count(chunk.length);
+      controller.enqueue(chunk);
+    },
+  });
+  const stream = body?.pipeThrough(counted);
+  const bytes = stream ? await readStream(stream, MAX_IMAGE_BYTES, tooLarge, signal) : new Uint8Array();
   checkImage(bytes);
   return new Blob([bytes]);
 }

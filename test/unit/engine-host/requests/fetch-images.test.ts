@@ -36,6 +36,33 @@ test('all images are fetched at once, and data URLs stay as they are', async () 
   expect(files).toEqual([picture.length, undefined, picture.length, picture.length]);
 });
 
+test('all images of a request have 80 MB together at most', async () => {
+  const large = Buffer.concat([picture, Buffer.alloc(19_999_999 - picture.length)]);
+  let read = 0;
+  vi.stubGlobal('fetch', async (url: URL) => {
+    // The last one comes after the others have been read.
+    if (url.pathname === '/4.png') await vi.waitFor(() => expect(read).toBe(4), 20_000);
+    let rest = large.length;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const chunk = large.subarray(large.length - rest, large.length - rest + 4_000_000);
+        rest -= chunk.length;
+        if (chunk.length > 0) return controller.enqueue(new Uint8Array(chunk));
+        read++;
+        controller.close();
+      },
+    });
+    return new Response(body);
+  });
+  const urls = Array.from({ length: 5 }, (_, index) => `/${index}.png`);
+  await expect(fetchImages(imagesAt(...urls.slice(0, 4)), [], never)).resolves.toBeTypeOf('function');
+  read = 0;
+  await expect(fetchImages(imagesAt(...urls), [], never)).rejects.toMatchObject({
+    wire: { status: 400, param: 'part 4', type: 'invalid_request_error' },
+    message: expect.stringContaining('`part 4` exceeds 80 MB') as string,
+  });
+});
+
 test('those of a decision are fetched, too', async () => {
   vi.stubGlobal('fetch', async () => new Response(new Uint8Array(picture)));
   const job: DecisionJob = {
