@@ -77,16 +77,28 @@ export async function readScript(url: string, signal: AbortSignal): Promise<stri
   });
 }
 
-/** @returns the fault of the script's file that kept it from starting; `error` if the file has none */
+/** @returns the fault of the file that kept it from starting as a worker; `error` if the file has none */
 export async function scriptFault(url: string, error: Error): Promise<Error> {
   const signal = AbortSignal.timeout(START_TIMEOUT_MS);
   try {
     await readScript(url, signal);
+    // A service worker may have it from before the host isolated its pages.
+    if (globalThis.crossOriginIsolated)
+      await pastCaches(url, signal, (cache) => requireEmbedderPolicy(url, { signal, cache }));
   } catch (fault) {
     if (!signal.aborted && fault instanceof Error) return fault;
   }
   return error;
 }
+
+const requireEmbedderPolicy = (
+  url: string,
+  init: { signal: AbortSignal; cache: RequestCache },
+): Promise<void> =>
+  fetchFile(url, init, async ({ headers }) => {
+    if (!headers.has('cross-origin-embedder-policy'))
+      throw engineFileError(url, 'came without Cross-Origin-Embedder-Policy, and this page is isolated');
+  });
 
 async function fetchFile<T>(
   url: string,

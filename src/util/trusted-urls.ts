@@ -34,9 +34,10 @@ function ownOrigin(url: string): string {
 type WorkerClass = new (url: string | URL, options?: WorkerOptions) => EventTarget;
 
 /** The class, taking URLs of this origin under Trusted Types. */
-export function trusting<C extends WorkerClass>(Base: C): C {
+export function trusting<C extends WorkerClass>(Base: C, onUrl?: (url: string) => void): C {
   const Trusting = class extends (Base as WorkerClass) {
     constructor(url: string | URL, options?: WorkerOptions) {
+      onUrl?.(String(url));
       super(typeof url === 'string' || url instanceof URL ? trustedScriptUrl(url) : url, options);
     }
   };
@@ -48,11 +49,11 @@ export const hasTrustedTypes = (): boolean => 'trustedTypes' in globalThis;
 /**
  * Calls `create` with the `Worker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
  * alone, so that the URL cannot be made a trusted one there.
+ * @param onUrl told the URL of each
  */
-export function withTrustedWorkers<T>(create: () => T): T {
-  if (!hasTrustedTypes()) return create();
+export function withTrustedWorkers<T>(create: () => T, onUrl?: (url: string) => void): T {
   const plain = Worker;
-  globalThis.Worker = trusting(plain);
+  globalThis.Worker = trusting(plain, onUrl);
   try {
     return create();
   } finally {

@@ -16,7 +16,7 @@ const START_TIMEOUT_MS = 30_000;
 const PING_MS = 10_000;
 const MISSED_PINGS = 2;
 
-/** How long the server may take to send this page, which is compared with the build's. */
+/** How long the server may take to send this page, which is compared with the build's, or the worker's script. */
 const PAGE_MS = 5000;
 
 const NOT_STARTED =
@@ -43,14 +43,42 @@ export interface EngineWorker {
   terminate(): void;
 }
 
+/** Time in which the service worker stores a script that it has passed on. */
+const STORE_MS = 1000;
+
 /**
- * @throws ServiceError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
- *   the signal's reason when aborted meanwhile
+ * Starts it. In an isolated page once more, past the caches: the service worker may have its script from before the host
+ * isolated its pages, without the header that such a page needs.
+ * @throws as `spawn()` does
  */
 export async function spawnEngineWorker(
   scope: string,
+  settings: EngineSettings,
+  signal: AbortSignal,
+): Promise<EngineWorker> {
+  let script = '';
+  try {
+    return await spawn(scope, settings, signal, (url) => (script = url));
+  } catch (error) {
+    if (!globalThis.crossOriginIsolated || (error as Error).message !== NOT_STARTED) throw error;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
+    const answer = await fetch(script, { cache: 'reload', signal: limit }).catch(() => null);
+    if (!answer?.headers.has('cross-origin-embedder-policy')) throw error;
+    await delay(STORE_MS, signal);
+    return spawn(scope, settings, signal, () => undefined);
+  }
+}
+
+/**
+ * @param onScript told the URL of the worker's script, which the bundler chooses
+ * @throws ServiceError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
+ *   the signal's reason when aborted meanwhile
+ */
+async function spawn(
+  scope: string,
   { workerUrl, ...settings }: EngineSettings,
   signal: AbortSignal,
+  onScript: (url: string) => void,
 ): Promise<EngineWorker> {
   const modules = Promise.all([
     import('comlink'),
@@ -64,13 +92,15 @@ export async function spawnEngineWorker(
   signal.throwIfAborted();
   // Before anything that must be stopped: it throws where the script is of another origin.
   // Written out twice, as bundlers look for these very words.
-  const worker = withTrustedWorkers(() =>
-    workerUrl === null
-      ? new Worker(new URL('../../engine-host/worker.ts', import.meta.url), {
-          type: 'module',
-          name: 'localtext-engine',
-        })
-      : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
+  const worker = withTrustedWorkers(
+    () =>
+      workerUrl === null
+        ? new Worker(new URL('../../engine-host/worker.ts', import.meta.url), {
+            type: 'module',
+            name: 'localtext-engine',
+          })
+        : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
+    onScript,
   );
   const control = comlink.wrap<WorkerControl>(worker);
   const epoch = crypto.randomUUID();

@@ -8,6 +8,7 @@ import { AlteredSite } from '../../support/altered-site.ts';
 import { launch } from '../../support/launch.ts';
 import { answerPage, deployBuild, lookForUpdate, PAGE, WRONG_PAGES } from '../../support/site-builds.ts';
 import { smallChat } from '../../support/small-chat.ts';
+import { counting } from './support/site-of-tabs.ts';
 import { Tab } from './support/tab.ts';
 
 let context: BrowserContext;
@@ -110,3 +111,39 @@ test.each([
   await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/has a new build.*update\(\), then reload/);
   expect((await tab.status()).buildReplaced).toBe(true);
 });
+
+test.each([false, true])(
+  'the next build isolates its pages otherwise (the first one: %s), and the site keeps answering',
+  async (first) => {
+    let isolated = first;
+    const isolation = {
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+    };
+    // Its worker scripts are the same in both builds, and kept with the headers of the first one.
+    const changing = await AlteredSite.start(inject('siteUrl'), {
+      headers: (): Record<string, string> => (isolated ? isolation : {}),
+    });
+    onTestFinished(() => changing.stop());
+    const { catalog, serve } = await smallChat();
+    serve(changing);
+    await deployBuild(changing, 'fourth');
+    const [old, tab] = [
+      await Tab.open(context, changing.url, { catalog }),
+      await Tab.open(context, changing.url, { catalog }),
+    ];
+    const reply = async (): Promise<unknown> => (await tab.run(counting({ max_tokens: 2 }))).error;
+    expect(await reply()).toBeNull();
+    isolated = !first;
+    await deployBuild(changing, 'fifth');
+    expect(await look(tab)).toBe(true);
+    await tab.page.evaluate(() => window.lifetime.handle().update());
+    await tab.page.reload();
+    await tab.start();
+    expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(isolated);
+    expect(await reply()).toBeNull();
+    await old.page.close();
+    expect(await reply()).toBeNull();
+    expect(await tab.leads()).toBe(true);
+  },
+);

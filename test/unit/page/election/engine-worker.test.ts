@@ -109,6 +109,26 @@ test('a worker that does not start, where the server does not answer, is an erro
   expect(ended).toHaveLength(1);
 });
 
+test.each([
+  [2, { 'cross-origin-embedder-policy': 'require-corp' }],
+  [1, undefined],
+])(
+  'an isolated page starts it %i times where the host sends its script with the headers %o',
+  async (starts, headers) => {
+    const { ended } = failingPage();
+    vi.stubGlobal('crossOriginIsolated', true);
+    const asked: unknown[] = [];
+    vi.stubGlobal('fetch', async (url: string, { cache }: RequestInit) => {
+      asked.push([url, cache]);
+      return new Response('', headers && { headers });
+    });
+    const { error } = await startAndLeave(50_000);
+    expect(error).toMatchObject({ wire: { code: 'worker_blocked' } });
+    expect(ended).toHaveLength(starts);
+    expect(asked).toContainEqual(['/worker.js', 'reload']);
+  },
+);
+
 test('a tab that leaves waits neither for its worker nor for the server', async () => {
   const { asked, ended } = failingPage();
   expect(await startAndLeave(50)).toEqual({ error: new Error('left'), after: 50 });
