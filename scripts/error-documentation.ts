@@ -180,13 +180,13 @@ const storage = {
   },
   storage_failed: {
     status: 500,
-    when: 'The browser reports an error when a stored file is opened.',
+    when: 'The browser reports an error when a stored file is opened, or does not answer.',
     remedy: 'Close other tabs of the site and try again. If it fails again, clear the data of the site.',
   },
   storage_unavailable: {
     status: 500,
-    when: 'The browser refuses IndexedDB to this page.',
-    remedy: 'Allow cookies and site data for this site, and reload.',
+    when: 'The browser refuses IndexedDB to this page, or does not open it within 10 s. A sandboxed page has none.',
+    remedy: 'Allow cookies and site data for this site, close dialogs in its other tabs, and reload.',
   },
   weights_unavailable: {
     status: 500,

@@ -4,7 +4,7 @@ import type { AddedModelRecord } from '../catalog/added-models.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { nameIn } from '../protocol/locks.ts';
 import type { EngineFacts } from '../protocol/model-facts.ts';
-import { delay } from '../util/async.ts';
+import { abortable, delay } from '../util/async.ts';
 
 const VERSION = 3;
 
@@ -37,6 +37,15 @@ type LocaltextDatabase = IDBPDatabase<Schema>;
 const opened = new Map<string, Promise<LocaltextDatabase>>();
 const onDeleted = new Map<string, () => void>();
 
+/**
+ * How long a caller waits for the database. A tab of an earlier version that shows a dialog does not let it be upgraded, and
+ * Chromium's storage can stop answering.
+ */
+const OPEN_MS = 10_000;
+
+/** @throws DOMException `TimeoutError` */
+const inTime = <T>(opening: Promise<T>): Promise<T> => abortable(opening, AbortSignal.timeout(OPEN_MS));
+
 /** Runs `work` on the database; once more on a new connection when the browser had closed the old one. */
 export async function withDatabase<T>(
   scope: string,
@@ -44,11 +53,11 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const connection = open(scope);
   try {
-    return await work(await connection);
+    return await work(await inTime(connection));
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
     forget(scope, connection);
-    return work(await open(scope));
+    return work(await inTime(open(scope)));
   }
 }
 

@@ -59,6 +59,8 @@ export class EngineHost implements Serving {
 
     const rate = new DownloadRate();
     const store = openStore(options, rate);
+    // Each load that needs it reports the failure.
+    store.catch(() => undefined);
     const sources = new WeightSources(store, modelsUrl, options.sources);
     this.#estimates = new Estimates(sources, rate, engines);
     this.#channel = new StatusChannel(scope, () => this.status());

@@ -1,20 +1,35 @@
 import { browserV1 } from '../routing/browser-v1.ts';
 import { keepSettings } from '../database/database.ts';
+import { asServiceError, serverError } from '../errors/service-error.ts';
 import type { ElectionMember } from './election/election-member.ts';
+import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
 import { pageConnection } from './election/page-connection.ts';
 import type { StartOptions } from './start-options.ts';
 
-/** The service in this page, behaving as `fetch` does when a request is aborted. */
-export async function pageService(
+/**
+ * The service in this page, behaving as `fetch` does when a request is aborted. Where the browser refuses storage, requests
+ * are answered with that error.
+ */
+export function pageService(
   member: ElectionMember,
   { catalog, prefer, upstreamKeys }: StartOptions,
-): Promise<(request: Request) => Promise<Response>> {
-  await withStorage(() => keepSettings(member.scope, { catalog, prefer, upstreamKeys }));
+): (request: Request) => Promise<Response> {
   const { service } = browserV1(pageConnection(member));
   const id = crypto.randomUUID();
+  let kept: Promise<void> | null = null;
   return async (request) => {
     const { signal } = request;
+    try {
+      kept ??= withStorage(() => keepSettings(member.scope, { catalog, prefer, upstreamKeys }));
+      await kept;
+    } catch (error) {
+      // It may be allowed by the next request.
+      kept = null;
+      const { code, message } = error as LocaltextError;
+      const known = error instanceof LocaltextError ? serverError(code, message, error) : error;
+      return asServiceError(known).toResponse();
+    }
     const response = await service(request, { id, url: location.href });
     if (!response.body) return response;
     // An abort after the headers breaks the body off, as that of a request over the network.

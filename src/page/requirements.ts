@@ -1,3 +1,4 @@
+import { withTimeout } from '../util/async.ts';
 import { startErrors } from './load-chunk.ts';
 
 /**
@@ -30,10 +31,13 @@ export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** How long the Cache API may take. Where it does not answer, the service worker goes on without it. */
+const CACHE_MS = 2000;
+
 /** @throws LocaltextError `cache_unavailable`: the service worker could not be installed. */
 export async function requireCache(): Promise<void> {
   try {
-    await caches.has('localtext');
+    await withTimeout(caches.has('localtext'), CACHE_MS);
   } catch (error) {
     throw (await startErrors()).cacheRefused(error);
   }

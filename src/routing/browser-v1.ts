@@ -11,7 +11,7 @@ import { catalogDirectory } from '../api/models/models.ts';
 import { ownSignal } from '../api/http/call.ts';
 import type { ServedVariant } from '../api/service-dependencies.ts';
 import { createService, type Service } from '../api/service.ts';
-import { asServiceError } from '../errors/service-error.ts';
+import { asServiceError, storageUnavailable } from '../errors/service-error.ts';
 import { readAddedModels, readCatalog } from '../database/database.ts';
 import { createResponseStore } from '../database/response-store.ts';
 import {
@@ -51,7 +51,10 @@ export function browserV1(engine: EngineConnection): V1 {
   const { scope } = engine;
   const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope)) : null;
   const readModels = shared(async () => {
-    const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
+    const reading = Promise.all([readCatalog(scope), readAddedModels(scope)]);
+    const [own, added] = await reading.catch(() => {
+      throw storageUnavailable();
+    });
     const catalog = withAdded(own ?? defaultModels, added);
     if (!HAS_SERVERS) warnOfServers(catalog);
     return catalog;
@@ -124,7 +127,7 @@ function warnOfServers({ models }: Catalog): void {
     return;
   hasWarned = true;
   console.warn(
-    'localtext: this service worker is built without servers, which the catalog names. Build it with localtext({ servers: true }), or with localtext init --servers.',
+    'localtext: the catalog names servers. Build this service worker with localtext({ servers: true }) or localtext init --servers.',
   );
 }
 

@@ -60,6 +60,18 @@ test.each([
   await page.close();
 });
 
+test('where storage is refused, requests through createFetch() are answered with the reason', async () => {
+  const page = await pageAfter(refusingIndexedDb('UnknownError'));
+  await refusal(page, 'startWithoutServiceWorker');
+  const error = await page.evaluate(async () => {
+    window.lifetime.begin('refused', 'no key', { messages: [] });
+    while (!window.lifetime.runs['refused']?.ended) await new Promise((resolve) => setTimeout(resolve, 20));
+    return window.lifetime.runs['refused'].error;
+  });
+  expect(error).toMatchObject({ code: 'storage_unavailable', status: 500 });
+  await page.close();
+});
+
 test.each([
   ['the Cache API', 'delete window.caches;', 'cache_unavailable'],
   ['service workers', 'delete Navigator.prototype.serviceWorker;', 'service_worker_unavailable'],

@@ -1,4 +1,4 @@
-import { delay, withTimeout } from '../../util/async.ts';
+import { abortable, delay, withTimeout } from '../../util/async.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
@@ -57,14 +57,21 @@ const neverOpened = (): ServiceError =>
     "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.",
   );
 
-/** The origin private file system; null where there is none (private windows, some WebKit builds). */
+/** Time limit of the folder. Chromium's storage can stop answering. */
+const FOLDER_MS = 10_000;
+
+/**
+ * The origin private file system; null where there is none (private windows, some WebKit builds).
+ * @throws ServiceError `storage_failed` when it does not answer
+ */
 export async function openOpfsBackend(): Promise<StorageBackend | null> {
-  try {
-    const folder = await openWeightsFolder({ create: true });
-    return 'createSyncAccessHandle' in FileSystemFileHandle.prototype ? new OpfsBackend(folder) : null;
-  } catch {
-    return null;
-  }
+  const opening = openWeightsFolder({ create: true }).catch(() => null);
+  const folder = await abortable(opening, AbortSignal.timeout(FOLDER_MS)).catch(() => {
+    throw neverOpened();
+  });
+  return folder && 'createSyncAccessHandle' in FileSystemFileHandle.prototype
+    ? new OpfsBackend(folder)
+    : null;
 }
 
 class OpfsBackend implements StorageBackend {

@@ -34,9 +34,9 @@ export function storageFull(needed: number, free: number | null, deletable: read
       : "The browser's storage is full: the weights are here, and no record of them fits.";
   const which =
     deletable.length > 0
-      ? `These models could be deleted: ${deletable.join(', ')}.`
-      : 'No model can be deleted.';
-  return serverError('storage_full', `${why} ${which} Or free space on the device, or use a smaller model.`);
+      ? `These models could be deleted: ${deletable.join(', ')}. Delete one, free`
+      : 'No model can be deleted. Free';
+  return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
 }
 
 /** Browsers throw it from opening, writing, growing, flushing and closing a file, and from a cache's `put()`. */

@@ -103,3 +103,20 @@ test('a database whose version a later build has raised is read and written all 
   await keepSettings(scope, changed);
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
 });
+
+test('a database that does not open is an error, and is there once it has opened', async () => {
+  // An open connection of an earlier version, as of a tab that shows a dialog, does not let it be upgraded.
+  const earlier = await openDB(nameIn('/blocked/'), 1, {
+    upgrade(database) {
+      database.createObjectStore('keys', { keyPath: 'id' });
+      database.createObjectStore('settings');
+    },
+  });
+  const late = new AbortController();
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
+  const read = readCatalog('/blocked/');
+  late.abort(new DOMException('late', 'TimeoutError'));
+  await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });
+  earlier.close();
+  await expect(readCatalog('/blocked/')).resolves.toBeNull();
+});

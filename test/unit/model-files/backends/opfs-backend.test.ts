@@ -116,3 +116,13 @@ test('where files are refused there is no such backend', async () => {
   });
   expect(await openOpfsBackend()).toBeNull();
 });
+
+test('where files are neither opened nor refused, that is an error after 10 s', async () => {
+  vi.stubGlobal('navigator', { storage: { getDirectory: () => new Promise(() => undefined) } });
+  const late = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
+  const opening = openOpfsBackend();
+  late.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'storage_failed' });
+  expect(timeout).toHaveBeenCalledWith(10_000);
+});
