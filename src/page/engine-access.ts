@@ -46,7 +46,7 @@ export async function loadModel(model: string, signal: AbortSignal, onProgress?:
     } catch (error) {
       ended.abort();
       if (!(error instanceof TypeError) || error === thrown) throw error;
-      if (broken === MAX_BROKEN) throw brokenOff(error);
+      if (broken === MAX_BROKEN) throw (await startErrors()).loadBroken(error);
     }
   }
 }
@@ -60,9 +60,6 @@ export async function readStatus(): Promise<EngineStatus | null> {
   if (status) return status;
   throw await toError(response);
 }
-
-const brokenOff = (cause?: unknown): LocaltextError =>
-  new LocaltextError('engine_lost', 'The model load was interrupted. Try again.', cause);
 
 /**
  * Follows the load until its end.
@@ -83,7 +80,7 @@ const follow: typeof loadModel = async (model, signal, onProgress) => {
   let rest = '';
   for (;;) {
     const { done, value } = await lines.read();
-    if (done) throw brokenOff();
+    if (done) throw (await startErrors()).loadBroken();
     const parts = (rest + value).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) {

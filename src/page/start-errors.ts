@@ -26,7 +26,16 @@ export function unsupported(missing: string[]): LocaltextError {
   );
 }
 
+/** A sandboxed page has no origin that could have storage or workers. */
+const inSandbox = (cause: unknown): LocaltextError =>
+  new LocaltextError(
+    'storage_unavailable',
+    'This page has an opaque origin, which has no storage and no workers: it is sandboxed without `allow-same-origin`. Add that to `sandbox` in its Content-Security-Policy, or to the `sandbox` attribute of its iframe. A data: URL cannot run localtext.',
+    cause,
+  );
+
 export function storageRefused(cause: DOMException): LocaltextError {
+  if (globalThis.origin === 'null') return inSandbox(cause);
   if (cause.name === 'QuotaExceededError') {
     return new LocaltextError(
       'storage_full',
@@ -38,6 +47,13 @@ export function storageRefused(cause: DOMException): LocaltextError {
     return new LocaltextError(
       'protocol_mismatch',
       "This site's keys and settings were stored by a newer version of localtext than this page has. Call update() and reload every tab of this site. If the site went back to an earlier version, clear its data.",
+      cause,
+    );
+  }
+  if (cause.name === 'TimeoutError') {
+    return new LocaltextError(
+      'storage_unavailable',
+      "The browser did not open this site's IndexedDB in time. Another tab of this site may show a dialog: close it, or all tabs of this site. If that does not help, restart the browser.",
       cause,
     );
   }
@@ -65,9 +81,13 @@ export const noServiceWorkers = (): LocaltextError =>
     `This browser has no service workers here (a private window?): ${instead}`,
   );
 
+const TRUSTED_TYPES = "require-trusted-types-for 'script'";
+const isTrustedTypesError = (error: unknown): boolean => /TrustedScriptURL/.test(messageOf(error));
+
 /** Explains the browser's own error to the site. */
 export function registrationFailed(error: unknown, url: string): LocaltextError {
   if (error instanceof LocaltextError) return error;
+  if (globalThis.origin === 'null') return inSandbox(error);
   const text = messageOf(error);
   if (/MIME type/i.test(text)) {
     return new LocaltextError(
@@ -84,7 +104,7 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
     );
   }
   if (/Content Security Policy|TrustedScriptURL/i.test(text)) {
-    const directive = /TrustedScriptURL/.test(text) ? "require-trusted-types-for 'script'" : 'worker-src';
+    const directive = isTrustedTypesError(error) ? TRUSTED_TYPES : 'worker-src';
     return new LocaltextError('worker_blocked', blockedMessage(url, directive), error);
   }
   if (error instanceof DOMException && ['SecurityError', 'NotSupportedError'].includes(error.name)) {
@@ -104,7 +124,7 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
 export const notInstalled = (): LocaltextError =>
   new LocaltextError(
     'service_worker_failed',
-    'The service worker could not be installed: a file that it keeps for offline use may be missing. Its console says which; put it in place and reload.',
+    "The service worker could not be installed: a file that it keeps for offline use may be missing, or the Content-Security-Policy that its script came with has no 'self' in connect-src. Its console says which; correct it and reload.",
   );
 
 export const doesNotAnswer = (): LocaltextError =>
@@ -141,8 +161,17 @@ export const foreignWorker = (script: string, scope: string): LocaltextError =>
   );
 
 export const workerFailed = (cause: unknown): ServiceError =>
-  serverError(
-    'engine_worker_failed',
-    "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+  isTrustedTypesError(cause)
+    ? serverError('worker_blocked', blockedMessage('localtext-engine', TRUSTED_TYPES), cause)
+    : serverError(
+        'engine_worker_failed',
+        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+        cause,
+      );
+
+export const loadBroken = (cause?: unknown): LocaltextError =>
+  new LocaltextError(
+    'engine_lost',
+    "The model load was interrupted. Try again. If it fails at once, allow 'self' in connect-src of the page's Content-Security-Policy.",
     cause,
   );

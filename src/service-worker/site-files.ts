@@ -1,5 +1,5 @@
 import type { SiteFile } from '../protocol/site-file.ts';
-import { withTimeout } from '../util/async.ts';
+import { delay, withTimeout } from '../util/async.ts';
 import { sha256 } from '../util/sha256.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
@@ -7,6 +7,7 @@ declare const self: {
   location: { href: string };
   registration: { scope: string; active: unknown };
   importScripts(url: string): void;
+  addEventListener(type: 'securitypolicyviolation', listener: () => void): void;
   /** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
   __LOCALTEXT_LARGE_FILES__?: readonly SiteFile[];
   /** Set where the site's other files are not localtext's to keep. */
@@ -168,12 +169,16 @@ export class SiteFiles {
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;
+    let reached = false;
+    let isBlocked = false;
+    self.addEventListener('securitypolicyviolation', () => (isBlocked = true));
     const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
       const signal = AbortSignal.timeout(FILE_MS);
       // A file that the earlier build had, or whose name has a hash, is missing because the build is not there as a whole yet.
       const mayLack = file.revision && !cached.some((key) => key.startsWith(url + REVISION));
       const attempt = async (cache: RequestCache): Promise<void> => {
         const response = await fetch(url, { cache, signal });
+        reached = true;
         if (mayLack && ABSENT.has(response.status)) throw new LeftOut(`status ${response.status}`);
         await this.#store(file, response);
       };
@@ -190,6 +195,10 @@ export class SiteFiles {
     // Pages come last: one whose script is missing would stay blank if the next build has no such script.
     for (const isPage of [false, true])
       if (whole) await Promise.all(missing.filter(([url]) => /\.html?$/.test(url) === isPage).map(store));
+    if (reached) return;
+    // The event comes after the failure. A worker whose policy lets it fetch nothing would keep the site from its visitors.
+    await delay(10);
+    if (isBlocked) throw new Error('connect-src');
   }
 
   /** Deletes the files of earlier builds. Without a list, nothing is known to be of one. */

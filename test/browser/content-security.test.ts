@@ -149,3 +149,45 @@ test('a policy without WebAssembly is named, for each engine', async () => {
   await page.close();
   await site.stop();
 });
+
+/** How a start of the page ends, and what a request through `createFetch()` gets. */
+const refusals = (page: Page): Promise<{ start: unknown; request: unknown }> =>
+  page.evaluate(async () => {
+    const { lifetime } = window;
+    const code = ({ code: name, message }: { code?: string; message: string }) => `${name}: ${message}`;
+    const started = await lifetime.start({ isolation: 'off' }).then(() => 'started', code);
+    await lifetime.startWithoutServiceWorker().catch(() => undefined);
+    lifetime.begin('refused', 'no key', { messages: [{ role: 'user', content: 'hi' }] });
+    while (!lifetime.runs['refused']?.ended) await new Promise((resolve) => setTimeout(resolve, 20));
+    return { start: started, request: lifetime.runs['refused'].error };
+  });
+
+test('a sandboxed page is told what its policy lacks, by start() and as the answer to a request', async () => {
+  const site = await AlteredSite.start(siteUrl, {
+    headers: () => ({
+      'content-security-policy': 'sandbox allow-scripts',
+      // A sandboxed page is of another origin than its scripts.
+      'access-control-allow-origin': '*',
+    }),
+  });
+  const page = await context.newPage();
+  await page.goto(`${site.url}/lifetime-page.html`);
+  const { start, request } = await refusals(page);
+  expect(start).toMatch(/^storage_unavailable: .*sandboxed without `allow-same-origin`/);
+  expect(request).toMatchObject({ code: 'storage_unavailable', status: 500 });
+  await page.close();
+  await site.stop();
+});
+
+test('a service worker whose policy lets it fetch nothing is not installed: it would keep the site from its visitors', async () => {
+  const site = await withPolicy(
+    () => "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'none'",
+  );
+  const page = await context.newPage();
+  await page.goto(`${site.url}/lifetime-page.html`);
+  const { start } = await refusals(page);
+  expect(start).toMatch(/^service_worker_failed: .*no 'self' in connect-src/);
+  expect((await page.reload())?.status()).toBe(200);
+  await page.close();
+  await site.stop();
+});

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { createFetch } from '../../../src/page/create-fetch.ts';
+import { register } from '../../../src/page/registration.ts';
 import { start } from '../../../src/page/start.ts';
 import { requireBrowser, requireCache, withStorage } from '../../../src/page/requirements.ts';
 
@@ -66,6 +67,11 @@ test('refused storage is an error that says what to allow; other errors stay as 
     'VersionError',
   );
   await expect(withStorage(() => Promise.reject(newer))).rejects.toMatchObject({ code: 'protocol_mismatch' });
+  const late = new DOMException('signal timed out', 'TimeoutError');
+  await expect(withStorage(() => Promise.reject(late))).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    message: expect.stringContaining('Another tab of this site may show a dialog'),
+  });
   const other = new Error('the catalog is wrong');
   await expect(withStorage(() => Promise.reject(other))).rejects.toBe(other);
 });
@@ -79,4 +85,30 @@ test.each([
     code: 'cache_unavailable',
     message: expect.stringContaining('use createFetch() instead'),
   });
+});
+
+test('a Cache API that does not answer is passed over', async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal('caches', { has: () => new Promise(() => undefined) });
+  const required = requireCache();
+  await vi.advanceTimersByTimeAsync(2000);
+  await required;
+  vi.useRealTimers();
+});
+
+test('a sandboxed page is told what to allow, and not to use createFetch(), which needs storage too', async () => {
+  vi.stubGlobal('origin', 'null');
+  vi.stubGlobal('document', { baseURI: 'https://site.example/' });
+  vi.stubGlobal('ServiceWorkerRegistration', EventTarget);
+  const refused = new DOMException('refused', 'SecurityError');
+  const get = (): never => {
+    throw refused;
+  };
+  vi.stubGlobal('navigator', Object.defineProperty({}, 'serviceWorker', { get }));
+  for (const failing of [withStorage(() => Promise.reject(refused)), register({ base: '/app/' }, () => {})])
+    await expect(failing).rejects.toMatchObject({
+      code: 'storage_unavailable',
+      message: expect.stringContaining('sandboxed without `allow-same-origin`'),
+      cause: refused,
+    });
 });

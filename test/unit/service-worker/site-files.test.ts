@@ -35,6 +35,7 @@ beforeEach(() => {
   vi.stubGlobal('registration', { scope: SITE });
   vi.stubGlobal('importScripts', importScripts);
   vi.stubGlobal('self', globalThis);
+  vi.stubGlobal('addEventListener', () => undefined);
 });
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -337,6 +338,21 @@ test('a file that hangs does not hold up a first installation, and stops an upda
   expect(stored.size).toBe(1);
   update();
   await expect(new SiteFiles('files', listing).install()).rejects.toThrow('late');
+});
+
+test('a first version whose policy lets it fetch nothing is not installed', async () => {
+  site(new TypeError('Failed to fetch'));
+  let report = (): void => undefined;
+  vi.stubGlobal('addEventListener', (_: string, listener: () => void) => (report = listener));
+  const installed = new SiteFiles('files', [listed('app.js', '1')]).install();
+  // Browsers report it after the failure.
+  void sleep(1).then(() => report());
+  await expect(installed).rejects.toThrow('connect-src');
+  // Of another request, where files come.
+  site(new Response(BODY));
+  const whole = new SiteFiles('files', [listed('app.js', '1')]).install();
+  report();
+  await whole;
 });
 
 test('headers that the host has changed come with the next visit, once a start, while the page is the build’s', async () => {
