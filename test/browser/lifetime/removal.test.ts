@@ -1,7 +1,7 @@
 import { expect, inject, test } from 'vitest';
 
 import { answerPage, deployRemoval, leftInBrowser, PAGE } from '../../support/site-builds.ts';
-import { siteOfTabs } from './support/site-of-tabs.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, []);
@@ -27,6 +27,18 @@ test.each([
     await expect.poll(() => left(tab)).toEqual(expected);
   },
 );
+
+test('a stream that runs ends whole before localtext is removed', async () => {
+  lent.site.files.clear();
+  const [tab, asker] = [await lent.open(), await lent.open()];
+  const name = await asker.begin(counting());
+  await asker.deltas(name, 2);
+  await deployRemoval(lent.site, 'all');
+  await look(tab);
+  expect(await asker.ended(name)).toMatchObject({ error: null, deltas: 24 });
+  for (const { page } of [tab, asker]) await page.waitForFunction(() => document.title === 'without');
+  await expect.poll(() => left(tab)).toEqual({ workers: 0, files: 0, databases: [], weights: false });
+});
 
 test('an old page that registers it again is not reloaded over and over', async () => {
   const old = await (await fetch(inject('siteUrl') + PAGE)).text();
