@@ -1,5 +1,6 @@
 import { Environment, Interpreter } from '@huggingface/jinja';
 
+import { pythonText } from './python-text.ts';
 import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
 import {
@@ -12,6 +13,7 @@ import {
   OPERATION,
   parseTemplate,
   type Program,
+  SHOWN,
   type Value,
 } from './template-nodes.ts';
 import {
@@ -174,6 +176,11 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
+/** Values without a text of the library's, or with another than Python's. */
+const WORDS = new Set(['BooleanValue', 'NullValue', 'UndefinedValue']);
+/** Arguments of a format that are written as Python does. */
+const FORMATTED = new Set(['ArrayValue', 'TupleValue', 'BooleanValue']);
+
 type ListClass = new (values: readonly Value[]) => Value;
 /** The library's class of lists, which it does not export. */
 const ListValue = toValue([]).constructor as ListClass;
@@ -204,7 +211,16 @@ class BoundedInterpreter extends Interpreter {
     const items = node?.[LOOPED];
     const value = items ? this.#looped(known, items) : known;
     this.#measure(value);
-    return value;
+    return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
+  }
+
+  /** Text that Python makes of a value. */
+  #toText(value: Value): Value {
+    // It is read whole.
+    this.#spend(this.#measure(value).size);
+    const text = toValue(pythonText(value));
+    this.#measure(text);
+    return text;
   }
 
   /** What a loop goes through. A text has no items with attributes. */
@@ -229,9 +245,13 @@ class BoundedInterpreter extends Interpreter {
         ? this.#filtered(filter, this.#elements(list), this.#arguments(name, args, environment), environment)
         : super.evaluate(otherwise, scope);
     }
+    if (kind === 'to text' && WORDS.has(held.type)) return this.#toText(held);
     const text: unknown = held.value;
-    if (typeof text !== 'string') return super.evaluate(otherwise, scope);
-    const given = this.#arguments(name, args, environment).map((value) => value && plain(value));
+    if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
+    const isFormat = name === 'format' || name === '%';
+    const given = this.#arguments(name, args, environment).map(
+      (value) => value && plain(isFormat && FORMATTED.has(value.type) ? this.#toText(value) : value),
+    );
     return toValue(this.#textOperation(kind, name, text, given));
   }
 

@@ -12,6 +12,8 @@ export interface Node {
   /** What a loop uses of its items. */
   [LOOPED]?: 'any' | 'attributes';
   [OPERATION]?: Operation;
+  /** Its value is written into the text. */
+  [SHOWN]?: true;
   operator?: { type: string; value: string };
   left?: Node;
   right?: Node;
@@ -26,6 +28,7 @@ export interface Node {
   iterable?: Node;
   loopvar?: Node;
   body?: Node[];
+  alternate?: Node[];
   /** What a loop without rounds shows. */
   defaultBlock?: Node[];
   key?: Node;
@@ -34,7 +37,7 @@ export interface Node {
 
 /** Something that a template does and the library cannot. */
 export interface Operation {
-  kind: 'method' | 'text filter' | 'list filter' | 'operator';
+  kind: 'method' | 'text filter' | 'list filter' | 'operator' | 'to text';
   name: string;
   /** The text or list that it is done to. */
   operand: Node;
@@ -45,6 +48,8 @@ export interface Operation {
 
 /** Marks the nodes that a loop goes through. */
 export const LOOPED = Symbol('looped');
+/** Marks the nodes of blocks, whose values are written. */
+export const SHOWN = Symbol('shown');
 /** Marks the nodes that the library cannot evaluate. */
 export const OPERATION = Symbol('operation');
 
@@ -130,6 +135,8 @@ function childrenOf(node: Node): Node[] {
 function allowWhatJinjaAllows(node: Node): number {
   const inner = Math.max(0, ...childrenOf(node).map(allowWhatJinjaAllows));
   const loops = node.type === 'For' ? inner + 1 : inner;
+  for (const block of [node.body, node.defaultBlock, node.alternate])
+    for (const shown of block ?? []) shown[SHOWN] = true;
   REWRITES.get(node.type)?.(node, loops);
   return loops;
 }
@@ -213,6 +220,7 @@ function joinAttribute(node: Node, operand: Node, args: readonly Node[], attribu
 
 function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] | null {
   if (TEXT_FILTERS.has(name)) return 'text filter';
+  if (name === 'string') return 'to text';
   // The library maps attributes, which are named.
   const isMapped = name === 'map' && first?.type === 'KeywordArgumentExpression';
   return TAKES_LIST.test(name) && !isMapped ? 'list filter' : null;

@@ -166,12 +166,10 @@ function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string 
   return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
 }
 
-/** Text that Python prints for a value. @throws Error for a list, which it prints in its notation */
+/** Text that Python prints for a value; lists and truth values are texts already. */
 function printed(value: Plain): string {
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null || value === undefined) return 'None';
-  if (typeof value === 'object') throw new Error('a list is not formatted');
-  return String(value);
+  return typeof value === 'number' ? String(value) : asText(value);
 }
 
 function format(text: string, args: readonly Plain[], bounds: Bounds): string {
@@ -297,6 +295,7 @@ export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['slice', ['slices', 'fill_with']],
   ['splitlines', ['keepends']],
   ['sum', ['attribute', 'start']],
+  ['trim', ['chars']],
   ['truncate', ['length', 'killwords', 'end', 'leeway']],
 ]);
 

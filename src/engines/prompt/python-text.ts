@@ -1,0 +1,46 @@
+import type { Value } from './template-nodes.ts';
+
+/** The text that Python's `str()` makes of a value. @throws Error for a function */
+export function pythonText(value: Value): string {
+  if (value.type === 'UndefinedValue') return '';
+  return typeof value.value === 'string' ? value.value : notation(value);
+}
+
+/** The text that Python's `repr()` makes of a value. */
+function notation(value: Value): string {
+  const inner: unknown = value.value;
+  if (typeof inner === 'string') return quoted(inner);
+  if (typeof inner === 'boolean') return inner ? 'True' : 'False';
+  if (value.type === 'NullValue') return 'None';
+  if (inner instanceof Map) {
+    const entries = [...(inner as Map<string, Value>)];
+    return `{${entries.map(([key, item]) => `${quoted(key)}: ${notation(item)}`).join(', ')}}`;
+  }
+  if (Array.isArray(inner)) return list(value.type, (inner as Value[]).map(notation));
+  if (typeof inner === 'function') throw new Error('a function has no text');
+  return value.type === 'UndefinedValue' ? 'Undefined' : value.toString();
+}
+
+function list(type: string, items: readonly string[]): string {
+  if (type !== 'TupleValue') return `[${items.join(', ')}]`;
+  return items.length === 1 ? `(${items[0]},)` : `(${items.join(', ')})`;
+}
+
+const ESCAPES = new Map([
+  ['\\', '\\\\'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll(/\\|(?! )[\p{C}\p{Z}]/gu, (char) => ESCAPES.get(char) ?? codeOf(char));
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+}
+
+function codeOf(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  const [letter, digits] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8];
+  return `\\${letter}${code.toString(16).padStart(Number(digits), '0')}`;
+}
