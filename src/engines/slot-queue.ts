@@ -18,10 +18,10 @@ export interface Claim {
 
 export interface Yielding {
   /**
-   * Jobs that it yields its slot to. `short`: those that do not give way; `shares`: those of a client with fewer slots;
-   * `all`: all that do not give way, or are short.
+   * What the job gives way as. `sharing`: to jobs of a client with fewer slots; `short`: to all jobs that are neither short
+   * nor long; `long`: also to short ones.
    */
-  to: 'all' | 'short' | 'shares';
+  as: 'sharing' | 'short' | 'long';
   /** How often the job has given way: each time it keeps its slot for longer. */
   pauses: number;
   /** Called when another job needs its slot. */
@@ -49,12 +49,13 @@ interface Waiter {
   onAbort(): void;
 }
 
+/** Ranks of jobs: those of a lower one are served first. */
 const FIRST = 0;
 const SHORT = 1;
 const LONG = 2;
-const RANKS = { shares: FIRST, short: SHORT, all: LONG };
+const RANKS = { sharing: FIRST, short: SHORT, long: LONG };
 
-const rankOf = ({ claim: { yields } }: Pick<Waiter, 'claim'>): number => (yields ? RANKS[yields.to] : FIRST);
+const rankOf = ({ claim: { yields } }: Pick<Waiter, 'claim'>): number => (yields ? RANKS[yields.as] : FIRST);
 
 const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn - b.turn;
 
@@ -152,7 +153,7 @@ export class SlotQueue {
   #admit(): void {
     for (let next = this.#next(); next; next = this.#next()) {
       this.#turn = next.turn;
-      const admitted = this.#inPlaceOf(next);
+      const admitted = this.#admittedInTurnOf(next);
       this.#drop(admitted);
       admitted.resolve(this.#take(admitted.claim));
     }
@@ -163,18 +164,21 @@ export class SlotQueue {
     this.#makeWay();
   }
 
-  /** Every second turn goes to the latest of a client's short jobs: it may have given the earlier ones up. */
-  #inPlaceOf(first: Waiter): Waiter {
+  /**
+   * The job that gets the turn of `first`. Every second time it is the latest of its client's jobs that may have been
+   * abandoned: the client may still wait for that one alone.
+   */
+  #admittedInTurnOf(first: Waiter): Waiter {
     const { client } = first.claim;
-    const isLikely = (waiter: Waiter): boolean =>
+    const isInDoubt = (waiter: Waiter): boolean =>
       waiter.claim.client === client && waiter.claim.mayBeAbandoned === true && rankOf(waiter) === FIRST;
-    if (!isLikely(first) || this.#servedLatest.delete(client)) return first;
+    if (!isInDoubt(first) || this.#servedLatest.delete(client)) return first;
     this.#servedLatest.add(client);
-    const likely = this.#waiting.filter(isLikely);
-    // The others move up by one, so that no other client waits for longer.
-    for (const waiter of likely) waiter.turn++;
+    const inDoubt = this.#waiting.filter(isInDoubt);
+    // Each of the others gets the turn after its own, so that no other client waits for longer.
+    for (const waiter of inDoubt) waiter.turn++;
     this.#waiting.sort(inTurn);
-    return likely.at(-1) ?? first;
+    return inDoubt.at(-1) ?? first;
   }
 
   #slotsOf({ claim: { client } }: Pick<Waiter, 'claim'>): number {
@@ -229,7 +233,7 @@ export class SlotQueue {
       const { startedAt } = runner;
       const { yields } = runner.claim;
       if (!yields) continue;
-      const leastMs = yields.to === 'shares' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
+      const leastMs = yields.as === 'sharing' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
       const keepsMs = leastMs + yields.pauses * PAUSE_STEP_MS - (performance.now() - startedAt);
       const pause = (): void => {
         delete runner.timer;

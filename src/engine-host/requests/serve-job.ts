@@ -20,7 +20,7 @@ import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../../engines/engine.ts';
 import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
-import { yieldsTo } from './yields-to.ts';
+import { yieldsAs } from './yields-as.ts';
 
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
@@ -123,9 +123,9 @@ class SlotLease {
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
     this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
-    const to = yieldsTo(job, origin);
+    const as = yieldsAs(job, origin);
     const mayBeAbandoned = origin?.background === true;
-    const yields = to && { yields: { to, pauses, onPause: () => this.#end() } };
+    const yields = as && { yields: { as, pauses, onPause: () => this.#end() } };
     this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
   }
 

@@ -45,13 +45,13 @@ function entering(queue: SlotQueue) {
   const enter = async (
     name: string,
     client: string,
-    { to, pauses = 0 }: { to?: Yielding['to']; pauses?: number } = {},
+    { as, pauses = 0 }: { as?: Yielding['as']; pauses?: number } = {},
   ): Promise<void> => {
     const onPause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
     };
-    leaves.set(name, await queue.enter(signal, { client, ...(to && { yields: { to, pauses, onPause } }) }));
+    leaves.set(name, await queue.enter(signal, { client, ...(as && { yields: { as, pauses, onPause } }) }));
     order.push(name);
   };
   return { order, leaves, paused, enter };
@@ -69,11 +69,11 @@ test('clients take turns, also with one that has many jobs in line', async () =>
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
-const yielding = (to: Yielding['to']) => ({ yields: { to, pauses: 0, onPause: () => undefined } });
+const yielding = (as: Yielding['as']) => ({ yields: { as, pauses: 0, onPause: () => undefined } });
 
 test.each([
   ['for none', {}],
-  ['for shares', yielding('shares')],
+  ['as sharing', yielding('sharing')],
 ])('every second turn of short jobs that give way %s goes to their client’s latest', async (_, short) => {
   const queue = new SlotQueue(1);
   const order: string[] = [];
@@ -87,7 +87,7 @@ test.each([
   };
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
   void enter('b1');
-  void enter('a6', { mayBeAbandoned: true, ...yielding('all') });
+  void enter('a6', { mayBeAbandoned: true, ...yielding('long') });
   for (let ran = 1; ran <= 7; ran++) {
     await vi.waitFor(() => expect(order.length).toBe(ran));
     leaves.get(order.at(-1) ?? '')?.();
@@ -110,9 +110,9 @@ test('a full line drops the last of the client that has most in it, for another 
 /** Jobs by how they give way. */
 const WAYS: Record<string, Omit<Claim, 'client'>> = {
   'for none': {},
-  'for shares': yielding('shares'),
-  'for short ones': yielding('short'),
-  'for all': yielding('all'),
+  'as sharing': yielding('sharing'),
+  'as short': yielding('short'),
+  'as long': yielding('long'),
 };
 
 test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [many, few] as const)))(
@@ -137,8 +137,8 @@ test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [ma
 test('jobs that give way leave their slots to others, but for one', async () => {
   const queue = new SlotQueue(4, 4);
   const { order, leaves, paused, enter } = entering(queue);
-  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { to: 'all' });
-  void enter('l5', 'a', { to: 'all' });
+  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { as: 'long' });
+  void enter('l5', 'a', { as: 'long' });
   await enter('short', 'a');
   await vi.waitFor(() => expect(paused).toEqual(['l4', 'l3', 'l2']));
   expect(order.at(-1)).toBe('short');
@@ -150,10 +150,10 @@ test('jobs that give way leave their slots to others, but for one', async () => 
 test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
   const queue = new SlotQueue(3);
   const { order, leaves, paused, enter } = entering(queue);
-  const short = { to: 'short' } as const;
+  const short = { as: 'short' } as const;
   for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
-  void enter('long', 'b', { to: 'all' });
+  void enter('long', 'b', { as: 'long' });
   expect(paused).toEqual([]);
   // Also before the client's other jobs.
   await enter('first', 'a');
@@ -171,7 +171,7 @@ test('a job that has given way keeps its slot for longer the next time', async (
   try {
     const queue = new SlotQueue(1);
     const { order, paused, enter } = entering(queue);
-    await enter('long', 'a', { to: 'all', pauses: 2 });
+    await enter('long', 'a', { as: 'long', pauses: 2 });
     const short = enter('short', 'b');
     await vi.advanceTimersByTimeAsync(1900);
     expect(paused).toEqual([]);
@@ -183,7 +183,7 @@ test('a job that has given way keeps its slot for longer the next time', async (
   }
 });
 
-const streamed = { to: 'shares' } as const;
+const streamed = { as: 'sharing' } as const;
 
 test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
   const queue = new SlotQueue(4);
@@ -239,9 +239,9 @@ test('where all jobs run at once, none gives way', async () => {
   try {
     const queue = new SlotQueue(Infinity);
     const { order, paused, enter } = entering(queue);
-    for (const name of ['a1', 'a2']) await enter(name, 'a', { to: 'all' });
+    for (const name of ['a1', 'a2']) await enter(name, 'a', { as: 'long' });
     await enter('b1', 'b');
-    await enter('a3', 'a', { to: 'all' });
+    await enter('a3', 'a', { as: 'long' });
     await vi.runAllTimersAsync();
     expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
   } finally {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { yieldsTo } from '../../../../src/engine-host/requests/yields-to.ts';
+import { yieldsAs } from '../../../../src/engine-host/requests/yields-as.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
@@ -36,30 +36,35 @@ const words = (count: number) => ({ prompt: 'word '.repeat(count) });
 const streamed = { client: 'c', request: 'r' };
 
 test.each<[what: string, job: Job, whole: string | null, stream: string | null]>([
-  ['a short reply', chat({ maxTokens: 32 }), 'shares', null],
+  ['a short reply', chat({ maxTokens: 32 }), 'sharing', null],
   [
     'a short reply with a constraint',
     chat({ maxTokens: 32, constraint: { kind: 'json_object' } }),
     null,
     null,
   ],
-  ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'shares'],
-  ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'all', 'shares'],
-  ['a reply without a limit', chat({}), 'all', 'shares'],
-  ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'shares'],
-  ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'all', 'shares'],
-  ['a reply to token ids', chat({ maxTokens: 16, input: { tokens: Array(1200).fill(1) } }), 'all', 'shares'],
+  ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'sharing'],
+  ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'long', 'sharing'],
+  ['a reply without a limit', chat({}), 'long', 'sharing'],
+  ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'sharing'],
+  ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'long', 'sharing'],
+  [
+    'a reply to token ids',
+    chat({ maxTokens: 16, input: { tokens: Array(1200).fill(1) } }),
+    'long',
+    'sharing',
+  ],
   ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), null, null],
-  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'all', null],
+  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', null],
   ['one question', decision(1, 12), null, null],
-  ['five questions', decision(5, 0), 'short', 'shares'],
-  ['twenty questions', decision(20, 0), 'all', 'shares'],
+  ['five questions', decision(5, 0), 'short', 'sharing'],
+  ['twenty questions', decision(20, 0), 'long', 'sharing'],
   ['some seconds of sound', sound(2 ** 15), null, null],
-  ['a minute of sound', sound(2 ** 17), 'short', 'shares'],
-  ['a long recording', sound(2 ** 18), 'all', 'shares'],
+  ['a minute of sound', sound(2 ** 17), 'short', 'sharing'],
+  ['a long recording', sound(2 ** 18), 'long', 'sharing'],
   ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), null, null],
   ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, null, null],
 ])('%s', (_, job, whole, stream) => {
-  expect(yieldsTo(job, { ...streamed, background: true })).toBe(whole);
-  expect(yieldsTo(job, streamed)).toBe(stream);
+  expect(yieldsAs(job, { ...streamed, background: true })).toBe(whole);
+  expect(yieldsAs(job, streamed)).toBe(stream);
 });
