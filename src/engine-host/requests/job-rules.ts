@@ -30,7 +30,7 @@ export type RunJob<K extends Kind> = (
 const fetchAll: typeof fetchImages = async (...given) =>
   (await import('./fetch-images.ts')).fetchImages(...given);
 
-const runUnshared = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
+const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
 
 const RULES: { [K in Kind]: JobRules<K> } = {
@@ -47,10 +47,10 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       return { ...job, input: { messages } };
     },
     compile: withGrammar,
-    run: (engine, job, ...given) => (job.truncate ? truncating : runUnshared<'chat'>)(engine, job, ...given),
+    run: (engine, job, ...given) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...given),
   },
-  embedding: { run: runUnshared },
-  transcription: { run: runUnshared },
+  embedding: { run: runOnEngine },
+  transcription: { run: runOnEngine },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
       const { images } = job.input;

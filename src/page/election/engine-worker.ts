@@ -7,7 +7,7 @@ import { engineLock, whenReleased } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { pageServices } from '../../page-services/page-services.ts';
-import { CrashedLoads } from './crashed-loads.ts';
+import { LoadJournal } from './load-journal.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../../util/async.ts';
 
@@ -104,7 +104,7 @@ async function spawn(
   );
   const control = comlink.wrap<WorkerControl>(worker);
   const epoch = crypto.randomUUID();
-  const loads = new CrashedLoads(scope);
+  const loads = new LoadJournal(scope);
   const started = new AbortController();
   const blocked = whenBlocked(started.signal);
   const ended = new AbortController();

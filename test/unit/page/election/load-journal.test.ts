@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { CrashedLoads } from '../../../../src/page/election/crashed-loads.ts';
+import { LoadJournal } from '../../../../src/page/election/load-journal.ts';
 
 beforeEach(() => {
   const stored = new Map<string, string>();
@@ -22,23 +22,23 @@ afterEach(() => {
 const DAY_MS = 24 * 3600 * 1000;
 
 test('a load that ended its tab is known for 30 days from the last time, and others are not', async () => {
-  await new CrashedLoads('/').begun(['large']);
-  expect(await new CrashedLoads('/').fatal()).toEqual(['large']);
+  await new LoadJournal('/').begun(['large']);
+  expect(await new LoadJournal('/').fatal()).toEqual(['large']);
   vi.advanceTimersByTime(20 * DAY_MS);
-  const second = new CrashedLoads('/');
+  const second = new LoadJournal('/');
   expect(await second.fatal()).toEqual(['large']);
   await second.begun(['small']);
-  expect(await new CrashedLoads('/').fatal()).toEqual(['large', 'small']);
+  expect(await new LoadJournal('/').fatal()).toEqual(['large', 'small']);
   vi.advanceTimersByTime(11 * DAY_MS);
-  expect(await new CrashedLoads('/').fatal()).toEqual(['small']);
+  expect(await new LoadJournal('/').fatal()).toEqual(['small']);
   vi.advanceTimersByTime(20 * DAY_MS);
-  expect(await new CrashedLoads('/').fatal()).toEqual([]);
+  expect(await new LoadJournal('/').fatal()).toEqual([]);
 });
 
 test('a load that was refused for its record may begin ten minutes later, and others not', async () => {
-  const loads = new CrashedLoads('/');
+  const loads = new LoadJournal('/');
   await loads.begun(['large', 'middle']);
-  const next = new CrashedLoads('/');
+  const next = new LoadJournal('/');
   await next.refused('large');
   vi.advanceTimersByTime(9 * 60_000);
   // Refused again, it keeps the time of the first refusal.
@@ -51,8 +51,8 @@ test('a load that was refused for its record may begin ten minutes later, and ot
 });
 
 test('a worker that is ended while its page lives leaves no record', async () => {
-  const loads = new CrashedLoads('/');
+  const loads = new LoadJournal('/');
   await loads.begun(['large']);
   loads.stop();
-  expect(await new CrashedLoads('/').fatal()).toEqual([]);
+  expect(await new LoadJournal('/').fatal()).toEqual([]);
 });

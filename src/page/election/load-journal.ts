@@ -13,7 +13,7 @@ type Fatal = Record<string, number>;
  * Running loads of this page's engine, in `localStorage`. A page that crashes leaves them there. A page that is left or
  * hidden removes them: its end says nothing about the model.
  */
-export class CrashedLoads implements LoadRecords {
+export class LoadJournal implements LoadRecords {
   readonly #scope: string;
   readonly #stopped = new AbortController();
   #begun: readonly string[] = [];
