@@ -58,28 +58,28 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
     return isStored ? undefined : 'is used only where its weights are stored already';
   };
   return async ({ variants }, faults) => {
-    let candidates: Variant[] = [];
+    const runnable: Variant[] = [];
     const skipped: VariantReason[] = [];
     for (const variant of inOrder(variants, prefer)) {
       const { name, engine } = variant;
       const reason = (await reservation(variant)) ?? faults.get(name) ?? (await faultOf(variant));
-      if (reason === undefined) candidates.push(variant);
-      else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
+      if (reason === undefined) runnable.push(variant);
+      else if (runnable.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }
     const ended = await fatal();
-    const others = candidates.filter((each) => !ended.includes(loadId(each, engines)));
-    // Where all have ended their tab, the last needs the least memory: its load is refused once, then tried again.
-    const left = others.length > 0 ? others : candidates.slice(-1);
-    const [first] = left;
+    const sound = runnable.filter((variant) => !ended.includes(loadId(variant, engines)));
+    // Catalogs name the smallest variant last. Where each has ended its tab, only that one is a candidate: its load is
+    // refused at first, and tried again some minutes later.
+    const candidates = sound.length > 0 ? sound : runnable.slice(-1);
+    const [first] = candidates;
     if (!first) return { candidates, reasons: skipped };
-    for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(first)))
+    for (const { name: variant, engine } of runnable.slice(0, runnable.indexOf(first)))
       skipped.push({ variant, engine, chosen: false, ...ENDED_TAB });
-    candidates = left;
     const { name, engine } = first;
     const reason = prefer.includes(name)
       ? 'preferred, and this device can run it'
       : describe(needsOf(first, engines), await device);
-    const why = others.length > 0 ? { reason } : ENDED_TAB;
+    const why = sound.length > 0 ? { reason } : ENDED_TAB;
     return { candidates, reasons: [{ variant: name, engine, chosen: true, ...why }, ...skipped] };
   };
 }

@@ -48,15 +48,16 @@ export class TextTokenizer {
   }
 
   /** Texts of several calls must wait for each other: the deadline of each call is its own. @throws ServiceError */
-  tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
+  async tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
     const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
-    const failed = (cause: unknown) => (cause === null ? slowText(seconds) : failedText(cause));
-    const lostOrFailed = (cause: unknown) => (isLost(cause) ? cause : failed(cause));
-    // The worker may have ended before, as when the browser lacked memory.
-    return this.#call(texts, seconds, lostOrFailed).catch((error: unknown) => {
-      if (isLost(error)) return this.#call(texts, seconds, failed);
-      throw error;
-    });
+    const toError = (cause: unknown): Error => (cause === null ? slowText(seconds) : failedText(cause));
+    try {
+      return await this.#call(texts, seconds, (cause) => (isLost(cause) ? cause : toError(cause)));
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      // The worker may have ended before this call, as when the browser lacked memory: another one tries once.
+      return this.#call(texts, seconds, toError);
+    }
   }
 
   async #call(
