@@ -41,9 +41,9 @@ export interface Origin {
 
 /**
  * Reason why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet;
- * `prefill`: the engine computes.
+ * `sent`: a server has the request, and has not answered; `prefill`: the engine computes.
  */
-export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
+export type WaitingStage = 'queued' | 'loading' | 'checking' | 'sent' | 'prefill';
 
 export interface StageFacts {
   /** Fingerprint of the variant that computes, with `prefill`. */

@@ -111,7 +111,7 @@ export async function reserve(call: Call, tokens: number): Promise<(used: number
 
 /** Whether a job that ended in this stage has cost its tokens. A server computes before it answers a request that is then left. */
 export const costsTokens = (stage: WaitingStage | null, { abort }: Call): boolean =>
-  stage === 'prefill' || (stage === 'checking' && abort.signal.aborted);
+  stage === 'prefill' || (stage === 'sent' && abort.signal.aborted);
 
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
   const limit = admitted.limits ? ` of ${admitted.limits[what].limit} ${what} a minute` : '';

@@ -13,6 +13,7 @@ const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
   loading: 75_000,
   queued: 2000,
   checking: 60_000,
+  sent: 60_000,
 };
 
 /** Time between comments on a stream without a token. */

@@ -36,11 +36,18 @@ export async function resolveReferences(
   const responses = new Map<string, Promise<StoredItems>>();
   const resolved: ResolvedInput = { items: [], given: [] };
   const items: InputItem[] = [];
+  const cutCalls = new Set<string>();
+  const add = (item: InputItem, own: unknown): void => {
+    if (item.type === 'function_call_output' && cutCalls.has(item.call_id)) items.push(LEFT_OUT);
+    else {
+      items.push(item);
+      resolved.given.push(own);
+    }
+  };
   let characters = 0;
   for (const [index, item] of (input ?? []).entries()) {
     if (item.type !== 'item_reference') {
-      items.push(item);
-      resolved.given.push((given as unknown[])[index]);
+      add(item, (given as unknown[])[index]);
       continue;
     }
     const id = responseOf(item.id) ?? '';
@@ -53,9 +60,10 @@ export async function resolveReferences(
       const rule = `refers to items of more than ${MAX_IMAGE_BODY_BYTES} characters. Refer to fewer`;
       throw invalidField('input', rule);
     }
-    if (isCut(found.given)) continue;
-    items.push(found.item);
-    resolved.given.push(found.given);
+    if (found.item.type === 'function_call' && isCut(found.given)) {
+      cutCalls.add(found.item.call_id);
+      items.push(LEFT_OUT);
+    } else add(found.item, found.given);
   }
   return { ...resolved, items };
 }
@@ -84,11 +92,11 @@ async function storedItems({ dependencies, admitted }: Call, response: string): 
   );
 }
 
-/** Whether the item is a call that its reply ended in: it has no arguments that could be parsed. */
-const isCut = (item: unknown): boolean => {
-  const { type, status } = item as { type?: string; status?: string };
-  return type === 'function_call' && status === 'incomplete';
-};
+/** Keeps the place of an item that is left out, as errors name items by their index. Reasoning is ignored. */
+const LEFT_OUT: InputItem = { type: 'reasoning' };
+
+/** Whether a call is one that its reply ended in: it has no arguments that could be parsed. */
+const isCut = (call: unknown): boolean => (call as { status?: string }).status === 'incomplete';
 
 function unknownItem(at: string, id: string): ServiceError {
   const message = `There is no item ${JSON.stringify(id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;

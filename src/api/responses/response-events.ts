@@ -80,8 +80,6 @@ export class ResponseEvents implements StreamEncoder {
 
   abandon(usage: ChatUsage): void {
     this.#write(this.#output.close('incomplete'));
-    // Clients can refer only to items that they have seen.
-    if (this.#output.items.length === 0) return;
     void this.#options.keep(this.#state('incomplete', usage));
   }
 

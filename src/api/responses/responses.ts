@@ -53,7 +53,7 @@ export async function createResponse(
       created: call.receivedAt,
       response,
       input: toInputItems(resolved.given, head.id),
-      messages: [...conversation, toMessage(state.output)],
+      messages: [...conversation, ...toMessages(state.output)],
     };
     try {
       await call.dependencies.responses.put(stored);
@@ -127,8 +127,9 @@ function toState(
   return { status, incomplete, output: output.items, error: null };
 }
 
-/** The reply as a message of the next request's conversation. A call that was cut is no call. */
-function toMessage(output: readonly OutputItem[]): ChatMessage {
+/** The reply in the next request's conversation: none that was stopped before its answer. A call that was cut is no call. */
+function toMessages(output: readonly OutputItem[]): ChatMessage[] {
+  if (output.every(({ type }) => type === 'reasoning')) return [];
   const texts = output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
   );
@@ -138,7 +139,7 @@ function toMessage(output: readonly OutputItem[]): ChatMessage {
       : [],
   );
   const calls = toolCalls.length > 0 ? { toolCalls } : {};
-  return { role: 'assistant', content: texts.join(''), ...calls };
+  return [{ role: 'assistant', content: texts.join(''), ...calls }];
 }
 
 /** GET /v1/responses/{id} */

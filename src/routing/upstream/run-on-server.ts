@@ -25,7 +25,7 @@ export const runOnServer = <J, E>(run: Run<J, E>): Run<J, E> =>
     const readerGone = new AbortController();
     server.running++;
     try {
-      yield { type: 'waiting', stage: 'checking' };
+      yield { type: 'waiting', stage: 'sent' };
       yield* run(server, job, AbortSignal.any([signal, readerGone.signal]));
     } catch (error) {
       signal.throwIfAborted();

@@ -53,6 +53,8 @@ describe('a key that is over its limit', () => {
 
   test.each([
     ['before its prompt is computed', 'queued', 0],
+    ['while its prompt is checked', 'checking', 0],
+    ['once a server has it', 'sent', 100],
     ['while its prompt is computed', 'prefill', 100],
   ] as const)('tokens: a request that is aborted %s', async (_, waiting, paid) => {
     const engine = new FakeEngine({ waiting, acceptAfterMs: 60_000 });

@@ -72,6 +72,23 @@ test('a call that was cut off is no part of the conversation', async () => {
   const call = { type: 'item_reference' as const, id: output[0]?.id ?? '' };
   await client.responses.create({ model, input: [call, { role: 'user', content: 'And?' }] });
   expect(promptOf(engine)).toEqual([{ role: 'user', content: 'And?' }]);
+
+  const result = {
+    type: 'function_call_output' as const,
+    call_id: output[0]?.type === 'function_call' ? output[0].call_id : '',
+    output: 'There was no such call.',
+  };
+  const { id: next } = await client.responses.create({
+    model,
+    input: [call, result, { role: 'user', content: 'And?' }],
+  });
+  expect(promptOf(engine)).toEqual([{ role: 'user', content: 'And?' }]);
+  expect(await listed(client, next)).toMatchObject([{ type: 'message', role: 'user' }]);
+  const unknown = { ...result, call_id: 'none' };
+  await expect(client.responses.create({ model, input: [call, unknown] })).rejects.toMatchObject({
+    status: 400,
+    param: 'input[1].call_id',
+  });
 });
 
 test.each([false, true])('every item of a response is accepted by its id, streamed: %s', async (stream) => {
@@ -163,15 +180,18 @@ test('a reply that its client has left is kept as far as it came', async () => {
   });
 });
 
-test('a reply that its client has left before it began is not kept', async () => {
-  const { client, fetch } = await connect(new FakeEngine({ delayMs: 50 }));
+test('a reply that its client has left before its first item is kept, without a message', async () => {
+  const { client, engine, fetch } = await connect(new FakeEngine({ delayMs: 50 }));
   const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
   const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
   const [id = ''] = /resp_[\w-]+/.exec((await reader?.read())?.value ?? '') ?? [];
   await reader?.cancel();
-  await client.responses.create({ model, input: 'Hi.' });
-  expect(id).not.toBe('');
-  await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+  await client.responses.create({ model, input: 'Go on.', previous_response_id: id });
+  expect(promptOf(engine)).toEqual([
+    { role: 'user', content: 'Hi.' },
+    { role: 'user', content: 'Go on.' },
+  ]);
+  expect(await client.responses.retrieve(id)).toMatchObject({ status: 'incomplete', output: [] });
 });
 
 test('references may not add up to more than a body', async () => {

@@ -105,6 +105,14 @@ async function run(baseUrl: string, chatJob = job(), signal = never): Promise<Ch
   return events;
 }
 
+test('a request is sent, then computed', async () => {
+  const { baseUrl } = await serve((response) => stream(response, [delta('Four.'), last('stop')]));
+  const stages = [];
+  for await (const event of upstreamChat(serverAt(baseUrl), job(), never))
+    if (event.type === 'waiting') stages.push(event.stage);
+  expect(stages).toEqual(['sent', 'prefill']);
+});
+
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => expect.fail('nothing was thrown'),
