@@ -1,6 +1,7 @@
 import { delay } from '../util/async.ts';
 import { buildReplaced } from '../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
+import { sha256 } from '../util/sha256.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
@@ -25,16 +26,23 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Resolves when the file at the URL is WASM that this browser can run.
+ * Resolves when the file at the URL is the WASM that its name says, and this browser can run it.
  * @throws ServiceError `model_load_failed`
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
   await pastCaches(url, signal, async (cache) => {
-    if (!WebAssembly.validate(await read(url, signal, cache)))
-      throw engineFileError(url, 'is cut short, or too new for this browser');
+    const bytes = await read(url, signal, cache);
+    if (!WebAssembly.validate(bytes)) throw engineFileError(url, 'is cut short, or too new for this browser');
+    if (!(await isNamed(url, bytes))) throw engineFileError(url, 'is another file than its name says');
   });
   good.add(url);
+}
+
+/** Whether the hash in the file's name, where it has one, is that of the bytes. An engine can wait forever in another file. */
+async function isNamed(url: string, bytes: ArrayBuffer): Promise<boolean> {
+  const [, hash = ''] = /-([\da-f]{8})\.wasm$/.exec(new URL(url).pathname) ?? [];
+  return (await sha256(new Uint8Array(bytes))).startsWith(hash);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -13,14 +14,23 @@ const never = new AbortController().signal;
 let server: Server | null = null;
 afterEach(() => server?.close());
 
-async function serve(status: number, body: Buffer): Promise<string> {
+async function serve(status: number, body: Buffer, name = 'wllama.wasm'): Promise<string> {
   server = createServer((_, response) => response.writeHead(status).end(body));
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wasm/wllama.wasm`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wasm/${name}`;
 }
 
 test('a WASM file is good', async () => {
   await checkWasm(await serve(200, MODULE), never);
+});
+
+test('a WASM file of another build is not taken for the one that its name says', async () => {
+  const hash = createHash('sha256').update(MODULE).digest('hex').slice(0, 8);
+  await checkWasm(await serve(200, MODULE, `wllama-${hash}.wasm`), never);
+  const other = Buffer.concat([MODULE, Buffer.from([0, 2, 1, 0x61])]);
+  await expect(checkWasm(await serve(200, other, `wllama-${hash}.wasm`), never)).rejects.toThrow(
+    `wllama-${hash}.wasm is another file than its name says. Put the files of the wasm folder back`,
+  );
 });
 
 test.each<[string, number, Buffer, RegExp]>([
