@@ -81,7 +81,7 @@ test("a chat's stages are in the browser's own trace, in order, and nowhere else
   expect(load.detail).toMatchObject({ model: 'smollm2-135m-instruct-q4_1' });
 
   const embedded = await recordSpans(context, embed);
-  expect(only(embedded, 'queue').end).toBeCloseTo(only(embedded, 'compute').start, 1);
+  expect(only(embedded, 'queue').end).toBeLessThan(only(embedded, 'compute').start + COARSE_MS);
   only(embedded, 'request');
 
   const left = () => performance.getEntriesByType('measure').length;
