@@ -29,7 +29,9 @@ async function serve(): Promise<string> {
 }
 
 test('the demo below a path: isolated from the second load on, and it answers', async () => {
-  await promisify(execFile)(process.execPath, ['scripts/demo.mjs', '--base', BASE, '--no-weights']);
+  // The test runner sets NODE_ENV, and with it a build for development.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  await promisify(execFile)(process.execPath, ['scripts/demo.mjs', '--base', BASE, '--no-weights'], { env });
   const url = await serve();
   const context = await launch();
   onTestFinished(() => context.close());
