@@ -6,7 +6,7 @@ import {
   type DecisionJob,
   type DecisionProgress,
 } from '../../jobs/decision.ts';
-import { costsTokens, requireVision, reserve } from '../generation/admission.ts';
+import { mayBeComputed, requireVision, reserve } from '../generation/admission.ts';
 import type { Call } from '../http/call.ts';
 import { answerJob } from '../http/answer-job.ts';
 import { requireModel } from '../models/models.ts';
@@ -30,7 +30,7 @@ export async function createDecision(
   const settle = await reserve(call, reserved);
   let used: number | null = null;
   return answerJob(call, model, job, {
-    read({ type, progress }) {
+    toBody({ type, progress }) {
       used = progress.promptTokens;
       if (type !== 'done') return null;
       trace.usage({ ...progress, completionTokens: 0 });
@@ -40,7 +40,7 @@ export async function createDecision(
     async onEnd(stage) {
       call.leave();
       // No engine counts the tokens of a job that was cut off.
-      await settle(used ?? (costsTokens(stage, call) ? reserved : 0));
+      await settle(used ?? (mayBeComputed(stage, call) ? reserved : 0));
     },
   });
 }

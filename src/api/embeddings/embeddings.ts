@@ -15,7 +15,7 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
     input: toJobInput(request.input),
     ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
   };
-  return answerJob(call, model, job, { read: (event) => toEmbeddingList(request, event) });
+  return answerJob(call, model, job, { toBody: (event) => toEmbeddingList(request, event) });
 }
 
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {

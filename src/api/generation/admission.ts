@@ -86,7 +86,7 @@ export async function requireVision(
 export async function enterInFlight({ admitted, dependencies, id }: Call): Promise<() => void> {
   const leave = await dependencies.keys.enter(admitted, id);
   if (leave) return leave;
-  const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one of them has ended.`;
+  const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one has ended.`;
   throw rateLimited(rule, 1000);
 }
 
@@ -109,8 +109,11 @@ export async function reserve(call: Call, tokens: number): Promise<(used: number
   return (used) => keys.settle(keyId, taken, used).catch(() => {});
 }
 
-/** Whether a job that ended in this stage has cost its tokens. A server computes before it answers a request that is then left. */
-export const costsTokens = (stage: WaitingStage | null, { abort }: Call): boolean =>
+/**
+ * Whether the prompt of a job that ended in this stage may have been computed, so that the key pays for it. A server may
+ * compute the prompt of a request that is aborted before its answer.
+ */
+export const mayBeComputed = (stage: WaitingStage | null, { abort }: Call): boolean =>
   stage === 'prefill' || (stage === 'sent' && abort.signal.aborted);
 
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {

@@ -4,7 +4,7 @@ import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
 import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { costsTokens, type GenerationRun } from './admission.ts';
+import { mayBeComputed, type GenerationRun } from './admission.ts';
 import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';
 import { scorePrompt, type ScoredText } from './score-prompt.ts';
 import {
@@ -98,7 +98,7 @@ async function* generateReply(
       events = chatInTurn(engine, reply.job, { id: `${id}-call`, signal, model: run.model });
     }
   } catch (error) {
-    if (costsTokens(reply.stage, call)) counter.computing(index);
+    if (mayBeComputed(reply.stage, call)) counter.computing(index);
     throw renamed(error, generation);
   }
 }

@@ -8,8 +8,8 @@ import { answerHeaders, answerJson, JSON_TYPE } from './response.ts';
 type OneAnswer = 'decision' | 'embedding';
 
 interface JobReader<K extends OneAnswer> {
-  /** Reads each event, and makes the body of the last one. */
-  read(event: EventOf<K>): object | null;
+  /** Called with each event; what it makes of the last one is the answer's body. */
+  toBody(event: EventOf<K>): object | null;
   /** The error for the client. */
   toError?(error: unknown): unknown;
   /** The job has ended in any way, last seen waiting in this stage. */
@@ -21,7 +21,7 @@ export function answerJob<K extends OneAnswer>(
   call: Call,
   model: ModelEntry,
   job: JobOf<K>,
-  { read, toError, onEnd }: JobReader<K>,
+  { toBody, toError, onEnd }: JobReader<K>,
 ): Promise<Response> {
   let stage: WaitingStage | null = null;
   let timings = {};
@@ -33,7 +33,7 @@ export function answerJob<K extends OneAnswer>(
           ({ stage } = event);
           continue;
         }
-        const body = read(event);
+        const body = toBody(event);
         if (event.type !== 'done') continue;
         ({ timings } = event);
         call.servedBy = event.fingerprint;

@@ -2,10 +2,7 @@ import { TextSearch } from '../reply-parts.ts';
 import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
-/**
- * Places of a beginning: what comes before it is its last visible character, if there is one, and a space or a line break
- * for white space since. At other places, code and prose look like calls.
- */
+/** Places of a beginning, by the last character and the gap before it. At other places, code and prose look like calls. */
 const ANYWHERE = /^/;
 const NEW_LINE_OR_SENTENCE = /^[\p{Sentence_Terminal}…:：\p{Cs}]?\s?$|\n/u;
 /** `\p{Cs}` is the second half of an emoji. */
@@ -63,8 +60,8 @@ const MAX_LENGTH = 256;
 export class CallBeginnings extends TextSearch {
   readonly #beginnings: Beginnings[];
   #candidates: Candidate[] = [];
-  /** What comes before the next character, as the places describe it. */
-  #before = '';
+  /** The reply's last visible character, if there is one; then a line break or a space for the white space since. */
+  #lastAndGap = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {
     super();
@@ -86,12 +83,12 @@ export class CallBeginnings extends TextSearch {
   /** The start of the beginning that the character at `index` completes. */
   #startOfCall(character: string, index: number): number | undefined {
     for (const { after, texts } of this.#beginnings) {
-      if (!after.test(this.#before)) continue;
+      if (!after.test(this.#lastAndGap)) continue;
       for (const beginning of texts)
         if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
     }
-    const before = this.#before + character;
-    this.#before = character.trim() || before.trim() + (before.includes('\n') ? '\n' : ' ');
+    const whole = this.#lastAndGap + character;
+    this.#lastAndGap = character.trim() || whole.trim() + (whole.includes('\n') ? '\n' : ' ');
     this.#candidates = this.#candidates.filter(
       (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
     );

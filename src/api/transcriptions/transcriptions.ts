@@ -2,7 +2,7 @@ import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { LOGGED_BODY_CHARACTERS } from '../../protocol/request-log.ts';
 import { estimateTokens } from '../../jobs/chat.ts';
 import type { TranscriptionJob } from '../../jobs/transcription.ts';
-import { costsTokens, reserve } from '../generation/admission.ts';
+import { mayBeComputed, reserve } from '../generation/admission.ts';
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson } from '../http/response.ts';
 import { StreamedAnswer } from '../http/streamed-answer.ts';
@@ -64,7 +64,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
     } finally {
       streamed.stopWaiting();
       call.leave();
-      const began = isAccepted || costsTokens(stage, call);
+      const began = isAccepted || mayBeComputed(stage, call);
       // No engine counts the tokens of a transcript that was cut off.
       used ??= Math.max(estimateTokens(characters), began ? RESERVED_TOKENS : 0);
       await settle(used);

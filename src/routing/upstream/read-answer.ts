@@ -6,11 +6,11 @@ import { brokeBound, misshapen } from './upstream-failures.ts';
 /** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
 const MAX_TURN_MS = 8;
 
-/** Lets other requests have their turn, once this one has computed for some milliseconds. */
-export class CooperativeYield {
+/** Milliseconds for which a request computes before it lets others have their turn. */
+export class TimeSlice {
   #began = performance.now();
 
-  async take(): Promise<void> {
+  async yieldWhenOver(): Promise<void> {
     if (performance.now() - this.#began < MAX_TURN_MS) return;
     await yieldToEventLoop();
     this.#began = performance.now();
@@ -60,7 +60,7 @@ export async function* readBytes(
   if (!reader) return;
   const leave = (): void => void reader.cancel().catch(() => undefined);
   deadline.onMissed(leave);
-  const pause = new CooperativeYield();
+  const slice = new TimeSlice();
   let length = 0;
   try {
     for (;;) {
@@ -70,7 +70,7 @@ export async function* readBytes(
       length += value.length;
       if (length > maxBytes) throw brokeBound(`sent more than ${maxBytes} bytes`);
       yield value;
-      await pause.take();
+      await slice.yieldWhenOver();
     }
   } finally {
     deadline.clear();

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '../../util/zod.ts';
-import { conforming, Deadline, readBytes, CooperativeYield } from './read-answer.ts';
+import { conforming, Deadline, readBytes, TimeSlice } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
 /** Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes. */
@@ -67,7 +67,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
     onError: ({ type }) => (isTooLong ||= type === 'max-buffer-size-exceeded'),
   });
   const decoder = new TextDecoder();
-  const pause = new CooperativeYield();
+  const slice = new TimeSlice();
   /** @returns true after `[DONE]` */
   async function* parse(text: string): AsyncGenerator<Event, boolean, undefined> {
     parser.feed(text);
@@ -77,7 +77,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
     for (const data of come) {
       if (data === '[DONE]') return true;
       // A few hundred kilobytes that come at once may hold ten thousand events.
-      await pause.take();
+      await slice.yieldWhenOver();
       yield parseEvent(data, schema);
     }
     return false;

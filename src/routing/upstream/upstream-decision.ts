@@ -38,29 +38,38 @@ const decisionSchema = z.object({
 /** Sends the request as the client wrote it, under the server's name of the model. */
 export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
   async function* (server, job, signal) {
-    const { request, questions, input } = job;
+    const { request, questions } = job;
     const began = performance.now();
-    const body = { ...request, model: server.variant.model };
-    const response = await server.post('/decisions', body, signal, SILENCE_MS, true);
+    const sent = { ...request, model: server.variant.model };
+    const response = await server.post('/decisions', sent, signal, SILENCE_MS, true);
     yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
-    const options = questions.reduce((sum, question) => sum + question.options.length, 0);
-    const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
-    const sent = await readJson(response, most, MAX_BODY_MS);
-    const { answers: given, usage } = conforming(decisionSchema, sent, 'decisions');
-    if (given.length !== questions.length) throw misshapen('decisions');
-    const { input_tokens: told, input_tokens_details: more } = usage ?? {};
-    const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
-    const promptTokens = tokensOfText(told, charactersOf(job), hidden);
-    const answers = given.map((answer, index) => toProbabilities(answer, questions[index]));
-    const cachedTokens = Math.min(more?.cached_tokens ?? 0, promptTokens);
+    const body = await readJson(response, maxBytes(questions), MAX_BODY_MS);
+    const { answers, usage } = conforming(decisionSchema, body, 'decisions');
+    if (answers.length !== questions.length) throw misshapen('decisions');
+    const promptTokens = tokensOfText(usage?.input_tokens, charactersOf(job), maxHiddenTokens(job));
     yield {
       type: 'done',
-      progress: { answers, promptTokens, cachedTokens },
+      progress: {
+        answers: answers.map((answer, index) => toProbabilities(answer, questions[index])),
+        promptTokens,
+        cachedTokens: Math.min(usage?.input_tokens_details?.cached_tokens ?? 0, promptTokens),
+      },
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
   },
 );
+
+/** Bytes that the answers to questions may have. */
+const maxBytes = (questions: readonly DecisionQuestion[]): number =>
+  questions.reduce(
+    (sum, { options }) => sum + BYTES_PER_ANSWER + options.length * BYTES_PER_OPTION,
+    BYTES_PER_ANSWER,
+  );
+
+/** Tokens that a server may have computed beside those of the texts. */
+const maxHiddenTokens = ({ questions, input }: DecisionJob): number =>
+  (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
 
 /** @throws UpstreamError for an answer to another question */
 function toProbabilities(
