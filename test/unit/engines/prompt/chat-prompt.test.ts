@@ -360,7 +360,7 @@ test.each([
   expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
 });
 
-test('an effort costs a render of its own only where the template may refuse it, and once', () => {
+test('an effort costs a separate render only where the template may refuse it, and once', () => {
   const renders = vi.spyOn(BoundedTemplate.prototype, 'render');
   const count = (prompt: ChatPrompt): number => {
     renders.mockClear();
