@@ -32,7 +32,9 @@ const MAX_AGE_MS = 90 * 24 * 3600 * 1000;
 export async function readIsolation(scope: string): Promise<IsolationRecord> {
   const stored = await readSetting<IsolationRecord>(scope, NAME);
   const record = stored ?? { need: null, seenAt: 0, failing: [] };
-  return Date.now() - record.seenAt > MAX_AGE_MS ? { ...record, need: null } : record;
+  const age = Date.now() - record.seenAt;
+  // Negative where the clock has been set back.
+  return age < 0 || age > MAX_AGE_MS ? { ...record, need: null } : record;
 }
 
 export const writeIsolation = (scope: string, record: IsolationRecord): Promise<void> =>

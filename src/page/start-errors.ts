@@ -43,13 +43,6 @@ export function storageRefused(cause: DOMException): LocaltextError {
       cause,
     );
   }
-  if (cause.name === 'VersionError') {
-    return new LocaltextError(
-      'protocol_mismatch',
-      "This site's keys and settings were stored by a newer version of localtext than this page has. Call update() and reload every tab of this site. If the site went back to an earlier version, clear its data.",
-      cause,
-    );
-  }
   if (cause.name === 'TimeoutError') {
     return new LocaltextError(
       'storage_unavailable',

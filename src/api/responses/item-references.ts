@@ -1,5 +1,5 @@
 import type { Call } from '../http/call.ts';
-import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
+import { invalidField, requestError } from '../../errors/service-error.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 
@@ -37,47 +37,51 @@ export async function resolveReferences(
   const resolved: ResolvedInput = { items: [], given: [] };
   const items: InputItem[] = [];
   const cutCalls = new Set<string>();
-  const add = (item: InputItem, own: unknown): void => {
-    if (item.type === 'function_call_output' && cutCalls.has(item.call_id)) items.push(LEFT_OUT);
-    else {
-      items.push(item);
-      resolved.given.push(own);
-    }
-  };
   let characters = 0;
-  for (const [index, item] of (input ?? []).entries()) {
-    if (item.type !== 'item_reference') {
-      add(item, (given as unknown[])[index]);
-      continue;
+  for (const [index, entry] of (input ?? []).entries()) {
+    let found: Pick<Item, 'item' | 'given'>;
+    if (entry.type === 'item_reference') {
+      const id = responseOf(entry.id);
+      const stored = responses.get(id) ?? storedItems(call, id);
+      responses.set(id, stored);
+      const item = (await stored).get(entry.id);
+      if (!item) {
+        const message = `There is no item ${JSON.stringify(entry.id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;
+        throw requestError(404, message, null, `input[${index}].id`);
+      }
+      found = item;
+      characters += item.characters;
+      if (characters > MAX_IMAGE_BODY_BYTES) {
+        const rule = `refers to items of more than ${MAX_IMAGE_BODY_BYTES} characters. Refer to fewer`;
+        throw invalidField('input', rule);
+      }
+      // A call that its reply ended in has no arguments that could be parsed.
+      if (item.item.type === 'function_call' && (item.given as { status?: string }).status === 'incomplete')
+        cutCalls.add(item.item.call_id);
+    } else found = { item: entry, given: (given as unknown[])[index] };
+    // Reasoning is ignored, and keeps the place: errors name items by their index.
+    if ('call_id' in found.item && cutCalls.has(found.item.call_id)) items.push({ type: 'reasoning' });
+    else {
+      items.push(found.item);
+      resolved.given.push(found.given);
     }
-    const id = responseOf(item.id) ?? '';
-    const stored = responses.get(id) ?? storedItems(call, id);
-    responses.set(id, stored);
-    const found = (await stored).get(item.id);
-    if (!found) throw unknownItem(`input[${index}].id`, item.id);
-    characters += found.characters;
-    if (characters > MAX_IMAGE_BODY_BYTES) {
-      const rule = `refers to items of more than ${MAX_IMAGE_BODY_BYTES} characters. Refer to fewer`;
-      throw invalidField('input', rule);
-    }
-    if (found.item.type === 'function_call' && isCut(found.given)) {
-      cutCalls.add(found.item.call_id);
-      items.push(LEFT_OUT);
-    } else add(found.item, found.given);
   }
   return { ...resolved, items };
 }
 
-function responseOf(id: string): string | null {
-  const match = ITEM_ID.exec(id);
-  return match && `resp_${match.slice(1).join('-')}`;
-}
+/** The id of an item's response; of no response where the item's id is not one of ours. */
+const responseOf = (id: string): string => `resp_${ITEM_ID.exec(id)?.slice(1).join('-')}`;
 
-type StoredItems = ReadonlyMap<string, { item: InputItem; given: unknown; characters: number }>;
+interface Item {
+  item: InputItem;
+  given: unknown;
+  characters: number;
+}
+type StoredItems = ReadonlyMap<string, Item>;
 
 /** Items of a response and of its request, by id. Empty: the key has no such response. */
 async function storedItems({ dependencies, admitted }: Call, response: string): Promise<StoredItems> {
-  const stored = response === '' ? null : await dependencies.responses.get(response);
+  const stored = await dependencies.responses.get(response);
   if (stored?.keyId !== admitted.keyId) return new Map();
   const { inputItem } = await import('./response-schema.ts');
   // Written by `createResponse` alone.
@@ -90,15 +94,4 @@ async function storedItems({ dependencies, admitted }: Call, response: string): 
       return [[id, { item: parsed.data, given, characters: JSON.stringify(given).length }]];
     }),
   );
-}
-
-/** Keeps the place of an item that is left out, as errors name items by their index. Reasoning is ignored. */
-const LEFT_OUT: InputItem = { type: 'reasoning' };
-
-/** Whether a call is one that its reply ended in: it has no arguments that could be parsed. */
-const isCut = (call: unknown): boolean => (call as { status?: string }).status === 'incomplete';
-
-function unknownItem(at: string, id: string): ServiceError {
-  const message = `There is no item ${JSON.stringify(id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;
-  return requestError(404, message, null, at);
 }

@@ -26,7 +26,6 @@ export class ResponseEvents implements StreamEncoder {
   readonly #options: ResponseEventsOptions;
   readonly #output: ResponseOutput;
   #sequence = 0;
-  #begun = false;
   /** Set when the reply has ended. */
   #incomplete: ResponseState['incomplete'] = null;
 
@@ -66,7 +65,7 @@ export class ResponseEvents implements StreamEncoder {
 
   /** The SDKs throw on an `error` in an event's data. Without it they treat a partial reply as complete. */
   async failure(failure: ServiceError, usage: ChatUsage): Promise<string> {
-    const begin = this.#begun ? '' : this.#begin();
+    const begin = this.#sequence ? '' : this.#begin();
     const closed = this.#write(this.#output.close('incomplete'));
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
@@ -84,7 +83,6 @@ export class ResponseEvents implements StreamEncoder {
   }
 
   #begin(): string {
-    this.#begun = true;
     const response = this.#options.render(this.#state('in_progress', null));
     return this.#write([
       { type: 'response.created', response },

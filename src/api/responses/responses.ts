@@ -127,9 +127,8 @@ function toState(
   return { status, incomplete, output: output.items, error: null };
 }
 
-/** The reply in the next request's conversation: none that was stopped before its answer. A call that was cut is no call. */
+/** The reply in the next request's conversation, if it has a text or a call. A call that was cut is no call. */
 function toMessages(output: readonly OutputItem[]): ChatMessage[] {
-  if (output.every(({ type }) => type === 'reasoning')) return [];
   const texts = output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
   );
@@ -138,8 +137,8 @@ function toMessages(output: readonly OutputItem[]): ChatMessage[] {
       ? [{ id: item.call_id, name: item.name, arguments: item.arguments }]
       : [],
   );
-  const calls = toolCalls.length > 0 ? { toolCalls } : {};
-  return [{ role: 'assistant', content: texts.join(''), ...calls }];
+  if (texts.length + toolCalls.length === 0) return [];
+  return [{ role: 'assistant', content: texts.join(''), ...(toolCalls[0] && { toolCalls }) }];
 }
 
 /** GET /v1/responses/{id} */
@@ -192,7 +191,7 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
   if (stored?.keyId === admitted.keyId) return stored;
   throw requestError(
     404,
-    `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
+    `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, made without \`store\`, or another key’s.`,
   );
 }
 

@@ -60,7 +60,9 @@ export class LoadJournal implements LoadRecords {
 
 function readFatal(scope: string): Fatal {
   const entries = Object.entries(read<Fatal>(fatalLoadsKey(scope)) ?? {});
-  return Object.fromEntries(entries.filter(([, at]) => Date.now() - at < MAX_AGE_MS));
+  const now = Date.now();
+  // The clock has been set back since a time that lies ahead.
+  return Object.fromEntries(entries.filter(([, at]) => at <= now && now - at < MAX_AGE_MS));
 }
 
 /** Reads what `write` stored; null where the browser refuses storage. */

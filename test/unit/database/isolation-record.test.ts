@@ -1,6 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { hasCredentialless } from '../../../src/database/isolation-record.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import { hasCredentialless, readIsolation, writeIsolation } from '../../../src/database/isolation-record.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -31,4 +33,19 @@ test.each([
 ])('%s: COEP credentialless %s', (userAgent, expected) => {
   vi.stubGlobal('navigator', { userAgent });
   expect(hasCredentialless()).toBe(expected);
+});
+
+test.each([
+  ['is known for 90 days', -89, true],
+  ['is forgotten after 90 days', -91, false],
+  ['is forgotten where its time lies ahead, as the clock was set back', 1, false],
+])('what isolation breaks %s', async (_, days, isKnown) => {
+  const need = { kind: 'popup' as const, url: 'https://pay.example/' };
+  const seenAt = Date.now() + days * 24 * 3600 * 1000;
+  await writeIsolation('/', { need, seenAt, failing: ['https://site.example/a.png'] });
+  expect(await readIsolation('/')).toEqual({
+    need: isKnown ? need : null,
+    seenAt,
+    failing: ['https://site.example/a.png'],
+  });
 });

@@ -109,6 +109,19 @@ test.each(['own script', 'registration of the site'])(
   },
 );
 
+test('a version that begins to install before the browser tells of it is told once', async () => {
+  const { registration } = container;
+  registration.active = container.controller = new FakeWorker();
+  const worker = (registration.installing = new FakeWorker());
+  const onWaiting = vi.fn<() => void>();
+  await register({ base: '/app/' }, onWaiting);
+  registration.dispatchEvent(new Event('updatefound'));
+  registration.installing = null;
+  registration.waiting = worker;
+  worker.become('installed');
+  expect(onWaiting).toHaveBeenCalledTimes(1);
+});
+
 test.each(['own script', 'registration of the site'])(
   '%s: a version that waited before is told',
   async (whose) => {

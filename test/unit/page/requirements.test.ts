@@ -62,11 +62,6 @@ test('refused storage is an error that says what to allow; other errors stay as 
     message: expect.stringContaining('Allow cookies and site data'),
     cause: refused,
   });
-  const newer = new DOMException(
-    'The requested version (3) is less than the existing version (4).',
-    'VersionError',
-  );
-  await expect(withStorage(() => Promise.reject(newer))).rejects.toMatchObject({ code: 'protocol_mismatch' });
   const late = new DOMException('signal timed out', 'TimeoutError');
   await expect(withStorage(() => Promise.reject(late))).rejects.toMatchObject({
     code: 'storage_unavailable',

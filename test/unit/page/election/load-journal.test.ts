@@ -35,6 +35,14 @@ test('a load that ended its tab is known for 30 days from the last time, and oth
   expect(await new LoadJournal('/').fatal()).toEqual([]);
 });
 
+test('a load whose time lies ahead, as the clock was set back, is not refused', async () => {
+  vi.setSystemTime(Date.now() + 365 * DAY_MS);
+  await new LoadJournal('/').begun(['large']);
+  expect(await new LoadJournal('/').fatal()).toEqual(['large']);
+  vi.setSystemTime(Date.now() - 365 * DAY_MS);
+  expect(await new LoadJournal('/').fatal()).toEqual([]);
+});
+
 test('a load that was refused for its record may begin ten minutes later, and others not', async () => {
   const loads = new LoadJournal('/');
   await loads.begun(['large', 'middle']);
