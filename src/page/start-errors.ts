@@ -89,7 +89,8 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
       error,
     );
   }
-  if (/404|bad HTTP response|not found/i.test(text)) {
+  // Addresses in the text may have such numbers, too.
+  if (/\b404\b|not found/i.test(text.replaceAll(/https?:\S+/g, ''))) {
     return new LocaltextError(
       'service_worker_not_found',
       `There is no service worker at ${url}. Put localtext's there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).`,
@@ -132,7 +133,9 @@ export const otherVersion = (): LocaltextError =>
 export const noControl = (scope: string): LocaltextError =>
   new LocaltextError(
     'service_worker_no_control',
-    `The service worker does not control this page. Its scope is ${scope}: the page must lie below it.`,
+    location.href.startsWith(scope)
+      ? `The service worker does not control this page. Its scope is ${scope}: the page must lie below it. Reload it.`
+      : `This page, ${location.origin + location.pathname}, is outside the scope of the service worker, ${scope}. Redirect it to an address that begins with the scope, the slash at its end included, or name a wider one: start({ serviceWorker: { scope } }).`,
   );
 
 export const notControlled = ({ url, status }: Response): LocaltextError =>

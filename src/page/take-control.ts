@@ -6,6 +6,9 @@ import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
 
+/** A page outside the scope is not claimed. A router may have led one out of it that is. */
+const OUTSIDE_MS = 1000;
+
 /** An installation that the clearing of the data has caught under way may never end: it is begun again after this time. */
 const RENEWAL_MS = 15_000;
 const RENEWAL_PAUSE_MS = 5000;
@@ -50,7 +53,8 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
     serviceWorker.addEventListener('controllerchange', resolve, { once: true });
   });
   await tellServiceWorker(worker, { type: 'localtext:claim' });
-  if (serviceWorker.controller === worker || (await withTimeout(controlled, REPLY_MS))) return;
+  const waitMs = location.href.startsWith(registration.scope) ? REPLY_MS : OUTSIDE_MS;
+  if (serviceWorker.controller === worker || (await withTimeout(controlled, waitMs))) return;
   throw (await startErrors()).noControl(registration.scope);
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
+import { takeControl } from '../../../src/page/take-control.ts';
 import { applyUpdate, tellServiceWorker } from '../../../src/page/update.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 
@@ -232,4 +233,33 @@ test('a script that the site registers later is reported', async () => {
   registration.installing = new FakeWorker('sw.js');
   registration.dispatchEvent(new Event('updatefound'));
   await vi.waitFor(() => expect(error).toHaveBeenCalledWith(foreign.message));
+});
+
+test(
+  'a page outside the scope is told so within five seconds, with both addresses',
+  { timeout: 5000 },
+  async () => {
+    vi.stubGlobal('location', new URL('https://site.example/app'));
+    const { registration } = container;
+    const worker = (registration.active = new FakeWorker());
+    worker.replies = [{ type: 'ok', version: PROTOCOL_VERSION }];
+    vi.useRealTimers();
+    const failure = takeControl(registration as unknown as ServiceWorkerRegistration);
+    await expect(failure).rejects.toMatchObject({
+      code: 'service_worker_no_control',
+      message: expect.stringMatching(
+        /^This page, https:\/\/site\.example\/app, is outside .* https:\/\/site\.example\/app\/\. Redirect/,
+      ) as string,
+    });
+  },
+);
+
+test.each([
+  ['A bad HTTP response code (404) was received when fetching the script.', 'service_worker_not_found'],
+  ['A bad HTTP response code (503) was received when fetching the script.', 'service_worker_failed'],
+  ['An unknown error occurred when fetching the script.', 'service_worker_failed'],
+])('at port 4040 or below /404/: %s', async (reason, code) => {
+  const text = `Failed to register a ServiceWorker for scope ('http://localhost:4040/404/') with script ('http://localhost:4040/404/sw.js'): ${reason}`;
+  vi.spyOn(container, 'register').mockRejectedValue(new TypeError(text));
+  await expect(register({ base: '/app/' }, () => {})).rejects.toMatchObject({ code });
 });
