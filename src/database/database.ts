@@ -91,7 +91,8 @@ function open(scope: string): Promise<LocaltextDatabase> {
           keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
           database.createObjectStore('settings');
         }
-        if (from < 3) {
+        // Version 1 has it where `openAt()` below has created the database, deleted meanwhile.
+        if (from === 2 || !database.objectStoreNames.contains('responses')) {
           const responses =
             from === 2
               ? transaction.objectStore('responses')

@@ -127,7 +127,7 @@ function warnOfServers({ models }: Catalog): void {
     return;
   hasWarned = true;
   console.warn(
-    'localtext: the catalog names servers. Build this service worker with localtext({ servers: true }) or localtext init --servers.',
+    'localtext: the catalog names servers. Build this service worker with `servers: true` or `--servers`.',
   );
 }
 

@@ -46,15 +46,13 @@ export async function resolveReferences(
       responses.set(id, stored);
       const item = (await stored).get(entry.id);
       if (!item) {
-        const message = `There is no item ${JSON.stringify(entry.id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself, as the AI SDK does with \`store\` false.`;
+        const message = `There is no item ${JSON.stringify(entry.id.slice(0, 80))} here. Its response may be too old, deleted, made without \`store\`, or another key’s. Send the item itself.`;
         throw requestError(404, message, null, `input[${index}].id`);
       }
       found = item;
       characters += item.characters;
-      if (characters > MAX_IMAGE_BODY_BYTES) {
-        const rule = `refers to items of more than ${MAX_IMAGE_BODY_BYTES} characters. Refer to fewer`;
-        throw invalidField('input', rule);
-      }
+      if (characters > MAX_IMAGE_BODY_BYTES)
+        throw invalidField('input', `may refer to items of ${MAX_IMAGE_BODY_BYTES} characters at most`);
       // A call that its reply ended in has no arguments that could be parsed.
       if (item.item.type === 'function_call' && (item.given as { status?: string }).status === 'incomplete')
         cutCalls.add(item.item.call_id);
