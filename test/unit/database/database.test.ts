@@ -104,6 +104,22 @@ test('a database whose version a later build has raised is read and written all 
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
 });
 
+test('a database that was created as version 1, with all stores, opens', async () => {
+  const scope = '/version-1/';
+  const created = await openDB(nameIn(scope), 1, {
+    upgrade(database) {
+      const keys = database.createObjectStore('keys', { keyPath: 'id' });
+      keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
+      database.createObjectStore('settings');
+      const responses = database.createObjectStore('responses', { keyPath: 'id' });
+      responses.createIndex('owner', ['keyId', 'created', 'characters']);
+    },
+  });
+  created.close();
+  await keepSettings(scope, settings);
+  expect(await readServerSettings(scope)).toMatchObject({ prefer: ['a'] });
+});
+
 test('a database that does not open is an error, and is there once it has opened', async () => {
   // An open connection of an earlier version, as of a tab that shows a dialog, does not let it be upgraded.
   const earlier = await openDB(nameIn('/blocked/'), 1, {
