@@ -81,7 +81,7 @@ function dot(a: Float32Array, b: Float32Array | undefined): number {
 
 export interface BenchmarkOptions {
   device: Promise<Device>;
-  store: Promise<Pick<WeightStore, 'notes'>>;
+  store: () => Promise<Pick<WeightStore, 'notes'>>;
   /** Results by variant, for the reasons of the choice. */
   notes: Map<string, string>;
   which: NonNullable<DeviceLimits['probe']>;
@@ -142,7 +142,9 @@ export class BackendBenchmark {
     const other = await load(variant, 'webgpu', signal);
     try {
       const result = await this.#measure(engine, other, signal);
-      await (await store).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
+      await (
+        await store()
+      ).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
       this.#know(variant, result);
       onResult(variant, result);
     } finally {
@@ -189,7 +191,7 @@ export class BackendBenchmark {
 
   async #kept({ name }: Variant): Promise<ProbeResult | null> {
     try {
-      const text = await (await this.#options.store).notes.note(noteName(name));
+      const text = await (await this.#options.store()).notes.note(noteName(name));
       const { key, result } = JSON.parse(text ?? '') as { key?: unknown; result?: unknown };
       return key === (await this.#key()) ? probeResultSchema.parse(result) : null;
     } catch {

@@ -12,6 +12,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './backend-benchmark.ts';
+import { untilFailure } from '../util/async.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
 import { factsWriter } from './models/engine-facts.ts';
 import { VariantLoader } from './models/load-variant.ts';
@@ -58,9 +59,9 @@ export class EngineHost implements Serving {
     this.imageOrigins = options.images?.origins ?? [];
 
     const rate = new DownloadRate();
-    const store = openStore(options, rate);
+    const store = untilFailure(() => openStore(options, rate));
     // Each load that needs it reports the failure.
-    store.catch(() => undefined);
+    store().catch(() => undefined);
     const sources = new WeightSources(store, modelsUrl, options.sources);
     this.#estimates = new Estimates(sources, rate, engines);
     this.#channel = new StatusChannel(scope, () => this.status());

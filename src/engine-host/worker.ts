@@ -44,11 +44,15 @@ const control: WorkerControl & HelperHost = {
   },
 };
 
-/** Reads the added models. Where the browser refuses the database, the site's own models still answer. */
+/**
+ * Reads the added models. Where the browser refuses the database, the site's own models still answer.
+ * @throws DOMException `TimeoutError` where it only takes long: a change of the list would lose those that it holds
+ */
 async function readAdded(scope: string): Promise<AddedModelRecord[]> {
   try {
     return await readAddedModels(scope);
   } catch (error) {
+    if ((error as Error).name === 'TimeoutError') throw error;
     console.error('localtext: the added models cannot be read', error);
     return [];
   }

@@ -18,7 +18,7 @@ const descriptionSchema = z.object({
 const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 
 export interface ImportExportDependencies {
-  store: Promise<WeightStore>;
+  store: () => Promise<WeightStore>;
   modelStorage: Pick<ModelStorage, 'name' | 'files' | 'known'>;
   sources: Pick<WeightSources, 'keepFiles'>;
 }
@@ -33,7 +33,7 @@ export async function exportDescription(
 ): Promise<ModelDescription> {
   const variant = await modelStorage.name(target);
   const files = await modelStorage.files(variant);
-  const missing = await (await store).missing(files);
+  const missing = await (await store()).missing(files);
   if (files.length === 0 || missing.length > 0) {
     throw requestError(
       400,
@@ -53,7 +53,7 @@ export async function importFile(
   signal: AbortSignal,
 ): Promise<ImportedFile> {
   if (baseName(name) === DESCRIPTION_FILE) return importDescription(dependencies, name, blob);
-  const store = await dependencies.store;
+  const store = await dependencies.store();
   const known = await dependencies.modelStorage.known();
   const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
   if (sameSize.length === 0) {

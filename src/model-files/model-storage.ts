@@ -10,7 +10,7 @@ import { estimateStorage } from '../util/storage-estimate.ts';
 
 export interface ModelStorageOptions {
   catalog: Catalog;
-  store: Promise<WeightStore>;
+  store: () => Promise<WeightStore>;
   sources: Pick<WeightSources, 'files' | 'forget'>;
   /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
@@ -50,7 +50,7 @@ export class ModelStorage {
   }
 
   async overview(): Promise<WeightsOverview> {
-    const { kind } = (await this.#options.store).backend;
+    const { kind } = (await this.#options.store()).backend;
     const { usedBytes = null, quotaBytes = null } = (await estimateStorage()) ?? {};
     const persisted = await orNull(() => navigator.storage.persisted());
     return { kind, usedBytes, quotaBytes, persisted, variants: await this.variants() };
@@ -103,7 +103,7 @@ export class ModelStorage {
 
   /** Makes room for a download of these files: deletes unfinished models, and others where the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
-    const { needed, free } = await (await this.#options.store).room(files);
+    const { needed, free } = await (await this.#options.store()).room(files);
     if (free === null || free >= needed) return;
     const oldest = await this.#deletable(files);
     const usable = this.#options.evict ? oldest : oldest.filter(({ variant }) => isUnfinished(variant));
@@ -126,7 +126,7 @@ export class ModelStorage {
     const oldest = await this.#deletable(files);
     const [first] = oldest;
     if (this.#options.evict && first) return this.delete(first.variant);
-    const stored = await (await this.#options.store).storedBytes(files);
+    const stored = await (await this.#options.store()).storedBytes(files);
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }
 
@@ -165,7 +165,7 @@ export class ModelStorage {
   }
 
   async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
-    const store = await this.#options.store;
+    const store = await this.#options.store();
     for (const file of files) if (!needed.has(file.sha256)) await store.delete(file);
   }
 
@@ -175,7 +175,7 @@ export class ModelStorage {
   }
 
   async #describe(name: string): Promise<StoredVariant> {
-    const store = await this.#options.store;
+    const store = await this.#options.store();
     const known = this.#variants.get(name);
     const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);

@@ -21,11 +21,11 @@ const NOTE = 'ledger';
 
 /** Records which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
 export class UsageIndex {
-  readonly #store: Promise<Pick<WeightStore, 'notes'>>;
+  readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
   #entries: Promise<Map<string, UsageEntry>> | null = null;
 
-  constructor(store: Promise<Pick<WeightStore, 'notes'>>) {
+  constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
     this.#store = store;
   }
 
@@ -48,7 +48,7 @@ export class UsageIndex {
   async #read(): Promise<Map<string, UsageEntry>> {
     const entries = new Map<string, UsageEntry>();
     try {
-      const parsed: unknown = JSON.parse((await (await this.#store).notes.note(NOTE)) ?? '{}');
+      const parsed: unknown = JSON.parse((await (await this.#store()).notes.note(NOTE)) ?? '{}');
       for (const [variant, entry] of Object.entries(Object(parsed))) {
         const { data } = entrySchema.safeParse(entry);
         if (data) entries.set(variant, data);
@@ -61,7 +61,7 @@ export class UsageIndex {
 
   async #write(): Promise<void> {
     const text = JSON.stringify(Object.fromEntries(await this.entries()));
-    const { notes } = await this.#store;
+    const { notes } = await this.#store();
     await this.#writing.run(() => (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text)));
   }
 }

@@ -7,7 +7,7 @@ declare const self: {
   location: { href: string };
   registration: { scope: string; active: unknown };
   importScripts(url: string): void;
-  addEventListener(type: 'securitypolicyviolation', listener: () => void): void;
+  addEventListener(type: 'securitypolicyviolation', listener: (event: { disposition: string }) => void): void;
   /** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
   __LOCALTEXT_LARGE_FILES__?: readonly SiteFile[];
   /** Set where the site's other files are not localtext's to keep. */
@@ -169,9 +169,11 @@ export class SiteFiles {
     }
     const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     let whole = true;
-    let reached = false;
+    let reached = missing.length === 0;
     let isBlocked = false;
-    self.addEventListener('securitypolicyviolation', () => (isBlocked = true));
+    self.addEventListener('securitypolicyviolation', ({ disposition }) => {
+      isBlocked ||= disposition !== 'report';
+    });
     const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
       const signal = AbortSignal.timeout(FILE_MS);
       // A file that the earlier build had, or whose name has a hash, is missing because the build is not there as a whole yet.

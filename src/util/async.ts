@@ -100,6 +100,16 @@ export function shared<T>(read: () => Promise<T>): () => Promise<T> {
     }));
 }
 
+/** Calls `make` once, and again after a failure. */
+export function untilFailure<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    }));
+}
+
 /** Milliseconds to wait after so many failures in a row, of which the first is number 0: twice as long each time. */
 export const backoff = (failures: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number =>
   Math.min(maxMs, firstMs * 2 ** failures);

@@ -38,7 +38,7 @@ const MAX_AGAIN = 2;
 
 export interface LoaderOptions {
   engines: Engines;
-  store: Promise<WeightStore>;
+  store: () => Promise<WeightStore>;
   sources: WeightSources;
   modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
@@ -124,7 +124,7 @@ export class VariantLoader {
   }
 
   async #loadOnce(variant: VariantBase, options: LoadVariantOptions): Promise<Loaded> {
-    const store = await this.#options.store;
+    const store = await this.#options.store();
     const progress = await loadProgress(store, variant.files, options);
     const checks: Promise<boolean>[] = [];
     const fetchFile = async (file: WeightFile): Promise<StoredFile> => {

@@ -151,7 +151,7 @@ export class ModelAdder {
     keepTemplateText = false,
   ): Promise<DescribedModel<SourceFile>> {
     const [store, device, formats] = await Promise.all([
-      this.#options.store,
+      this.#options.store(),
       this.#options.device,
       addedFormats(this.#options.engines),
     ]);

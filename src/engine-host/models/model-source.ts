@@ -143,7 +143,7 @@ function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
 }
 
 export interface FileStorage {
-  store: Promise<WeightStore>;
+  store: () => Promise<WeightStore>;
   modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished'>;
 }
 
@@ -168,7 +168,7 @@ export async function storeFiles<T>(
   const { files, bytes, slug, signal } = storing;
   const { modelStorage } = storage;
   const { unfinished } = modelStorage;
-  const store = await storage.store;
+  const store = await storage.store();
   // Before a local file is read as a whole to be hashed.
   const expected = await unfinished.expected(slug, bytes);
   await modelStorage.makeRoom(expected);

@@ -9,7 +9,7 @@ import type { ModelAdder } from '../models/model-adder.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 
 export interface WeightsService {
-  store: Promise<WeightStore>;
+  store: () => Promise<WeightStore>;
   modelStorage: ModelStorage;
   sources: WeightSources;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
@@ -28,7 +28,7 @@ type Handler<T extends CommandType> = (
 const control = async (
   { store, modelStorage }: WeightsService,
   { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
-): Promise<void> => (await store)[type](await modelStorage.files(await modelStorage.name(target)));
+): Promise<void> => (await store())[type](await modelStorage.files(await modelStorage.name(target)));
 
 const HANDLERS: { [T in CommandType]: Handler<T> } = {
   list: ({ modelStorage }) => modelStorage.overview(),

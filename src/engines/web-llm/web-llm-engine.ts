@@ -111,20 +111,25 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   /** Leaves the empty thoughts out where the request asks for reasoning: the model then writes its own. */
-  run(job: ChatJob, signal: AbortSignal): Events<'chat'> {
+  run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };
     const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
     if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning)))
-      return this.#generate(job, this.#parts.replyPrefix, signal);
+      return this.#generate(job, this.#parts.replyPrefix, signal, onPrefill);
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
-      this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal);
+      this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
     const { prompt, thinking } = openReply('', this.#tags, job, true);
     if (!thinking) return complete(toCompletion(job, prompt));
     return new ThinkFirst(job, prompt, thinking, complete).events(this.#parts.contextLength);
   }
 
-  async *#generate(job: ChatJob, replyPrefix: string | undefined, signal: AbortSignal): Events<'chat'> {
+  async *#generate(
+    job: ChatJob,
+    replyPrefix: string | undefined,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): Events<'chat'> {
     signal.throwIfAborted();
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
@@ -137,6 +142,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     const onPrompt = (count: PromptCount): void => {
       prompt = count;
       counted.resolve();
+      if (!job.countOnly) onPrefill?.();
     };
     watch.begin({ replyStart, signal, countOnly: job.countOnly === true, onPrompt });
     const interrupt = (): void => void engine.interruptGenerate();

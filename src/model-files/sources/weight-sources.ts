@@ -25,14 +25,14 @@ const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
 /** Finds the files of a variant: in the catalog, the site's manifest, an imported description, or the model hub. */
 export class WeightSources {
-  readonly #store: Promise<WeightStore>;
+  readonly #store: () => Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
   /** The site's manifest is read once; one that was missing or late is asked for again after a while. */
   readonly #manifest = new HeldAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
   readonly #probe = new HeldAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
 
-  constructor(store: Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
+  constructor(store: () => Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
     this.#store = store;
     this.#modelsUrl = modelsUrl;
     this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');
@@ -85,21 +85,21 @@ export class WeightSources {
 
   /** Deletes the stored list of a variant's files from the hub or a description. */
   async forget(variant: Variant): Promise<void> {
-    await (await this.#store).notes.dropNote(noteName(variant));
+    await (await this.#store()).notes.dropNote(noteName(variant));
   }
 
   /** Bytes that a load would download, by the store's own knowledge. */
   async missingBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
-    const store = await this.#store;
+    const store = await this.#store();
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
   /** Bytes that its weights still need in the storage, and how many are free; null: unknown. */
   async room(variant: Variant): Promise<{ needed: number; free: number | null }> {
     const files = await this.#knownFiles(variant);
-    const store = await this.#store;
+    const store = await this.#store();
     return files ? store.room(files) : { needed: weightBytes(variant), free: await store.backend.free() };
   }
 
@@ -168,11 +168,11 @@ export class WeightSources {
   }
 
   async #note(variant: Variant, files: WeightFile[]): Promise<void> {
-    await (await this.#store).notes.keepNote(noteName(variant), JSON.stringify(files));
+    await (await this.#store()).notes.keepNote(noteName(variant), JSON.stringify(files));
   }
 
   async #fromNote(variant: Variant): Promise<WeightFile[] | null> {
-    const note = await (await this.#store).notes.note(noteName(variant));
+    const note = await (await this.#store()).notes.note(noteName(variant));
     try {
       const files = listSchema.parse(JSON.parse(note ?? ''));
       return notPinned(variant.hub, files) ? null : files;

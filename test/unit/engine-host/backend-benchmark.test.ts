@@ -51,7 +51,7 @@ function setUp(gpu: Engine<'embedding'>, options: Partial<BenchmarkOptions> = {}
   const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
   const given: BenchmarkOptions = {
     device: Promise.resolve(device(false)),
-    store: Promise.resolve(store),
+    store: () => Promise.resolve(store),
     which: 'real-gpu',
     notes,
     version: '1',

@@ -109,7 +109,7 @@ test('a file that is there, and in part here, counts once, and takes nothing fro
   expect(await store.storedBytes(files)).toBeGreaterThan(0);
   expect((await store.storedBytes(files)) + (await store.sharedBytes(files))).toBe(there.bytes);
   expect(await store.room(files)).toMatchObject({ needed: file.bytes });
-  const sources = new WeightSources(Promise.resolve(store), `${A}/models/`);
+  const sources = new WeightSources(() => Promise.resolve(store), `${A}/models/`);
   const variant: Variant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files };
   expect(await sources.missingBytes(variant)).toBe(file.bytes);
 });

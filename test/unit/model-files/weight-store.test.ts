@@ -141,7 +141,7 @@ test('what earlier versions have stored stays valid: records, checkpoints and th
   expect(fetched).not.toHaveBeenCalled();
   expect(await (await backend.read(`${sha256}.json`))?.text()).toBe(record);
   expect(await store.storedBytes([{ ...file, sha256: 'other' }])).toBe(1000);
-  expect([...(await new UsageIndex(Promise.resolve(store)).entries())]).toEqual([
+  expect([...(await new UsageIndex(() => Promise.resolve(store)).entries())]).toEqual([
     ['a', { models: ['m'], used: 7, files: [file] }],
   ]);
 });

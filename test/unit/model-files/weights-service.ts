@@ -19,7 +19,7 @@ export function weightsService(
   const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
   if (now) vi.spyOn(Date, 'now').mockImplementation(now);
   const weights = openStore(backend, url);
-  const store = Promise.resolve(weights);
+  const store = () => Promise.resolve(weights);
   const sources = new WeightSources(store, url);
   const modelStorage = new ModelStorage({
     catalog,

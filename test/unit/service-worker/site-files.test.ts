@@ -342,16 +342,20 @@ test('a file that hangs does not hold up a first installation, and stops an upda
 
 test('a first version whose policy lets it fetch nothing is not installed', async () => {
   site(new TypeError('Failed to fetch'));
-  let report = (): void => undefined;
-  vi.stubGlobal('addEventListener', (_: string, listener: () => void) => (report = listener));
+  let report = (_: { disposition: string }): void => undefined;
+  vi.stubGlobal('addEventListener', (_: string, listener: typeof report) => (report = listener));
   const installed = new SiteFiles('files', [listed('app.js', '1')]).install();
   // Browsers report it after the failure.
-  void sleep(1).then(() => report());
+  void sleep(1).then(() => report({ disposition: 'enforce' }));
   await expect(installed).rejects.toThrow('connect-src');
+  // Without a network, and under a policy that is only reported.
+  const offline = new SiteFiles('files', [listed('app.js', '1')]).install();
+  void sleep(1).then(() => report({ disposition: 'report' }));
+  await offline;
   // Of another request, where files come.
   site(new Response(BODY));
   const whole = new SiteFiles('files', [listed('app.js', '1')]).install();
-  report();
+  report({ disposition: 'enforce' });
   await whole;
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { shared } from '../../../src/util/async.ts';
+import { shared, untilFailure } from '../../../src/util/async.ts';
 
 test('calls that come during a read share the next one, which may succeed where that failed', async () => {
   let stored = 0;
@@ -23,4 +23,16 @@ test('calls that come during a read share the next one, which may succeed where 
   expect(reads).toBe(2);
   stored = 2;
   expect(await read()).toBe(2);
+});
+
+test('what has failed is made again, and what was made stays', async () => {
+  let made = 0;
+  const make = untilFailure(async () => {
+    if (++made === 1) throw new Error('late');
+    return made;
+  });
+  const first = [make(), make()];
+  for (const each of first) await expect(each).rejects.toThrow('late');
+  expect(await make()).toBe(2);
+  expect(await make()).toBe(2);
 });

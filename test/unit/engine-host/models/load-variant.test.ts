@@ -32,7 +32,7 @@ async function failOnGpu(failure: ServiceError) {
   const disable = vi.fn();
   const loader = new VariantLoader({
     engines: { transformers: plugin },
-    store: Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
+    store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
     sources: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['sources'],
     modelStorage: {
       makeRoom: async () => undefined,

@@ -38,7 +38,7 @@ const catalog: Catalog = {
 
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');
-  const sources = new WeightSources(Promise.resolve(store), 'http://site.invalid/models/');
+  const sources = new WeightSources(() => Promise.resolve(store), 'http://site.invalid/models/');
   const estimates = new Estimates(sources, { bytesPerSecond: 100 }, ENGINES);
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });

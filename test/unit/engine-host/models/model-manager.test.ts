@@ -76,7 +76,7 @@ const hubFiles = {
 };
 
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
-  const store = Promise.resolve(openStore(backend, `${siteUrl}/models/`));
+  const store = () => Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
   const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
   return {

@@ -11,7 +11,7 @@ import { openStore } from '../../model-files/open-store.ts';
 test('progress does not step back where a file is downloaded once more', async () => {
   const nothing = async () => undefined;
   const storage = {
-    store: Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
+    store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
     modelStorage: {
       makeRoom: nothing,
       unfinished: { expected: async () => [], keep: nothing, forget: nothing, drop: nothing },

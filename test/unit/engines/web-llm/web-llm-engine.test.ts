@@ -343,6 +343,15 @@ test('output formats, and a grammar that cannot be compiled', async () => {
   expect((await run(fake, ask('hi'))).text).toBe('ok');
 });
 
+test('a prompt is told to be computed before the first token, with a form, too', async () => {
+  const fake = fakeWebLlm();
+  const order: string[] = [];
+  const job = ask('hi', { constraint: { kind: 'json_object' } });
+  const onPrefill = (): void => void order.push('prefill');
+  for await (const { type } of fake.chat.run(job, never, onPrefill)) order.push(type);
+  expect(order.slice(0, 2)).toEqual(['prefill', 'accepted']);
+});
+
 test('an abort stops the tokens, ends the iterator and frees the lock', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);

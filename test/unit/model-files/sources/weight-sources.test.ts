@@ -36,7 +36,7 @@ test.for(Object.entries(FAULTS))('after %s, the manifest is asked for again', as
   const fetch = vi.fn(fault);
   vi.stubGlobal('fetch', fetch);
   const store = { notes: { note: () => Promise.resolve(null) } } as unknown as WeightStore;
-  const sources = new WeightSources(Promise.resolve(store), 'https://site.example/models/');
+  const sources = new WeightSources(() => Promise.resolve(store), 'https://site.example/models/');
   const lacking = /not on this site/;
   // Several plans in a row ask once.
   for (let asked = 0; asked < 3; asked++) expect(await sources.fault(variant)).toMatch(lacking);
@@ -58,7 +58,7 @@ function sourcesWithHub(fetch: (url: string) => Promise<Response>) {
       : Promise.resolve(new Response('', { status: 404 })),
   );
   const store = { notes: { note: () => Promise.resolve(null) } } as unknown as WeightStore;
-  return new WeightSources(Promise.resolve(store), 'https://site.example/models/', {
+  return new WeightSources(() => Promise.resolve(store), 'https://site.example/models/', {
     hub: 'https://hub.example',
   });
 }
@@ -101,7 +101,7 @@ test('the room for weights is as the storage is now, with the place that an unfi
   const backend = new MemoryBackend();
   let free = 3;
   backend.free = async () => free;
-  const store = Promise.resolve(openStore(backend, 'https://site.example/models/'));
+  const store = () => Promise.resolve(openStore(backend, 'https://site.example/models/'));
   const sources = new WeightSources(store, 'https://site.example/models/');
   const own: Variant = { ...common, files: [file] };
   expect(await sources.room(own)).toEqual({ needed: 10, free: 3 });
@@ -127,7 +127,7 @@ function sourcesWith(inManifest: string | null, inNote: string | null) {
   const keepNote = vi.fn(async () => undefined);
   const note = async () => (inNote === null ? null : JSON.stringify([fileOf(inNote)]));
   const store = { notes: { note, keepNote } } as unknown as WeightStore;
-  return { keepNote, sources: new WeightSources(Promise.resolve(store), 'https://site.example/models/') };
+  return { keepNote, sources: new WeightSources(() => Promise.resolve(store), 'https://site.example/models/') };
 }
 
 const OTHER = 'a'.repeat(64);
