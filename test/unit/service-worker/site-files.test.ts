@@ -342,7 +342,7 @@ test('a file that hangs does not hold up a first installation, and stops an upda
 
 test('a first version whose policy lets it fetch nothing is not installed', async () => {
   site(new TypeError('Failed to fetch'));
-  let report = (_: { disposition: string }): void => undefined;
+  let report: (event: { disposition: string }) => void = () => undefined;
   vi.stubGlobal('addEventListener', (_: string, listener: typeof report) => (report = listener));
   const installed = new SiteFiles('files', [listed('app.js', '1')]).install();
   // Browsers report it after the failure.

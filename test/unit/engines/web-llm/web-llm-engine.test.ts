@@ -346,9 +346,9 @@ test('output formats, and a grammar that cannot be compiled', async () => {
 test('a prompt is told to be computed before the first token, with a form, too', async () => {
   const fake = fakeWebLlm();
   const order: string[] = [];
-  const job = ask('hi', { constraint: { kind: 'json_object' } });
+  const formed = ask('hi', { constraint: { kind: 'json_object' } });
   const onPrefill = (): void => void order.push('prefill');
-  for await (const { type } of fake.chat.run(job, never, onPrefill)) order.push(type);
+  for await (const { type } of fake.chat.run(formed, never, onPrefill)) order.push(type);
   expect(order.slice(0, 2)).toEqual(['prefill', 'accepted']);
 });
 

@@ -127,7 +127,10 @@ function sourcesWith(inManifest: string | null, inNote: string | null) {
   const keepNote = vi.fn(async () => undefined);
   const note = async () => (inNote === null ? null : JSON.stringify([fileOf(inNote)]));
   const store = { notes: { note, keepNote } } as unknown as WeightStore;
-  return { keepNote, sources: new WeightSources(() => Promise.resolve(store), 'https://site.example/models/') };
+  return {
+    keepNote,
+    sources: new WeightSources(() => Promise.resolve(store), 'https://site.example/models/'),
+  };
 }
 
 const OTHER = 'a'.repeat(64);
