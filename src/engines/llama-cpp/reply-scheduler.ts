@@ -85,11 +85,14 @@ const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED |
 const filling = (replies: readonly ScheduledReply[]): ScheduledReply[] =>
   replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
 
+/** Characters of a prompt that no slot's state holds, about. */
+type Uncached = (prompt: string) => number;
+
 /** Aborted requests first, then new ones, then any that runs: a step is one for all. */
-function nextReply(replies: readonly ScheduledReply[]): ScheduledReply | undefined {
+function nextReply(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
   const aborted = replies.find(({ signal }) => signal.aborted);
   if (aborted) return aborted;
-  const prompt = nextPrompt(replies);
+  const prompt = nextPrompt(replies, uncached);
   if (prompt) return prompt;
   return replies.find(isRunning) ?? replies[0];
 }
@@ -98,7 +101,7 @@ const shortestOf = (replies: readonly ScheduledReply[]): ScheduledReply | undefi
   replies.toSorted((a, b) => a.size - b.size)[0];
 
 /** The shortest prompt that waits, unless a much shorter one is being computed. */
-function nextPrompt(replies: readonly ScheduledReply[]): ScheduledReply | undefined {
+function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
   const computing = replies.filter(isPrefilling);
   const shortest = shortestOf(
     replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
@@ -106,7 +109,8 @@ function nextPrompt(replies: readonly ScheduledReply[]): ScheduledReply | undefi
   if (!shortest) return undefined;
   if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
-  if (!isTurnOver(shortest) && replies.some((other) => isFresh(other) && isShorter(other))) return undefined;
+  const hasFresh = replies.some((other) => isFresh(other) && isShorter(other));
+  if (hasFresh && !isTurnOver(shortest) && uncached(shortest.prompt) > MARGIN) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some(isShorter) ? undefined : shortest;
 }
@@ -251,7 +255,7 @@ export class ReplyScheduler {
       const mayCount =
         this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
       const count = mayCount ? this.#counts[0] : undefined;
-      const reply = nextReply(this.#replies);
+      const reply = nextReply(this.#replies, (prompt) => this.#slots.uncached(prompt));
       try {
         if (count) await this.#runCount(count);
         else if (reply) await this.#turn(reply);

@@ -97,9 +97,10 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
 /** Computes the prompt of the lowest slot first, as llama.cpp does: short ones get nothing of a step beside the long one. */
 class CrowdedLlamaServer extends FakeLlamaServer {
   override crowded = true;
+  stepMs = 100;
 
   override async step(id: number) {
-    await sleep(100);
+    await sleep(this.stepMs);
     return super.step(id);
   }
 }
@@ -215,6 +216,19 @@ test('a much longer prompt does not slow a reply that has just begun, for two se
   await sleep(2500);
   expect(beginsOfLong()).toBeGreaterThan(1);
   await Promise.all([long, ...others]);
+});
+
+test('prompts that begin alike do not wait for the first of them, whose state they get', async () => {
+  const server = new CrowdedLlamaServer();
+  server.stepMs = 10;
+  const scheduler = scheduled(server, 4, '');
+  const asked = performance.now();
+  await Promise.all(
+    ['a', 'b', 'c'].map((name) =>
+      scheduler.run({ prompt: 'x'.repeat(600) + name, n_predict: 24 }, () => undefined, never),
+    ),
+  );
+  expect(performance.now() - asked).toBeLessThan(1000);
 });
 
 test('copies nothing where no prompt can be empty, as where a text may hold images and begins with a token', async () => {
