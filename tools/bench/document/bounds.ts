@@ -17,6 +17,8 @@ export const bounds: Record<string, string> = {
     'The prefix is computed once either way. A step for four chats takes 2.7 times as long as one for a single chat (52 and 19 ms), which saves 0.6 s of the 96 tokens of the replies; together, each prompt costs one token more, for the copy of its state, and its batches wait for those of the others.',
   'beside-prefill':
     'llama.cpp computes a prompt in batches, and a step under way cannot be left. The short prompt waits for the step to end, and for the long one to be put aside.',
+  'given-up':
+    'A batch of texts cannot be interrupted. While another client has many requests, a batch has one text of this length, which takes longer than the short one.',
   prefill:
     'Smaller batches reuse each block of weights for fewer tokens. They are what lets an abort, and shorter prompts, through.',
   turns:
