@@ -38,6 +38,8 @@ export class JobPaused extends Error {}
 const UNREAD_MS = 5000;
 /** Time after which one that would begin again gives way, in milliseconds. */
 const UNREAD_REPEATED_MS = 30_000;
+/** How often a transcription gives way within a window of sound, which is then computed again. */
+const MAX_CUT_WINDOWS = 2;
 
 export interface JobRequest<K extends Kind> {
   id: string;
@@ -100,6 +102,7 @@ async function serveOnce<K extends Kind>(
         event.timings.queueMs = queueMs;
       }
       await lease.whileUnread(abortable(Promise.resolve(sink.send(event)), until), loadedModel.queue);
+      if (event.type === 'delta') lease.afterDelta();
     }
     return null;
   } catch (error) {
@@ -120,12 +123,19 @@ class SlotLease {
   readonly claim: Claim;
   readonly #over = new AbortController();
   readonly #unreadMs: number;
+  #mustPause = false;
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
     this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const as = yieldsAs(job, origin);
     const mayBeAbandoned = origin?.background === true;
-    const yields = as && { yields: { as, pauses, onPause: () => this.#end() } };
+    // Two tabs that share an engine would throw each other's windows away.
+    const keepsWindow = job.kind === 'transcription' && (as === 'sharing' || pauses >= MAX_CUT_WINDOWS);
+    const onPause = (): void => {
+      this.#mustPause = true;
+      if (!keepsWindow) this.#end();
+    };
+    const yields = as && { yields: { as, pauses, onPause } };
     this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
   }
 
@@ -141,6 +151,11 @@ class SlotLease {
   async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
     const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
     await sent.finally(() => clearInterval(timer));
+  }
+
+  /** Gives way where another job was waiting for the end of a window of sound. */
+  afterDelta(): void {
+    if (this.#mustPause) this.#end();
   }
 
   #end(): void {

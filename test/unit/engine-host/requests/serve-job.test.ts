@@ -5,10 +5,9 @@ import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
-import { JobPaused, serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
+import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
-import { createDeferred, delay } from '../../../../src/util/async.ts';
+import { createDeferred } from '../../../../src/util/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
@@ -151,90 +150,3 @@ test('an image that is fetched slowly holds no slot', async () => {
   expect(await slow).toHaveLength(1);
   vi.unstubAllGlobals();
 });
-
-test.each([
-  ['a long transcription', 1e6],
-  ['one of a minute, compressed,', 1e5],
-])(
-  '%s that is not streamed gives way to a short one within a window, and computes none again that was whole',
-  async (_, size) => {
-    const WINDOWS = 5;
-    /** First window of each run of the engine. */
-    const runs: string[] = [];
-    const heard = createDeferred();
-    const engine: Engine<'transcription'> = {
-      kind: 'transcription',
-      fingerprint: 'fake',
-      slots: 1,
-      facts: {},
-      async *run({ file, progress }, signal): AsyncGenerator<TranscriptionEvent, void, undefined> {
-        const name = file.size > 1000 ? 'long' : 'short';
-        let position = progress?.position ?? 0;
-        runs.push(`${name} ${position}`);
-        yield { type: 'accepted', fingerprint: 'fake' };
-        while (position < (name === 'long' ? WINDOWS : 1)) {
-          await delay(5);
-          signal.throwIfAborted();
-          position++;
-          const state = { segments: [], position, language: 'en', previous: [] };
-          yield { type: 'delta', text: '', progress: state };
-          if (name === 'long') heard.resolve();
-          signal.throwIfAborted();
-        }
-        const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-        const transcript = { language: 'en', seconds: position, segments: [] };
-        yield { type: 'done', transcript, usage, timings: { queueMs: 0, computeMs: 0 } };
-      },
-      unload: () => Promise.resolve(),
-    };
-    const variant: Variant = { ...common, engine: 'whisper', name: 'v' };
-    const models = createModelManager({
-      catalog: {
-        ownedBy: 'us',
-        models: [{ id: 'm', kind: 'transcription', created: 0, variants: [variant] }],
-      },
-      load: () => Promise.resolve(engine),
-      plan: () => Promise.resolve({ candidates: [variant], reasons: [] }),
-    });
-    /** Asks again where the job was paused, as its asker does. */
-    const transcribe = async (bytes: number, isStreamed: boolean): Promise<number> => {
-      let job: TranscriptionJob = {
-        kind: 'transcription',
-        model: 'm',
-        task: 'transcribe',
-        file: new Blob([new Uint8Array(bytes)]),
-        times: [],
-        stream: isStreamed,
-        others: [],
-      };
-      for (let pauses = 0; ; pauses++) {
-        const origin = { client: 'c', request: 'r', ...(!isStreamed && { background: true as const }) };
-        let seconds = 0;
-        try {
-          const request = { id: 'r', job, imageOrigins: [], origin, pauses };
-          await serveJob<'transcription'>(models, request, never, {
-            onStage: () => undefined,
-            send(event) {
-              if (event.type === 'delta' && event.progress) job = { ...job, progress: event.progress };
-              if (event.type === 'done' && 'seconds' in event.transcript) ({ seconds } = event.transcript);
-            },
-          });
-          return seconds;
-        } catch (error) {
-          if (!(error instanceof JobPaused)) throw error;
-        }
-      }
-    };
-    const long = [transcribe(size, false), transcribe(size, false)];
-    await heard.promise;
-    expect(await transcribe(100, false)).toBe(1);
-    expect(await transcribe(100, true)).toBe(1);
-    expect(await Promise.all(long)).toEqual([WINDOWS, WINDOWS]);
-    expect(runs.slice(0, 2)).toEqual(['long 0', 'short 0']);
-    expect(runs).toContain('long 1');
-
-    runs.length = 0;
-    await Promise.all([transcribe(size, true), transcribe(size, false), transcribe(100, false)]);
-    expect(runs).toEqual(['long 0', 'short 0', 'long 0']);
-  },
-);
