@@ -176,10 +176,8 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
-/** Values without a text of the library's, or with another than Python's. */
-const WORDS = new Set(['BooleanValue', 'NullValue', 'UndefinedValue']);
-/** Arguments of a format that are written as Python does. */
-const FORMATTED = new Set(['ArrayValue', 'TupleValue', 'BooleanValue']);
+/** Values that the library writes differently from Python, or not at all. */
+const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
 
 type ListClass = new (values: readonly Value[]) => Value;
 /** The library's class of lists, which it does not export. */
@@ -245,12 +243,12 @@ class BoundedInterpreter extends Interpreter {
         ? this.#filtered(filter, this.#elements(list), this.#arguments(name, args, environment), environment)
         : super.evaluate(otherwise, scope);
     }
-    if (kind === 'to text' && WORDS.has(held.type)) return this.#toText(held);
+    if (kind === 'to text' && WRITTEN.has(held.type)) return this.#toText(held);
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
     const isFormat = name === 'format' || name === '%';
     const given = this.#arguments(name, args, environment).map(
-      (value) => value && plain(isFormat && FORMATTED.has(value.type) ? this.#toText(value) : value),
+      (value) => value && plain(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, given));
   }

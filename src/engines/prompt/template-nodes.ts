@@ -258,15 +258,20 @@ function allowDict(node: Node, args: readonly Node[]): void {
   replace(node, { type: 'ObjectLiteral', value: new Map(entries) });
 }
 
-/** The library formats and repeats no texts. */
+/** The library formats and repeats no texts, and joins only texts and numbers as Python does. */
 function allowOperator(node: Node): void {
   const { left, right, operator } = node;
   const name = operator?.value ?? '';
-  if (!left || !right || !['%', '*'].includes(name)) return;
+  if (!left || !right) return;
+  if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
+  if (!['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
   const otherwise = { ...node, left: identifier(HELD) };
   node[OPERATION] = { kind: 'operator', name, operand: left, args, otherwise };
 }
+
+const written = (node: Node): Node =>
+  node.type === 'StringLiteral' || node.operator?.value === '~' ? node : filterNode('string', node, []);
 
 const REWRITES = new Map<string, (node: Node, loops: number) => void>([
   ['For', allowLoops],
