@@ -54,6 +54,7 @@ interface Count {
   /** Text of one token. */
   special: string;
   images: PromptImages | undefined;
+  signal: AbortSignal;
   resolve(tokens: number): void;
   reject(error: unknown): void;
 }
@@ -68,10 +69,13 @@ export interface TokenLimits {
 const MAX_YIELDED = 8;
 /** Length of such a turn, in milliseconds. */
 const TURN_MS = 2000;
+/** Word that no tokenizer joins with the same word beside it. */
+const WORD = ' a';
 /** Characters. Stepping back is not worth it between prompts of about one length. */
 const MARGIN = 200;
 
-const isMuchLonger = (a: ScheduledReply, b: ScheduledReply): boolean => a.size > 2 * b.size + MARGIN;
+const isMuchLonger = (a: ScheduledReply, b: Pick<ScheduledReply, 'size'>): boolean =>
+  a.size > 2 * b.size + MARGIN;
 const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
 const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
 /** Time for which a reply that has begun is not slowed by a much longer prompt, in milliseconds: it may be a short one. */
@@ -109,7 +113,10 @@ function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): Sch
   if (!shortest) return undefined;
   if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
-  const hasFresh = replies.some((other) => isFresh(other) && isShorter(other));
+  // Nothing is left to compute of a prompt that was computed ahead: its length says whether the request is a short one.
+  const hasFresh = replies.some(
+    (other) => isFresh(other) && isMuchLonger(shortest, { size: other.prompt.length }),
+  );
   if (hasFresh && !isTurnOver(shortest) && uncached(shortest.prompt) > MARGIN) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some(isShorter) ? undefined : shortest;
@@ -154,6 +161,8 @@ export class ReplyScheduler {
   readonly #states: SlotStates | null;
   readonly #stopped = new AbortController();
   #looping = false;
+  /** Tokens that are put behind a prompt to count it beside replies; null: not yet known. */
+  #addedTokens: number | null = null;
 
   /**
    * @param options `slots`: as many as the server has; never more replies run at once. `bare`: prefix of a text that is to have
@@ -192,15 +201,16 @@ export class ReplyScheduler {
   }
 
   /**
-   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of what it refuses as too long. So the text of
-   * a special token follows, more often than a limit allows.
-   * @throws RequestRejectedError where the server tells no length; what it failed with
+   * Counts the tokens of a prompt without computing it: llama.cpp's server tells the length of a prompt that it refuses as too
+   * long. Text is added to the prompt until a limit refuses it.
+   * @param special text of a special token, which keeps the added text apart from the prompt's last token
+   * @throws the signal's reason; RequestRejectedError where the server tells no length; what it failed with
    */
-  count(prompt: string, special: string, images?: PromptImages): Promise<number> {
+  count(prompt: string, special: string, signal: AbortSignal, images?: PromptImages): Promise<number> {
     return new Promise((resolve, reject) => {
-      const { signal } = this.#stopped;
-      if (signal.aborted) return reject(signal.reason as Error);
-      this.#counts.push({ prompt, special, images, resolve, reject });
+      const { signal: stopped } = this.#stopped;
+      if (stopped.aborted) return reject(stopped.reason as Error);
+      this.#counts.push({ prompt, special, signal, images, resolve, reject });
       void this.#loop();
     });
   }
@@ -250,12 +260,16 @@ export class ReplyScheduler {
   async #loop(): Promise<void> {
     if (this.#looping) return;
     this.#looping = true;
+    let hasCounted = false;
     for (;;) {
       // A step runs all slots. Without a free slot, or beside a prompt that fills the batch, a count would compute that prompt to its end.
       const mayCount =
         this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
-      const count = mayCount ? this.#counts[0] : undefined;
       const reply = nextReply(this.#replies, (prompt) => this.#slots.uncached(prompt));
+      // Counts in a row let each reply have a step between them, and aborts go first.
+      const goesFirst: boolean = reply !== undefined && (hasCounted || reply.signal.aborted);
+      const count: Count | undefined = mayCount && !goesFirst ? this.#counts.shift() : undefined;
+      hasCounted = count !== undefined;
       try {
         if (count) await this.#runCount(count);
         else if (reply) await this.#turn(reply);
@@ -268,28 +282,46 @@ export class ReplyScheduler {
     this.#looping = false;
   }
 
-  async #runCount({ prompt, special, images, ...count }: Count): Promise<void> {
+  async #runCount({ prompt, special, images, signal, ...count }: Count): Promise<void> {
     const { batch, context } = this.#limits;
-    // A batch has fewer tokens, but the server embeds nothing beside a reply.
-    const embeds = !images && !this.#replies.some(isRunning);
-    const added = (embeds ? batch : context) + 1;
-    const text = prompt + special.repeat(added);
     try {
+      signal.throwIfAborted();
       await this.#putFillingAside();
-      const id = embeds
-        ? await this.#calls.beginEmbedding(text)
-        : await this.#calls.begin({ prompt: text, n_predict: 0 }, images?.files);
+      if (images || this.#replies.some(isRunning)) {
+        // Special tokens in a row would take llama.cpp time with the square of their number.
+        const added = special + WORD.repeat(context + 1);
+        this.#addedTokens ??= (await this.#refuse(added + added)) - (await this.#refuse(added));
+        count.resolve((await this.#refuse(prompt + added, images)) - this.#addedTokens);
+      } else {
+        // A batch has fewer tokens than a context, but the server embeds nothing beside a reply.
+        const added = batch + 1;
+        const id = await this.#calls.beginEmbedding(prompt + special.repeat(added));
+        count.resolve((await this.#refusal(id)) - added);
+      }
+    } catch (error) {
+      count.reject(error);
+      if (!signal.aborted && !(error instanceof RequestRejectedError)) throw error;
+    }
+    // The steps may have produced results for every reply.
+    for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
+  }
+
+  /** @returns tokens of a prompt that is longer than the context */
+  async #refuse(prompt: string, images?: PromptImages): Promise<number> {
+    return this.#refusal(await this.#calls.begin({ prompt, n_predict: 0 }, images?.files));
+  }
+
+  /** @throws RequestRejectedError where the server tells no length */
+  async #refusal(id: number): Promise<number> {
+    try {
       // Its slot may be given to it in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
-      throw new RequestRejectedError('counted no tokens');
     } catch (error) {
-      if (!(error instanceof RequestRejectedError)) throw error;
-      if (error.promptTokens === undefined) count.reject(error);
-      else count.resolve(error.promptTokens - added);
+      if (error instanceof RequestRejectedError && error.promptTokens !== undefined)
+        return error.promptTokens;
+      throw error;
     }
-    this.#counts.shift();
-    // The step may have produced results for every reply.
-    for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
+    throw new RequestRejectedError('counted no tokens');
   }
 
   async #turn(reply: ScheduledReply): Promise<void> {

@@ -171,7 +171,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const opening = await this.#renderer.open(job, this.#options.imageMarker, signal);
     refuseOversizedText(opening.prompt, this.facts.contextLength);
     this.#images.checkMarkers(opening.prompt, images);
-    if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt);
+    if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
     return opening;
   }
 
@@ -179,11 +179,11 @@ export class WllamaEngine implements Engine<'chat'> {
    * Counts the tokens of a prompt that may be too long, where it would wait for others: llama.cpp refuses it when it begins.
    * @throws ServiceError `context_length_exceeded`
    */
-  async #refuseTooLong(prompt: string): Promise<void> {
+  async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
     const { contextLength } = this.facts;
     if (prompt.length <= contextLength || !this.#scheduler.busy) return;
     try {
-      const tokens = await this.#countText(prompt);
+      const tokens = await this.#countText(prompt, signal);
       if (tokens !== null && tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -216,8 +216,7 @@ export class WllamaEngine implements Engine<'chat'> {
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
       const placed = this.#images.place(prompt, images);
-      const promptTokens = await this.#scheduler.count(prompt, specialText, placed);
-      signal.throwIfAborted();
+      const promptTokens = await this.#scheduler.count(prompt, specialText, signal, placed);
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -243,7 +242,7 @@ export class WllamaEngine implements Engine<'chat'> {
           }
         } catch (error) {
           if (images.length > 0 && isTooLong(error))
-            throw await this.#tooLong(error, completion.prompt, images.length);
+            throw await this.#tooLong(error, completion.prompt, images.length, signal);
           if (!isCrowded(error) || tries === TRIES) throw error;
           // Those that filled the context together come out of it one after another.
           if (tries === 1) leave = await this.#oneByOne.enter(signal);
@@ -288,16 +287,17 @@ export class WllamaEngine implements Engine<'chat'> {
     { promptTokens, contextLength }: { promptTokens: number; contextLength: number },
     prompt: string,
     images: number,
+    signal: AbortSignal,
   ): Promise<ServiceError> {
-    const textTokens = (await this.#countText(this.#images.withoutMarkers(prompt))) ?? 0;
+    const textTokens = (await this.#countText(this.#images.withoutMarkers(prompt), signal)) ?? 0;
     const taken = { images, tokens: promptTokens - textTokens };
     return contextLengthExceeded(promptTokens, contextLength, taken);
   }
 
   /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
-  async #countText(prompt: string): Promise<number | null> {
+  async #countText(prompt: string, signal: AbortSignal): Promise<number | null> {
     const { specialText } = this.#renderer;
-    return specialText === null ? null : this.#scheduler.count(prompt, specialText);
+    return specialText === null ? null : this.#scheduler.count(prompt, specialText, signal);
   }
 
   async unload(): Promise<void> {

@@ -112,7 +112,7 @@ const BESIDE: { name: string; bare: '' | null; ask(server: ReplyScheduler, at: n
       bare: null,
       ask: (server, at) => server.run({ prompt: `y${at}`, n_predict: 1 }, () => undefined, never),
     },
-    { name: 'counts', bare: '', ask: (server) => server.count('z'.repeat(30), '<eos>') },
+    { name: 'counts', bare: '', ask: (server) => server.count('z'.repeat(30), '<eos>', never) },
   ];
 
 test.each(BESIDE)(
@@ -367,7 +367,7 @@ test.each([0, 1, 2])('after %s replies, what comes once the server is stopped fa
   server.stop(new Error('unloaded'));
   const calls = fake.log.length;
   await Promise.all([...before, expect(another()).rejects.toThrow('unloaded')]);
-  await expect(server.count('x', '<eos>')).rejects.toThrow('unloaded');
+  await expect(server.count('x', '<eos>', never)).rejects.toThrow('unloaded');
   expect(fake.log).toHaveLength(calls);
 });
 
@@ -380,7 +380,7 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
     tokens(() => given++),
     never,
   );
-  expect(await scheduler.count('x'.repeat(30), '<eos>')).toBe(30);
+  expect(await scheduler.count('x'.repeat(30), '<eos>', never)).toBe(30);
   await running;
   expect(given).toBe(10);
 });
@@ -396,7 +396,7 @@ test('a count waits for a slot, and a short prompt does not wait with it', async
   };
   const long = run('long', 5000);
   while (server.log.length === 0) await Promise.resolve();
-  const counting = scheduler.count('x'.repeat(30), '<eos>').then((found) => order.push(`${found}`));
+  const counting = scheduler.count('x'.repeat(30), '<eos>', never).then((found) => order.push(`${found}`));
   const short = run('short', 100);
   await Promise.all([long, counting, short]);
   expect(order).toHaveLength(3);
@@ -404,10 +404,77 @@ test('a count waits for a slot, and a short prompt does not wait with it', async
   expect(order.at(-1)).toBe('long');
 });
 
+/** A stream with counts in a row beside it. */
+async function streamBesideCounts(): Promise<{
+  order: string[];
+  counting: Promise<unknown>;
+  stop: () => void;
+  stream: Promise<void>;
+}> {
+  const scheduler = scheduled(new FakeLlamaServer(), 4, '');
+  const order: string[] = [];
+  const stopped = new AbortController();
+  const stream = scheduler.run(
+    ask(100, 1000),
+    tokens(() => order.push('token')),
+    stopped.signal,
+  );
+  while (order.length === 0) await Promise.resolve();
+  const counts = Array.from({ length: 20 }, () => scheduler.count('x'.repeat(30), '<eos>', never));
+  const counting = Promise.all(counts.map((count) => count.then(() => order.push('count'))));
+  return { order, counting, stream, stop: () => stopped.abort(new Error('stopped')) };
+}
+
+test('a reply has a step between counts in a row, and an abort does not wait for them', async () => {
+  const { order, counting, stream, stop } = await streamBesideCounts();
+  while (order.filter((each) => each === 'count').length < 10) await Promise.resolve();
+  expect(order.filter((each) => each === 'token').length).toBeGreaterThan(10);
+  stop();
+  await expect(stream).rejects.toThrow('stopped');
+  expect(order.filter((each) => each === 'count').length).toBeLessThan(13);
+  await counting;
+});
+
+test('a prompt does not wait for counts in a row', async () => {
+  const scheduler = scheduled(new FakeLlamaServer(), 4, '');
+  const order: string[] = [];
+  const counts = Array.from({ length: 20 }, () =>
+    scheduler.count('x'.repeat(30), '<eos>', never).then(() => order.push('count')),
+  );
+  const short = scheduler.run(ask(30, 1), () => undefined, never).then(() => order.push('short'));
+  await Promise.all([...counts, short]);
+  expect(order.indexOf('short')).toBeLessThan(6);
+});
+
+test('a count of an aborted request costs nothing', async () => {
+  const server = new FakeLlamaServer();
+  const given = AbortSignal.abort(new Error('gone'));
+  await expect(scheduled(server, 4, '').count('x', '<eos>', given)).rejects.toThrow('gone');
+  expect(server.log).toEqual([]);
+});
+
+test('a shorter prompt does not wait for a long one that has just begun to answer', async () => {
+  const scheduler = scheduled(new FakeLlamaServer(), 4, '');
+  const order: string[] = [];
+  const long = scheduler.run(
+    ask(4000, 100),
+    tokens(() => order.push('long')),
+    never,
+  );
+  while (order.length === 0) await Promise.resolve();
+  const short = scheduler.run(
+    { prompt: 'y'.repeat(300), n_predict: 1 },
+    tokens(() => order.push('short')),
+    never,
+  );
+  await Promise.all([long, short]);
+  expect(order.indexOf('short')).toBeLessThan(20);
+});
+
 test('a count fails with the server', async () => {
   const server = new FakeLlamaServer();
   server.dead = true;
-  await expect(scheduled(server, 4, '').count('x', '<eos>')).rejects.toThrow('memory access');
+  await expect(scheduled(server, 4, '').count('x', '<eos>', never)).rejects.toThrow('memory access');
 });
 
 test.each(['step', 'take', 'begin', 'cancel'] as const)(
@@ -423,7 +490,7 @@ test.each(['step', 'take', 'begin', 'cancel'] as const)(
     while (fake.log.length < 3) await Promise.resolve();
     const alive = fake[call];
     Object.assign(fake, { [call]: () => Promise.reject(dead) });
-    const counting = server.count('x', '<eos>').catch(() => undefined);
+    const counting = server.count('x', '<eos>', never).catch(() => undefined);
     if (call === 'cancel') abort.abort(new Error('gone'));
     await Promise.all([...running, fails(), counting]);
     Object.assign(fake, { [call]: alive });
