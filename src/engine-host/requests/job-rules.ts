@@ -1,5 +1,12 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
-import { type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
+import {
+  charactersOf,
+  type ChatJob,
+  type Constraint,
+  estimateTokens,
+  imagesOf,
+  repeats,
+} from '../../jobs/chat.ts';
 import type { Events, EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
@@ -18,6 +25,14 @@ interface JobRules<K extends Kind> {
     job: JobOf<K>,
   ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run: RunJob<K>;
+  /** Estimates the time that the job takes an engine, in tokens of a reply. */
+  work(job: JobOf<K>): number;
+  /** Whether the job, once interrupted, begins again from its start. Absent: it never does. */
+  restarts?(job: JobOf<K>): boolean;
+  /** Whether the job gives way even where it is short, if its answer is not streamed. Absent: it does not. */
+  yieldsWhenShort?(job: JobOf<K>): boolean;
+  /** Which equal requests of the client take the job's answer, too. Absent: all. */
+  sharedWith?(job: JobOf<K>): 'all' | 'retries' | 'none';
 }
 
 export type RunJob<K extends Kind> = (
@@ -32,6 +47,21 @@ const fetchAll: typeof fetchImages = async (...given) =>
 
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
+
+/** Tokens of a prompt that are computed in the time of one of a reply, at least. */
+const PROMPT_TOKENS = 10;
+/** Tokens of an image, about. */
+const IMAGE_TOKENS = 500;
+
+/** A question of a decision is a prompt, and a step that reads the first tokens of all its options. */
+const QUESTION = 8;
+/** Further tokens of an option. */
+const OPTION = 2;
+
+/** Bytes of compressed sound that count as a token: 32 KB, some seconds, run to their end, and up to a minute is short. */
+const SOUND_BYTES = 1024;
+/** The same of a wav file: 4 s at 16 kHz run to their end. */
+const WAV_BYTES = 4096;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
@@ -48,9 +78,22 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     },
     compile: withGrammar,
     run: (engine, job, ...given) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...given),
+    work: ({ maxTokens = Infinity, countOnly, input }) =>
+      countOnly ? 0 : maxTokens + promptTokens(input) / PROMPT_TOKENS,
+    restarts: repeats,
+    yieldsWhenShort: ({ countOnly }) => !countOnly,
+    sharedWith: ({ seeded, sampling: { temperature, seed } }) => {
+      // A seed of localtext's own is the request's.
+      if (seeded) return 'none';
+      // Equal requests for a sampled reply get one each, unless one is a retry of another.
+      return temperature > 0 && seed === undefined ? 'retries' : 'all';
+    },
   },
-  embedding: { run: runOnEngine },
-  transcription: { run: runOnEngine },
+  embedding: { run: runOnEngine, work: () => 0 },
+  transcription: {
+    run: runOnEngine,
+    work: ({ file }) => file.size / (/wav/.test(file.type) ? WAV_BYTES : SOUND_BYTES),
+  },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
       const { images } = job.input;
@@ -61,10 +104,17 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     async *run(...given) {
       yield* (await import('../decisions/decide.ts')).decide(...given);
     },
+    work: ({ questions }) =>
+      questions.reduce((sum, { options }) => sum + QUESTION + OPTION * options.length, 0),
   },
 };
 
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+
+function promptTokens(input: ChatJob['input']): number {
+  if ('tokens' in input) return input.tokens.length;
+  return estimateTokens(charactersOf(input)) + imagesOf(input).length * IMAGE_TOKENS;
+}
 
 const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
 

@@ -11,7 +11,6 @@ import {
   KINDS,
   withJobLimits,
 } from '../../jobs/kinds.ts';
-import { repeats } from '../../jobs/chat.ts';
 import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
 import { abortable } from '../../util/async.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
@@ -126,7 +125,7 @@ class SlotLease {
   #mustPause = false;
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
-    this.#unreadMs = job.kind === 'chat' && repeats(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
+    this.#unreadMs = rulesOf(job.kind).restarts?.(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const as = yieldsAs(job, origin);
     const mayBeAbandoned = origin?.background === true;
     // Two tabs that share an engine would throw each other's windows away.

@@ -3,6 +3,7 @@ import type { Origin } from '../../protocol/engine-port.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import { abortable } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
+import { rulesOf } from './job-rules.ts';
 import type { JobSink } from './serve-job.ts';
 
 type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<void>;
@@ -23,13 +24,13 @@ export class SharedJobs {
     signal: AbortSignal,
     work: Work<K>,
   ): Promise<void> {
-    // A seed of localtext's own is the request's.
-    if (!origin?.mayBeRepeated || ('seeded' in job && job.seeded)) return work(sink, signal);
+    const sharedWith = rulesOf<K>(job.kind).sharedWith?.(job) ?? 'all';
+    if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
     // One of several choices is wanted beside the others: its id ends in its index.
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
-    if (known && isSampled(job) && known.isConcurrentAttempt(origin.attempt)) {
+    if (known && sharedWith === 'retries' && known.isConcurrentAttempt(origin.attempt)) {
       known.noteAttempt(origin.attempt);
       return work(sink, signal);
     }
@@ -43,10 +44,6 @@ export class SharedJobs {
     if (this.#running.get(key) === ended) this.#running.delete(key);
   }
 }
-
-/** Equal requests for a sampled reply get one each, unless one is a retry of another. */
-const isSampled = (job: JobOf<Kind>): boolean =>
-  'sampling' in job && job.sampling.temperature > 0 && job.sampling.seed === undefined;
 
 /** SHA-256 of plain data with files in it. */
 async function hashOf(value: unknown): Promise<string> {
