@@ -1,5 +1,5 @@
 import { z } from '../util/full-zod.ts';
-import { KINDS, MODEL_KINDS } from '../jobs/kinds.ts';
+import { KINDS, type ModelKind } from '../jobs/kinds.ts';
 import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
 import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
 
@@ -68,6 +68,8 @@ function variantSchema(engines: CatalogEngines) {
   const error = `must be one of the engines ${listed(Object.keys(engines), 'conjunction')}`;
   return z.discriminatedUnion('engine', [first, ...others], { error });
 }
+
+const MODEL_KINDS = [...new Set<ModelKind>(Object.values(KINDS).flatMap(({ models }) => models))];
 
 const modelSchema = (engines: CatalogEngines) =>
   z.strictObject({

@@ -4,19 +4,15 @@ import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
-/** Jobs of an engine, their events (any number, and `done` last), and the kinds of models that can answer. */
+/** Jobs of an engine, and their events (any number, and `done` last). */
 export interface JobKinds {
-  chat: { job: ChatJob; event: ChatEvent; model: 'chat' };
-  embedding: { job: EmbeddingJob; event: EmbeddingEvent; model: 'embedding' };
-  transcription: { job: TranscriptionJob; event: TranscriptionEvent; model: 'transcription' };
-  decision: { job: DecisionJob; event: DecisionEvent; model: 'chat' | 'embedding' };
+  chat: { job: ChatJob; event: ChatEvent };
+  embedding: { job: EmbeddingJob; event: EmbeddingEvent };
+  transcription: { job: TranscriptionJob; event: TranscriptionEvent };
+  decision: { job: DecisionJob; event: DecisionEvent };
 }
 
-export type Kind = 'chat' | 'embedding' | 'transcription' | 'decision';
-
-/** Kinds of models: each is the kind of the jobs that its engine runs by itself. */
-export const MODEL_KINDS = ['chat', 'embedding', 'transcription'] as const satisfies Kind[];
-export type ModelKind = (typeof MODEL_KINDS)[number];
+export type Kind = keyof JobKinds;
 
 /** The job of a kind. The intersection lets the compiler infer the kind from a job. */
 export type JobOf<K extends Kind> = JobKinds[K]['job'] & { kind: K };
@@ -33,12 +29,13 @@ export const withJobLimits = <J extends AnyJob, Limit extends Partial<AnyJob>>(
 export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;
 
-interface KindFacts<K extends Kind> {
+interface KindFacts {
   /** The kind in an error message. */
   noun: string;
   /** Name of the ability in GET /v1/models. */
   capability: string;
-  models: readonly JobKinds[K]['model'][];
+  /** The kinds of models that can answer. Each is the kind of the jobs that its engine runs by itself. */
+  models: readonly Kind[];
   /** An engine mixes the inputs of all requests into its batches: a queue before it gains nothing. */
   isBatched?: true;
 }
@@ -48,7 +45,11 @@ export const KINDS = {
   embedding: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
   transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
-} as const satisfies { [K in Kind]: KindFacts<K> };
+} as const satisfies Record<Kind, KindFacts>;
+
+/** The kinds of models that can answer jobs of a kind. */
+export type ModelOf<K extends Kind> = (typeof KINDS)[K]['models'][number];
+export type ModelKind = ModelOf<Kind>;
 
 /** Whether models of one kind answer jobs of another. */
 export const answers = (model: ModelKind, job: Kind): boolean =>

@@ -7,7 +7,7 @@ import {
   imagesOf,
   repeats,
 } from '../../jobs/chat.ts';
-import type { Events, EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
+import type { Events, EventOf, JobOf, Kind, ModelKind, ModelOf } from '../../jobs/kinds.ts';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '../../engines/engine.ts';
@@ -20,10 +20,7 @@ interface JobRules<K extends Kind> {
     signal: AbortSignal,
   ): Promise<JobOf<K>>;
   /** Turns the job into what the engine takes. @throws ServiceError 400 */
-  compile?(
-    engine: Engine<JobKinds[K]['model']>,
-    job: JobOf<K>,
-  ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
+  compile?(engine: Engine<ModelOf<K>>, job: JobOf<K>): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run: RunJob<K>;
   /** Estimates the time that the job takes an engine, in tokens of a reply. */
   work(job: JobOf<K>): number;
@@ -36,7 +33,7 @@ interface JobRules<K extends Kind> {
 }
 
 export type RunJob<K extends Kind> = (
-  engine: Engine<JobKinds[K]['model']>,
+  engine: Engine<ModelOf<K>>,
   job: JobOf<K>,
   signal: AbortSignal,
   onPrefill: () => void,

@@ -5,10 +5,10 @@ import {
   type EventOf,
   type Job,
   type JobEvent,
-  type JobKinds,
   type JobOf,
   type Kind,
   KINDS,
+  type ModelOf,
   withJobLimits,
 } from '../../jobs/kinds.ts';
 import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
@@ -164,7 +164,7 @@ class SlotLease {
 
 /** Turns the job into what the engine takes, and begins it. @throws ServiceError 400 */
 async function startJob<K extends Kind>(
-  engine: Engine<JobKinds[K]['model']>,
+  engine: Engine<ModelOf<K>>,
   job: JobOf<K>,
   signal: AbortSignal,
   onStage: OnStage,
@@ -185,7 +185,7 @@ function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], de
 
 interface Place<K extends Kind> {
   loadedModel: LoadedModel;
-  engine: Engine<JobKinds[K]['model']>;
+  engine: Engine<ModelOf<K>>;
   leave(): void;
 }
 
@@ -233,7 +233,7 @@ async function enterQueue<K extends Kind>(
   }
 }
 
-const canRun = <K extends Kind>(engine: Engine, kind: K): engine is Engine<JobKinds[K]['model']> =>
+const canRun = <K extends Kind>(engine: Engine, kind: K): engine is Engine<ModelOf<K>> =>
   answers(engine.kind, kind);
 
 const unsuitable = (model: string, kind: Kind) =>
