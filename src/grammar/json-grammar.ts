@@ -195,22 +195,28 @@ export class JsonGrammar {
       if (known) return known;
       const rule = this.#grammar.rule();
       rules.set(key, rule);
-      const comma = isFirst ? [] : [literal(','), WS];
-      const next = counts ? count + 1 : 0;
       const member = members[index];
-      if (member) {
-        if (next <= max) rule.alternatives.push([...comma, member.rule, after(index + 1, false, next)]);
-        if (!member.required) rule.alternatives.push([after(index + 1, isFirst, count)]);
-        return rule;
-      }
-      // Names of others may repeat: only the first of them surely adds a member.
-      const hasOthers = index > members.length;
-      const isEnough = hasOthers || !counts || count >= min;
-      if (isEnough) rule.alternatives.push([...(isFirst ? [] : [WS]), bracket]);
-      if (next > Math.min(max, MAX_COUNTED) || !(isEnough || next >= min)) return rule;
-      const rest = after(members.length + 1, false, max === Infinity ? 0 : next);
-      for (const other of others) rule.alternatives.push([...comma, other, rest]);
+      rule.alternatives = member
+        ? withMember(member, index, isFirst, count)
+        : withOthers(index > members.length, isFirst, count);
       return rule;
+    };
+    const comma = (isFirst: boolean) => (isFirst ? [] : [literal(','), WS]);
+    const next = (count: number): number => (counts ? count + 1 : 0);
+    const withMember = (member: Member, index: number, isFirst: boolean, count: number): Alternatives => {
+      const alternatives: Alternatives = [];
+      if (next(count) <= max)
+        alternatives.push([...comma(isFirst), member.rule, after(index + 1, false, next(count))]);
+      if (!member.required) alternatives.push([after(index + 1, isFirst, count)]);
+      return alternatives;
+    };
+    // Names of others may repeat: only the first of them surely adds a member.
+    const withOthers = (hasOthers: boolean, isFirst: boolean, count: number): Alternatives => {
+      const isEnough = hasOthers || !counts || count >= min;
+      const end: Alternatives = isEnough ? [[...(isFirst ? [] : [WS]), bracket]] : [];
+      if (next(count) > Math.min(max, MAX_COUNTED) || !(isEnough || next(count) >= min)) return end;
+      const rest = after(members.length + 1, false, max === Infinity ? 0 : next(count));
+      return [...end, ...others.map((other) => [...comma(isFirst), other, rest])];
     };
     return after(0, true, 0);
   }

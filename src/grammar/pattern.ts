@@ -217,6 +217,10 @@ class PatternParser {
     }
     const control = this.#match(/c([A-Za-z])/y);
     if (control) return one((control[1] ?? '').charCodeAt(0) % 32);
+    return this.#escapedCharacter(inClass);
+  }
+
+  #escapedCharacter(inClass: boolean): Ranges {
     const point = this.#point();
     const letter = String.fromCodePoint(point);
     const shorthand = SHORTHANDS[letter.toLowerCase()];

@@ -93,14 +93,9 @@ export class SchemaForms implements FormReader {
         continue;
       }
       typed ||= TYPED.some(has);
-      for (const [kind, keys] of Object.entries(KEYWORDS_OF)) if (keys.some(has)) mentioned.add(kind);
+      for (const kind of mentionedKinds(schema)) mentioned.add(kind);
       forms = this.meet(forms, this.#keywords.read(schema));
-      for (const part of (schema['allOf'] ?? []) as Schema[]) queue.add(part);
-      if (typeof schema['$ref'] === 'string') {
-        const target = this.#context.target(schema['$ref']);
-        if (target === undefined) this.#context.unenforceable(given, '$ref', 'points nowhere');
-        else queue.add(target);
-      }
+      for (const part of this.#included(schema, given)) queue.add(part);
       forms = this.#combined(schema, given, forms);
     }
     if (typeof first === 'object' && others.length === 0) {
@@ -109,6 +104,16 @@ export class SchemaForms implements FormReader {
     }
     if (typed || mentioned.size === 0 || this.#isWide) return forms;
     return forms.filter(({ kind }) => mentioned.has(kind));
+  }
+
+  /** Schemas that apply beside one: its `allOf`, and what its `$ref` points to. */
+  #included({ allOf, $ref: reference }: SchemaObject, given: SchemaObject): Schema[] {
+    const parts = (allOf ?? []) as Schema[];
+    if (typeof reference !== 'string') return parts;
+    const target = this.#context.target(reference);
+    if (target !== undefined) return [...parts, target];
+    this.#context.unenforceable(given, '$ref', 'points nowhere');
+    return parts;
   }
 
   /** Keywords that combine schemas. */
@@ -189,6 +194,12 @@ export class SchemaForms implements FormReader {
     return meetForms(a, b, this.languages.and) ?? [];
   }
 }
+
+/** Kinds of the values that a schema's keywords are about. */
+const mentionedKinds = (schema: SchemaObject): string[] =>
+  Object.keys(KEYWORDS_OF).filter((kind) =>
+    KEYWORDS_OF[kind]?.some((keyword) => schema[keyword] !== undefined),
+  );
 
 /** Adds the schemas of what no other keyword evaluates to a form of the whole schema that has them. Null: it is not known. */
 function withUnevaluated(form: Form, { unevaluatedItems, unevaluatedProperties }: SchemaObject): Form | null {
