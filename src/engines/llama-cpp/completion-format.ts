@@ -170,11 +170,19 @@ export class LlamaReplyReader {
     if (!text && !logprobs) return;
     // The counts of `accepted` come with the timings, which a result that could not be read lacks.
     this.#held = this.#accepted || chunk.timings ? '' : text;
-    if (this.#held) return;
-    if (chunk.timings) yield* this.#accept(chunk.timings);
-    const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;
+    if (!this.#held) yield* this.#grow(text, logprobs, chunk.timings);
+  }
+
+  /** Adds a chunk's text to the reply. A chunk without timings has one token. */
+  *#grow(
+    text: string,
+    logprobs: TokenLogprob[] | undefined,
+    timings: LlamaTimings | undefined,
+  ): Generator<ChatEvent, void, undefined> {
+    if (timings) yield* this.#accept(timings);
+    const predicted = timings ? this.#before + timings.predicted_n : this.#tokens + 1;
     const tokens = Math.max(0, predicted - this.#tokens);
-    this.#tokens = Math.max(this.#tokens, predicted);
+    this.#tokens += tokens;
     const added = this.#added(text);
     if (tokens === 0 && added === '') return;
     this.#text += added;

@@ -31,6 +31,8 @@ const MIN_LOGPROB = -9999;
 
 /** Reads deltas from the text so far: web-llm's own chunks lose log probabilities where a character spans tokens. */
 class WebLlmReplyReader {
+  finishReason: 'stop' | 'length' = 'stop';
+  completionTokens = 0;
   readonly #topLogprobs: number | undefined;
   #text = 0;
   #tokens = 0;
@@ -40,14 +42,20 @@ class WebLlmReplyReader {
   }
 
   /** Text since the last call; null: nothing that can be shown. */
-  read(state: ReplyState, finish: 'stop' | 'length'): Delta | null {
+  read({ usage, choices: [choice] }: Chunk, state: ReplyState | null): Delta | null {
+    if (usage) this.completionTokens = usage.completion_tokens;
+    if (choice?.finish_reason === 'length') this.finishReason = 'length';
+    return choice && state ? this.#added(state) : null;
+  }
+
+  #added(state: ReplyState): Delta | null {
     // Bytes that end inside a character decode to replacement characters: they wait for the rest.
     const text = state.getMessage().replace(/(?<!�)�+$/, '');
     const fresh = text.slice(this.#text);
     const sampled = state.getCurRoundCompletionTotalTokens();
     const ended = state.stopped();
     // The token that ends a turn is counted by it, but is no part of the reply.
-    const shown = ended && finish === 'stop' ? sampled - 1 : sampled;
+    const shown = ended && this.finishReason === 'stop' ? sampled - 1 : sampled;
     if (fresh === '' && !(ended && shown > this.#tokens)) return null;
     const tokens = Math.max(0, shown - this.#tokens);
     const delta: Delta = { text: fresh, tokens };
@@ -167,21 +175,16 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
 
       const reader = new WebLlmReplyReader(job.topLogprobs);
-      let finish: 'stop' | 'length' = 'stop';
-      let completionTokens = 0;
       for (let result = await first; !result.done; result = await next()) {
         if (signal.aborted) continue;
-        const chunk = result.value;
-        if (chunk.usage) completionTokens = chunk.usage.completion_tokens;
-        if (chunk.choices[0]?.finish_reason === 'length') finish = 'length';
-        const pipeline = watch.pipeline;
-        const delta = pipeline && chunk.choices.length > 0 ? reader.read(pipeline, finish) : null;
+        const delta = reader.read(result.value, watch.pipeline);
         if (delta) yield { type: 'delta', delta };
       }
       signal.throwIfAborted();
+      const { finishReason, completionTokens } = reader;
       yield {
         type: 'done',
-        finishReason: finish,
+        finishReason,
         usage: { promptTokens: prompt.whole, cachedTokens: prompt.cached, completionTokens },
         timings: this.#timings(),
       };
