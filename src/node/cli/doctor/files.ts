@@ -31,46 +31,58 @@ export async function examineFiles(
     : [ok(`All ${files.length} files of the site are found, with the build's content and the right types.`)];
 }
 
-function examine(file: SiteFile, answer: Content, kept: boolean, isolated: boolean): Finding | null {
-  const { url: path, sha256, marks } = file;
+const examine = (file: SiteFile, answer: Content, kept: boolean, isolated: boolean): Finding | null =>
+  missingFile(file.url, answer, kept) ??
+  wrongType(file.url, answer) ??
+  alteredFile(file, answer, kept) ??
+  (isolated ? unisolatedWorker(file.url, answer) : null);
+
+function missingFile(path: string, answer: Content, kept: boolean): Finding | null {
   const wantsPage = /(\.html?|\/)$/.test(path);
-  if (!isFound(answer) || (isHtml(answer) && !wantsPage)) {
-    const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
-    const matters = kept ? ', and cannot be cached for offline use' : '';
-    const fallback = isFound(answer) ? hostAdvice(answer.headers) : '';
+  if (isFound(answer) && (!isHtml(answer) || wantsPage)) return null;
+  const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
+  const matters = kept ? ', and cannot be cached for offline use' : '';
+  const fallback = isFound(answer) ? hostAdvice(answer.headers) : '';
+  return fault(
+    `${path} ${what}${matters}.`,
+    `Deploy the complete build, or run \`localtext init\` again.${fallback}`,
+  );
+}
+
+function wrongType(path: string, { type, headers }: Content): Finding | null {
+  if (path.endsWith('.wasm') && type !== 'application/wasm')
     return fault(
-      `${path} ${what}${matters}.`,
-      `Deploy the complete build, or run \`localtext init\` again.${fallback}`,
+      `${path} is served as ${type || 'nothing'}: browsers cannot compile it while it downloads, and some refuse it.`,
+      `Serve .wasm files as application/wasm.${hostAdvice(headers)}`,
     );
-  }
-  if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
+  if (/\.m?js$/.test(path) && !isScriptType(type))
     return fault(
-      `${path} is served as ${answer.type || 'nothing'}: browsers cannot compile it while it downloads, and some refuse it.`,
-      `Serve .wasm files as application/wasm.${hostAdvice(answer.headers)}`,
-    );
-  if (/\.m?js$/.test(path) && !isScriptType(answer.type))
-    return fault(
-      `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
-      `Serve .js files as text/javascript.${hostAdvice(answer.headers)}`,
-    );
-  if (answer.sha256 !== sha256 && !marks?.every((mark) => answer.text.includes(mark))) {
-    const differs = `${path} is not the file that the service worker lists`;
-    // Hosts shrink pictures, and no update waits for one.
-    if (answer.type.startsWith('image/'))
-      return warning(
-        `${differs}: it is not stored for offline use.`,
-        'Turn off what alters pictures at the host.',
-      );
-    return fault(
-      `${differs}${kept ? ': updates are not installed, and the site does not open offline' : ', and is not stored'}.`,
-      "Deploy the complete build again, clear the host's cache (CDN), and turn off what alters files there.",
-    );
-  }
-  const isWorker = /(^|\/)worker-[\w-]+\.js$/.test(path);
-  if (isolated && isWorker && !answer.headers.has('cross-origin-embedder-policy'))
-    return warning(
-      `${path} is served without Cross-Origin-Embedder-Policy: an isolated page cannot start it as a worker.`,
-      'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',
+      `${path} is served as ${type || 'nothing'}: browsers refuse it as a module.`,
+      `Serve .js files as text/javascript.${hostAdvice(headers)}`,
     );
   return null;
+}
+
+function alteredFile({ url: path, sha256, marks }: SiteFile, answer: Content, kept: boolean): Finding | null {
+  if (answer.sha256 === sha256 || marks?.every((mark) => answer.text.includes(mark))) return null;
+  const differs = `${path} is not the file that the service worker lists`;
+  // Hosts shrink pictures, and no update waits for one.
+  if (answer.type.startsWith('image/'))
+    return warning(
+      `${differs}: it is not stored for offline use.`,
+      'Turn off what alters pictures at the host.',
+    );
+  return fault(
+    `${differs}${kept ? ': updates are not installed, and the site does not open offline' : ', and is not stored'}.`,
+    "Deploy the complete build again, clear the host's cache (CDN), and turn off what alters files there.",
+  );
+}
+
+function unisolatedWorker(path: string, { headers }: Content): Finding | null {
+  const isWorker = /(^|\/)worker-[\w-]+\.js$/.test(path);
+  if (!isWorker || headers.has('cross-origin-embedder-policy')) return null;
+  return warning(
+    `${path} is served without Cross-Origin-Embedder-Policy: an isolated page cannot start it as a worker.`,
+    'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',
+  );
 }

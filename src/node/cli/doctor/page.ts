@@ -40,14 +40,18 @@ export function examinePolicy(policy: string, what: string, models: URL | null =
       blocked(`blocks the site's own origin by ${name} (${why}).`, `Add 'self' to ${name}.`);
   if (models && connect && !allows(connect, models))
     blocked(`blocks the weights at ${models.origin} by connect-src.`, `Add ${models.origin} to connect-src.`);
-  const policies = directives.get('trusted-types');
-  const requires = directives.get('require-trusted-types-for')?.includes("'script'");
-  if (requires && policies && !policies.includes('localtext') && !policies.includes('*'))
+  if (refusesTrustedType(directives))
     blocked(
       'requires Trusted Types and does not allow the policy `localtext`: no worker starts.',
       'Add localtext to trusted-types.',
     );
   return findings;
+}
+
+function refusesTrustedType(directives: Directives): boolean {
+  if (!directives.get('require-trusted-types-for')?.includes("'script'")) return false;
+  const policies = directives.get('trusted-types');
+  return policies !== undefined && !policies.includes('localtext') && !policies.includes('*');
 }
 
 function parse(policy: string): Directives {

@@ -1,5 +1,5 @@
 import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
-import { isFound, isHtml, isScriptType, fetchText } from './answers.ts';
+import { type Answer, isFound, isHtml, isScriptType, fetchText } from './answers.ts';
 import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
 import { examineContent } from './imported-scripts.ts';
@@ -21,14 +21,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       : [new URL(named, page)];
   const answers = await Promise.all(places.map((place) => fetchText(place)));
   const script = answers.find((answer) => isFound(answer) && !isHtml(answer));
-  if (!script) {
-    const [first] = answers;
-    const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;
-    const fix =
-      "Put localtext's there (the Vite plugin and `localtext init` do). If it is elsewhere, or part of the site's own service worker, name that with --service-worker.";
-    const findings = [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)];
-    return { findings, folder: null, shell: [], large: [] };
-  }
+  if (!script) return { findings: [missing(places[0], answers[0])], folder: null, shell: [], large: [] };
   const findings: Finding[] = [];
   const found = (text: string, fix: string): unknown => findings.push(fault(text, fix));
   const at = script.url.href;
@@ -63,6 +56,13 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   // A service worker of the site's own may import the list.
   const isEmpty = lists.shell.length + lists.large.length === 0;
   return { findings, folder, ...(isEmpty ? await importedLists(folder) : lists) };
+}
+
+function missing(place: URL | undefined, answer: Answer | undefined): Finding {
+  const what = answer && isFound(answer) ? 'a page of HTML is answered' : `the answer is ${answer?.status}`;
+  const fix =
+    "Put localtext's there (the Vite plugin and `localtext init` do). If it is elsewhere, or part of the site's own service worker, name that with --service-worker.";
+  return fault(`There is no service worker at ${place?.href}: ${what}.`, fix);
 }
 
 /** Maximum files of each list. A site has some dozens. */
