@@ -102,13 +102,12 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     // Some tools write -1 for what a model does not have.
     return typeof value === 'number' && value >= 0 ? bounded(key, value, max) : null;
   };
-  const count = number('split.count', MAX_SPLITS) ?? 1;
-  const index = number('split.no', MAX_SPLITS) ?? 0;
-  const split = count > 1 ? { index, count } : null;
-  if (split && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
+  const shown = (key: string): string | null => printable(text(key) ?? '') || null;
+  const part = splitPart(number);
+  const split = part.count > 1 ? part : null;
   const architecture = text('general.architecture') ?? '';
   // Only the first file of a split model describes the model.
-  if (index === 0) requireKnown(architecture, gguf);
+  if (part.index === 0) requireKnown(architecture, gguf);
   // The first part of a split model may have none.
   if (split === null && tensors.length === 0)
     throw new FormatError('has no weights: it may be a vocabulary alone');
@@ -125,8 +124,8 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
     architecture,
-    name: printable(text('general.name') ?? '') || null,
-    license: printable(text('general.license') ?? '') || null,
+    name: shown('general.name'),
+    license: shown('general.license'),
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: template,
@@ -139,6 +138,14 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
     split,
   };
+}
+
+/** Position of the file in its model: the first of one, if the file does not say it. @throws FormatError */
+function splitPart(number: (key: string, max: number) => number | null): { index: number; count: number } {
+  const count = number('split.count', MAX_SPLITS) ?? 1;
+  const index = number('split.no', MAX_SPLITS) ?? 0;
+  if (count > 1 && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
+  return { index, count };
 }
 
 /** @throws FormatError where a size is 0 that cannot be */
