@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { hueOf } from '../client/models.ts';
 import { CopyButton } from '../components/copy-button.tsx';
 import { IconButton } from '../components/icon-button.tsx';
@@ -14,10 +14,12 @@ import { Thoughts } from './thoughts.tsx';
 import { ToolCalls } from './tool-calls.tsx';
 import { WaitingLine } from './waiting-line.tsx';
 
+const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean => content === '' && toolCalls.length === 0;
+
 export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boolean }) {
   const shaded = useSignal(false);
   const live = writing.value?.turnIds.includes(turn.id) ?? false;
-  const empty = turn.content === '' && turn.toolCalls.length === 0;
+  const empty = isEmpty(turn);
   return (
     <li class="turn turn-assistant" data-hue={hueOf(turn.model)} aria-busy={live}>
       <p class="turn-label">
@@ -31,31 +33,35 @@ export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boole
       {!live && <Ending turn={turn} />}
       {!live && <FirstReplyNote turnId={turn.id} />}
       {last && <ContinueButton turn={turn} live={live} />}
-      {!live && (
-        <div class="turn-actions">
-          <BranchSwitch turn={turn} />
-          {!empty && <CopyButton text={turn.content} label="Copy the reply" />}
-          <IconButton
-            small
-            icon="retry"
-            label="Another reply"
-            disabled={writing.value !== null}
-            onClick={() => void retry(turn)}
-          />
-          {turn.logprobs.length > 0 && (
-            <button
-              type="button"
-              class="button button-quiet button-small"
-              aria-pressed={shaded.value}
-              onClick={() => (shaded.value = !shaded.value)}
-            >
-              {shaded.value ? 'Text' : 'Probabilities'}
-            </button>
-          )}
-          <ReplyStatsLine stats={turn.stats} />
-        </div>
-      )}
+      {!live && <TurnActions turn={turn} shaded={shaded} />}
     </li>
+  );
+}
+
+function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boolean> }) {
+  return (
+    <div class="turn-actions">
+      <BranchSwitch turn={turn} />
+      {!isEmpty(turn) && <CopyButton text={turn.content} label="Copy the reply" />}
+      <IconButton
+        small
+        icon="retry"
+        label="Another reply"
+        disabled={writing.value !== null}
+        onClick={() => void retry(turn)}
+      />
+      {turn.logprobs.length > 0 && (
+        <button
+          type="button"
+          class="button button-quiet button-small"
+          aria-pressed={shaded.value}
+          onClick={() => (shaded.value = !shaded.value)}
+        >
+          {shaded.value ? 'Text' : 'Probabilities'}
+        </button>
+      )}
+      <ReplyStatsLine stats={turn.stats} />
+    </div>
   );
 }
 
@@ -67,7 +73,5 @@ function Ending({ turn }: { turn: AssistantTurn }) {
   }
   if (turn.finishReason === 'content_filter')
     return <p class="quiet small">The server withheld the rest of the reply.</p>;
-  if (turn.content === '' && turn.toolCalls.length === 0)
-    return <p class="quiet small">The model said nothing.</p>;
-  return null;
+  return isEmpty(turn) ? <p class="quiet small">The model said nothing.</p> : null;
 }

@@ -43,14 +43,13 @@ type ThinkingDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: st
 
 function grow(reply: Reply, index: number, chunk: ChatCompletionChunk, elapsedMs: number): Reply {
   const choice = chunk.choices.find((candidate) => candidate.index === index);
-  const delta: ThinkingDelta | undefined = choice?.delta;
-  const thought = delta?.reasoning_content;
-  const began = Boolean(delta?.content) || Boolean(thought) || Boolean(delta?.tool_calls?.length);
-  const firstTokenMs = reply.stats.firstTokenMs ?? (began ? elapsedMs : null);
+  const added = read(choice?.delta);
+  const hasBegun = added.content !== '' || added.reasoning !== '' || added.toolCalls.length > 0;
+  const firstTokenMs = reply.stats.firstTokenMs ?? (hasBegun ? elapsedMs : null);
   return {
-    reasoning: (reply.reasoning ?? '') + (thought ?? ''),
-    content: reply.content + (delta?.content ?? ''),
-    toolCalls: withToolCalls(reply.toolCalls, delta?.tool_calls ?? []),
+    reasoning: (reply.reasoning ?? '') + added.reasoning,
+    content: reply.content + added.content,
+    toolCalls: withToolCalls(reply.toolCalls, added.toolCalls),
     logprobs: choice?.logprobs?.content ? [...reply.logprobs, ...choice.logprobs.content] : reply.logprobs,
     finishReason: choice?.finish_reason ?? reply.finishReason,
     stats: {
@@ -62,6 +61,13 @@ function grow(reply: Reply, index: number, chunk: ChatCompletionChunk, elapsedMs
     },
   };
 }
+
+/** What a chunk adds to a choice. */
+const read = (delta: ThinkingDelta | undefined) => ({
+  reasoning: delta?.reasoning_content ?? '',
+  content: delta?.content ?? '',
+  toolCalls: delta?.tool_calls ?? [],
+});
 
 function usage(
   chunk: ChatCompletionChunk,

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ChatSettings } from '../chat/chat-settings.ts';
 import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { SettingsPanel } from '../chat/settings-panel.tsx';
 import { Thoughts } from '../chat/thoughts.tsx';
@@ -13,10 +14,8 @@ import type { Side } from './compare-state.ts';
 
 export function CompareColumn({ side }: { side: Side }) {
   const open = useSignal(false);
-  const { settings, reply, problem, controller } = side;
-  const { model, temperature, topP, system, seed } = settings.value;
-  const live = controller.value !== null;
-  const shown = reply.value;
+  const { settings } = side;
+  const { model } = settings.value;
   return (
     <section class="card compare-column" data-hue={hueOf(model)} aria-label={`${side.name} side`}>
       <div class="row row-between compare-head">
@@ -27,28 +26,42 @@ export function CompareColumn({ side }: { side: Side }) {
         />
         <IconButton icon="settings" label={`${side.name} settings`} onClick={() => (open.value = true)} />
       </div>
-      <p class="figures">
-        temperature {temperature} · top p {topP}
-        {seed !== null && ` · seed ${seed}`}
-        {system.trim() && ' · system prompt'}
-      </p>
+      <SettingsLine settings={settings.value} />
       <LoadCard model={model} />
-      <div class="compare-reply" aria-busy={live}>
-        {shown?.reasoning && <Thoughts text={shown.reasoning} live={live && !shown.content} />}
-        {live && !shown?.content && !shown?.reasoning && <WaitingLine model={model} />}
-        {shown ? (
-          <Markdown text={shown.content} />
-        ) : (
-          !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
-        )}
-        {problem.value !== null && <p class="error-text small">{problem.value}</p>}
-        {shown && !live && <ReplyStatsLine stats={shown.stats} />}
-      </div>
+      <SideReply side={side} />
       {open.value && (
         <Dialog title={`${side.name} settings`} side onClose={() => (open.value = false)}>
           <SettingsPanel settings={settings} />
         </Dialog>
       )}
     </section>
+  );
+}
+
+function SettingsLine({ settings: { temperature, topP, seed, system } }: { settings: ChatSettings }) {
+  return (
+    <p class="figures">
+      temperature {temperature} · top p {topP}
+      {seed !== null && ` · seed ${seed}`}
+      {system.trim() && ' · system prompt'}
+    </p>
+  );
+}
+
+function SideReply({ side: { settings, reply, problem, controller } }: { side: Side }) {
+  const live = controller.value !== null;
+  const shown = reply.value;
+  return (
+    <div class="compare-reply" aria-busy={live}>
+      {shown?.reasoning && <Thoughts text={shown.reasoning} live={live && !shown.content} />}
+      {live && !shown?.content && !shown?.reasoning && <WaitingLine model={settings.value.model} />}
+      {shown ? (
+        <Markdown text={shown.content} />
+      ) : (
+        !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
+      )}
+      {problem.value !== null && <p class="error-text small">{problem.value}</p>}
+      {shown && !live && <ReplyStatsLine stats={shown.stats} />}
+    </div>
   );
 }

@@ -13,14 +13,10 @@ export function aiSdkChat(body: Body): string {
   const streamed = body['stream'] === true;
   const call = streamed ? 'streamText' : 'generateText';
   const stop = body['stop'];
-  const format = body['response_format'] as { type?: string; json_schema?: { schema?: unknown } } | undefined;
   const tools = (body['tools'] as FunctionTool[] | undefined) ?? [];
+  const format = body['response_format'] as { type?: string; json_schema?: { schema?: unknown } } | undefined;
   const schema = format?.type === 'json_schema' ? format.json_schema?.schema : undefined;
-  const output = schema
-    ? `\n  output: Output.object({ schema: jsonSchema(${indented(literal(schema))}) }),`
-    : format?.type === 'json_object'
-      ? '\n  output: Output.json(),'
-      : '';
+  const output = outputOption(format?.type, schema);
   const imports = [
     call,
     ...(output ? ['Output'] : []),
@@ -42,14 +38,20 @@ export function aiSdkChat(body: Body): string {
 const result = ${streamed ? '' : 'await '}${call}({
   model: localtext(${JSON.stringify(body['model'])}),${output}${toolSet(tools)}${options}
 });
-${
+${printing(streamed, tools.length > 0)}`;
+}
+
+function outputOption(type: string | undefined, schema: unknown): string {
+  if (schema) return `\n  output: Output.object({ schema: jsonSchema(${indented(literal(schema))}) }),`;
+  return type === 'json_object' ? '\n  output: Output.json(),' : '';
+}
+
+const printing = (streamed: boolean, hasTools: boolean): string =>
   streamed
     ? `for await (const text of result.textStream) {
   console.log(text);
-}${tools.length > 0 ? '\nconsole.log(await result.toolCalls);' : ''}`
-    : `console.log(result.text${tools.length > 0 ? ', result.toolCalls' : ''});`
-}`;
-}
+}${hasTools ? '\nconsole.log(await result.toolCalls);' : ''}`
+    : `console.log(result.text${hasTools ? ', result.toolCalls' : ''});`;
 
 export function aiSdkEmbed(body: Body): string {
   return `${provider(false, `import { embedMany } from 'ai';\n`)}
