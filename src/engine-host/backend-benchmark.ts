@@ -79,6 +79,8 @@ function dot(a: Float32Array, b: Float32Array | undefined): number {
   return Number.isNaN(sum) ? -1 : sum;
 }
 
+type LoadEmbedder = (backend: Backend, signal: AbortSignal) => Promise<Engine<'embedding'>>;
+
 export interface BenchmarkOptions {
   device: Promise<Device>;
   store: () => Promise<Pick<WeightStore, 'notes'>>;
@@ -87,8 +89,6 @@ export interface BenchmarkOptions {
   which: NonNullable<DeviceLimits['probe']>;
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
-  /** Loads a second engine beside the one that answers. */
-  load(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
   /** Whether any request runs. */
   busy(): boolean;
   /** A result has come: the variant should run there from now on. */
@@ -125,12 +125,15 @@ export class BackendBenchmark {
     return result.device;
   }
 
-  /** Measures a variant after it has loaded, unless that is done, once nothing else runs. */
-  async maybeRun(variant: Variant, engine: Engine<'embedding'>): Promise<void> {
+  /**
+   * Measures a variant after it has loaded, unless that is done, once nothing else runs.
+   * @param load loads a second engine beside the one that answers
+   */
+  async maybeRun(variant: Variant, engine: Engine<'embedding'>, load: LoadEmbedder): Promise<void> {
     const { name } = variant;
     if (this.#results.has(name) || this.#tried.has(name)) return;
     this.#tried.add(name);
-    const { which, load, onResult, store } = this.#options;
+    const { which, onResult, store } = this.#options;
     const { gpu } = await this.#options.device;
     if (!gpu || which === 'off') return;
     const note = (text: string) => void this.#options.notes.set(name, text);
@@ -139,7 +142,7 @@ export class BackendBenchmark {
       return note('on WASM: it is too large to be in memory twice, to be measured on the GPU');
     const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
     await this.#idle(signal);
-    const other = await load(variant, 'webgpu', signal);
+    const other = await load('webgpu', signal);
     try {
       const result = await this.#measure(engine, other, signal);
       await (

@@ -18,6 +18,7 @@ import { factsWriter } from './models/engine-facts.ts';
 import { VariantLoader } from './models/load-variant.ts';
 import { CrashGuard } from './models/crash-guard.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';
+import { LoadedModels } from './models/loaded-models.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { StatusChannel } from './models/model-status.ts';
@@ -48,10 +49,12 @@ export class EngineHost implements Serving {
   readonly #channel: StatusChannel;
   readonly #estimates: Estimates;
   readonly #keepAlive = new KeepAlive();
+  readonly #writeFacts: () => void;
 
   constructor(options: HostOptions) {
     const { epoch, scope, engines, added, page, prefer, limits = {}, modelsUrl, wasmUrl } = options;
     const siteCatalog = withoutServers(options.catalog);
+    const catalog = withAdded(siteCatalog, added);
     const device = detectDevice();
     void device.then((found) => (this.#device = found));
     this.epoch = epoch;
@@ -65,25 +68,41 @@ export class EngineHost implements Serving {
     const sources = new WeightSources(store, modelsUrl, options.sources);
     this.#estimates = new Estimates(sources, rate, engines);
     this.#channel = new StatusChannel(scope, () => this.status());
-    const factsChanged = factsWriter(
-      epoch,
-      () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
-      (known) => writeEngineFacts(scope, known),
-    );
-    const crashGuard = new CrashGuard(engines, page.loads);
+    const loadedModels = new LoadedModels();
+    const modelStorage = new ModelStorage({
+      catalog,
+      store,
+      sources,
+      evict: limits.evict ?? false,
+      inUse: (variant) => loadedModels.inUse(variant),
+      release: (variant) => loadedModels.release(variant),
+    });
     /** Notes of the benchmark by variant. */
     const notes = new Map<string, string>();
+    const benchmark = new BackendBenchmark({
+      device,
+      store,
+      notes,
+      which: limits.probe ?? 'real-gpu',
+      // A build's scripts have other names than those of the build before.
+      version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
+      busy: () => loadedModels.isBusy,
+      onResult: ({ name }, { device: faster }) => {
+        if (faster === 'webgpu') loadedModels.reload(name).catch(() => undefined);
+        this.#channel.changed();
+      },
+    });
+    const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
+    const crashGuard = new CrashGuard(engines, page.loads);
     this.modelManager = new ModelManager({
-      catalog: withAdded(siteCatalog, added),
+      catalog,
       engines,
+      loadedModels,
       load: crashGuard.recorded((variant, loading) =>
         loader.load(variant, loading).finally(() => void this.#refreshEstimates()),
       ),
       onJob: crashGuard.onJob,
-      onChange: () => {
-        this.#channel.changed();
-        factsChanged();
-      },
+      onChange: () => this.#onModelChange(),
       plan: variantPlanner({
         device,
         engines,
@@ -101,38 +120,19 @@ export class EngineHost implements Serving {
       onDeviceLost: (variant) => benchmark.disable(variant),
       onAgain: () => sources.dropFailures(),
     });
-    const modelStorage = new ModelStorage({
-      catalog: this.modelManager.catalog,
-      store,
-      sources,
-      evict: limits.evict ?? false,
-      chosen: (model) => this.modelManager.chosen(model),
-      inUse: (variant) => this.modelManager.inUse(variant),
-      release: (variant) => this.modelManager.release(variant),
-    });
-    const benchmark = new BackendBenchmark({
-      device,
-      store,
-      notes,
-      which: limits.probe ?? 'real-gpu',
-      // A build's scripts have other names than those of the build before.
-      version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      load: (variant, backend, signal) => loader.loadEmbedder(variant, backend, signal),
-      busy: () => this.modelManager.busy,
-      onResult: ({ name }, { device: faster }) => {
-        if (faster === 'webgpu') this.modelManager.reload(name).catch(() => undefined);
-        this.#channel.changed();
-      },
-    });
-    const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
+    this.#writeFacts = factsWriter(
+      epoch,
+      () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
+      (known) => writeEngineFacts(scope, known),
+    );
     const adder = new ModelAdder({
       catalog: siteCatalog,
       engines,
       added,
       save: (models) => writeAddedModels(scope, models),
-      publish: (catalog) => {
-        this.modelManager.setCatalog(catalog);
-        modelStorage.setCatalog(catalog);
+      publish: (changed) => {
+        this.modelManager.setCatalog(changed);
+        modelStorage.setCatalog(changed);
         void this.#planAll();
       },
       store,
@@ -141,7 +141,14 @@ export class EngineHost implements Serving {
       device,
       requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
     });
-    this.weights = { store, modelStorage, sources, adder, onChange: () => void this.#refreshEstimates() };
+    this.weights = {
+      store,
+      modelStorage,
+      sources,
+      adder,
+      chosen: (model) => this.modelManager.chosen(model),
+      onChange: () => void this.#refreshEstimates(),
+    };
     void this.#planAll();
   }
 
@@ -162,6 +169,11 @@ export class EngineHost implements Serving {
       release();
       this.#channel.changed();
     };
+  }
+
+  #onModelChange(): void {
+    this.#channel.changed();
+    this.#writeFacts();
   }
 
   async #refreshEstimates(): Promise<void> {

@@ -21,6 +21,8 @@ export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
   modelStorage: Pick<ModelStorage, 'name' | 'files' | 'known'>;
   sources: Pick<WeightSources, 'keepFiles'>;
+  /** Name of the variant chosen for a model. */
+  chosen(model: string): string | undefined;
 }
 
 /**
@@ -28,10 +30,10 @@ export interface ImportExportDependencies {
  * stored completely
  */
 export async function exportDescription(
-  { store, modelStorage }: ImportExportDependencies,
+  { store, modelStorage, chosen }: ImportExportDependencies,
   target: string,
 ): Promise<ModelDescription> {
-  const variant = await modelStorage.name(target);
+  const variant = await modelStorage.name(target, chosen(target));
   const files = await modelStorage.files(variant);
   const missing = await (await store()).missing(files);
   if (files.length === 0 || missing.length > 0) {

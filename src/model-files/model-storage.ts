@@ -14,8 +14,6 @@ export interface ModelStorageOptions {
   sources: Pick<WeightSources, 'files' | 'forget'>;
   /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
-  /** Name of the variant chosen for a model. */
-  chosen(model: string): string | undefined;
   /** Whether it is in memory or being loaded. */
   inUse(variant: string): boolean;
   /** Takes it out of memory; false while requests run or it is being loaded. */
@@ -61,9 +59,8 @@ export class ModelStorage {
     return Promise.all([...names].map((name) => this.#describe(name)));
   }
 
-  /** @throws ServiceError 400 when there is no such model or variant, or while it is in use */
-  async delete(target: string): Promise<void> {
-    const name = await this.name(target);
+  /** @throws ServiceError 400 while the variant is in use */
+  async delete(name: string): Promise<void> {
     if (!(await this.#options.release(name))) {
       throw requestError(
         400,
@@ -86,10 +83,13 @@ export class ModelStorage {
     return listed ?? (await this.#index.entries()).get(name)?.files ?? [];
   }
 
-  /** @throws ServiceError 400 */
-  async name(target: string): Promise<string> {
+  /**
+   * Resolves a variant's name, or a model's id, to the name of a variant.
+   * @param chosen the variant chosen for the model
+   * @throws ServiceError 400 when there is no such model or variant
+   */
+  async name(target: string, chosen: string | undefined): Promise<string> {
     if (this.#variants.has(target)) return target;
-    const chosen = this.#options.chosen(target);
     if (chosen !== undefined) return chosen;
     if ((await this.#index.entries()).has(target)) return target;
     throw requestError(400, `There is no model or variant ${target} here.`, 'model_not_found', 'target');

@@ -1,3 +1,4 @@
+import { LoadedModels } from '../../src/engine-host/models/loaded-models.ts';
 import { ModelManager, type ModelManagerOptions } from '../../src/engine-host/models/model-manager.ts';
 import { ENGINES } from '../../src/engines/registry.ts';
 
@@ -7,6 +8,7 @@ type Given = Pick<ModelManagerOptions, 'catalog' | 'load'> & Partial<ModelManage
 export const createModelManager = (options: Given): ModelManager =>
   new ModelManager({
     engines: ENGINES,
+    loadedModels: new LoadedModels(),
     plan: async ({ variants }) => ({ candidates: variants, reasons: [] }),
     budgetBytes: Promise.resolve(Number.POSITIVE_INFINITY),
     variantFacts: {},

@@ -78,18 +78,13 @@ export class VariantLoader {
       .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
     if (isMeasured && runs(engine, 'embedding'))
       benchmark
-        .maybeRun(variant, engine)
+        .maybeRun(variant, engine, (...other) => this.#loadEmbedder(variant, ...other))
         .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
     return engine;
   }
 
   /** Loads a second engine on that backend, to be measured. @throws TypeError when it does not embed */
-  async loadEmbedder(
-    unresolved: Variant,
-    backend: Backend,
-    signal: AbortSignal,
-  ): Promise<Engine<'embedding'>> {
-    const variant = await this.#options.sources.resolve(unresolved, signal);
+  async #loadEmbedder(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>> {
     const onBackend = this.#on(variant, backend) ?? variant;
     const engine = await this.#loadIntact(onBackend, { signal, onProgress: () => undefined });
     if (runs(engine, 'embedding')) return engine;

@@ -10,6 +10,7 @@ import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
+import type { LoadedModels } from './loaded-models.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
@@ -36,6 +37,8 @@ export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => 
 export interface ModelManagerOptions {
   catalog: Catalog;
   engines: Engines;
+  /** Filled by the manager. */
+  loadedModels: LoadedModels;
   load: LoadVariant;
   onChange: () => void;
   plan: PlanVariants;
@@ -53,7 +56,7 @@ export class ModelManager {
   readonly onJob: OnJob;
   readonly #options: ModelManagerOptions;
   #catalog: Catalog;
-  readonly #loadedModels = new Map<string, LoadedModel>();
+  readonly #loadedModels: LoadedModels;
   readonly #plans = new Map<string, Plan>();
   /** Failures by variant, for which it is given up after `MAX_LOSSES`. */
   readonly #losses = new Map<string, number>();
@@ -64,6 +67,7 @@ export class ModelManager {
     this.#options = options;
     this.onJob = options.onJob;
     this.#catalog = options.catalog;
+    this.#loadedModels = options.loadedModels;
     this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
   }
 
@@ -221,36 +225,6 @@ export class ModelManager {
       facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#options.engines);
     }
     return facts;
-  }
-
-  /** Whether a variant is in memory, or on its way there. */
-  inUse(variant: string): boolean {
-    const state = this.#loadedModels.get(variant)?.state;
-    return state === 'ready' || state === 'loading';
-  }
-
-  /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
-  async release(variant: string): Promise<boolean> {
-    const loadedModel = this.#loadedModels.get(variant);
-    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
-    const { engine, queue } = loadedModel;
-    if (!engine || queue.running + queue.queued > 0) return false;
-    await loadedModel.drop(engine);
-    return true;
-  }
-
-  /** Whether any request runs, or any model is being loaded. */
-  get busy(): boolean {
-    return [...this.#loadedModels.values()].some(
-      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
-    );
-  }
-
-  /** Reloads a variant, unless requests use it. */
-  async reload(variant: string): Promise<void> {
-    const loadedModel = this.#loadedModels.get(variant);
-    if (!loadedModel?.engine || !(await this.release(variant))) return;
-    await loadedModel.load(new AbortController().signal, () => undefined);
   }
 
   /** Plan of a model, kept until something fails: its variant should not change from one request to the next. */

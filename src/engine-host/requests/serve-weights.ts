@@ -3,13 +3,15 @@ import type { WeightsReplies } from '../../protocol/weights-messages.ts';
 import type { OnProgress } from '../../protocol/worker-control.ts';
 import { requestError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
-import { exportDescription, importFile } from '../../model-files/model-import-export.ts';
+import {
+  exportDescription,
+  type ImportExportDependencies,
+  importFile,
+} from '../../model-files/model-import-export.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
-import type { WeightStore } from '../../model-files/weight-store.ts';
 
-export interface WeightsService {
-  store: () => Promise<WeightStore>;
+export interface WeightsService extends ImportExportDependencies {
   modelStorage: ModelStorage;
   sources: WeightSources;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
@@ -26,9 +28,10 @@ type Handler<T extends CommandType> = (
 ) => Promise<WeightsReplies[T]>;
 
 const control = async (
-  { store, modelStorage }: WeightsService,
+  { store, modelStorage, chosen }: WeightsService,
   { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
-): Promise<void> => (await store())[type](await modelStorage.files(await modelStorage.name(target)));
+): Promise<void> =>
+  (await store())[type](await modelStorage.files(await modelStorage.name(target, chosen(target))));
 
 const HANDLERS: { [T in CommandType]: Handler<T> } = {
   list: ({ modelStorage }) => modelStorage.overview(),
@@ -40,7 +43,10 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
   rename: ({ adder }, { target, id }) => adder.rename(target, id),
   remove: ({ adder }, { target }) => adder.delete(target),
   // No other source has an added model's files, so the model is removed with them.
-  delete: ({ adder, modelStorage }, { target }) => (adder.has(target) ? adder : modelStorage).delete(target),
+  delete: async ({ adder, modelStorage, chosen }, { target }) =>
+    adder.has(target)
+      ? adder.delete(target)
+      : modelStorage.delete(await modelStorage.name(target, chosen(target))),
   pause: control,
   resume: control,
   cancel: control,

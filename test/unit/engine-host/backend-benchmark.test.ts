@@ -55,18 +55,20 @@ function setUp(gpu: Engine<'embedding'>, options: Partial<BenchmarkOptions> = {}
     which: 'real-gpu',
     notes,
     version: '1',
-    load: async () => gpu,
     busy: () => false,
     onResult: (_, result) => void results.push(result.device),
     ...options,
   };
-  return { benchmark: new BackendBenchmark(given), results, notes, given };
+  const benchmark = new BackendBenchmark(given);
+  const measure = (engine: Engine<'embedding'>, its = variant) =>
+    benchmark.maybeRun(its, engine, async () => gpu);
+  return { benchmark, measure, results, notes, given };
 }
 
 test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
-  const { benchmark, results, notes, given } = setUp(embedder(2));
+  const { benchmark, measure, results, notes, given } = setUp(embedder(2));
   expect(await benchmark.backend(variant)).toBe('wasm');
-  await benchmark.maybeRun(variant, embedder(60));
+  await measure(embedder(60));
   expect(results).toEqual(['webgpu']);
   expect(notes.get('v')).toMatch(
     /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
@@ -76,8 +78,8 @@ test('a GPU that is faster and agrees is kept, also for the next worker; not for
 });
 
 test('a GPU that is slower is not', async () => {
-  const { benchmark, results, notes } = setUp(embedder(60));
-  await benchmark.maybeRun(variant, embedder(2));
+  const { measure, results, notes } = setUp(embedder(60));
+  await measure(embedder(2));
   expect(results).toEqual(['wasm']);
   expect(notes.get('v')).toMatch(/^on WASM, the faster/);
 });
@@ -86,22 +88,22 @@ test.each<[string, [number, number]]>([
   ['other vectors', [0.6, 0.8]],
   ['no numbers', [Number.NaN, 0]],
 ])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
-  const { benchmark, results, notes } = setUp(embedder(1, vector));
-  await benchmark.maybeRun(variant, embedder(60));
+  const { measure, results, notes } = setUp(embedder(1, vector));
+  await measure(embedder(60));
   expect(results).toEqual(['wasm']);
   expect(notes.get('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
 });
 
 test('a GPU in software is not measured, and the reason says so', async () => {
-  const { benchmark, results, notes } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
-  await benchmark.maybeRun(variant, embedder(60));
+  const { measure, results, notes } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  await measure(embedder(60));
   expect(results).toEqual([]);
   expect(notes.get('v')).toBe('on WASM, as WebGPU runs in software here');
 });
 
 test('a measured GPU that fails later is left alone', async () => {
-  const { benchmark, notes } = setUp(embedder(1));
-  await benchmark.maybeRun(variant, embedder(60));
+  const { benchmark, measure, notes } = setUp(embedder(1));
+  await measure(embedder(60));
   benchmark.disable(variant);
   expect(await benchmark.backend(variant)).toBe('wasm');
   expect(notes.get('v')).toBe('on WASM, as the GPU that was faster once has failed');
@@ -115,8 +117,8 @@ test('the loss of a GPU that another engine uses changes nothing for what runs o
 
 test('nothing is measured while requests run', async () => {
   let busy = true;
-  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
-  const considered = benchmark.maybeRun(variant, embedder(60));
+  const { measure, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = measure(embedder(60));
   await sleep(10_000);
   expect(results).toEqual([]);
   busy = false;
@@ -125,9 +127,9 @@ test('nothing is measured while requests run', async () => {
 });
 
 test('what is too large to be in memory twice is not measured', async () => {
-  const { benchmark, results, notes } = setUp(embedder(1));
+  const { measure, results, notes } = setUp(embedder(1));
   const files = [{ path: 'v/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
-  await benchmark.maybeRun({ ...variant, files }, embedder(60));
+  await measure(embedder(60), { ...variant, files });
   expect(results).toEqual([]);
   expect(notes.get('v')).toMatch(/^on WASM: it is too large/);
 });
@@ -145,8 +147,8 @@ test('a request ends the measurement, which restarts when all is quiet', async (
       }
     },
   };
-  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
-  const considered = benchmark.maybeRun(variant, slow);
+  const { measure, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = measure(slow);
   await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
   await sleep(10_000);
   expect(results).toEqual([]);

@@ -26,7 +26,6 @@ export function weightsService(
     store,
     sources,
     evict: false,
-    chosen: (id) => catalog.models.find((model) => model.id === id)?.variants[0]?.name,
     inUse: () => false,
     release: async () => true,
     ...rest,
@@ -40,5 +39,6 @@ export function weightsService(
     offers: notHere,
     rename: notHere,
   };
-  return { adder, store, weights, backend, sources, modelStorage, onChange: () => undefined };
+  const chosen = (id: string) => catalog.models.find((model) => model.id === id)?.variants[0]?.name;
+  return { adder, store, weights, backend, sources, modelStorage, chosen, onChange: () => undefined };
 }

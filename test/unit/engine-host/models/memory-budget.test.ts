@@ -4,6 +4,7 @@ import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ErrorCode } from '../../../../src/errors/error-codes.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+import { LoadedModels } from '../../../../src/engine-host/models/loaded-models.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
 virtualTime();
@@ -46,13 +47,16 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       unload: async () => void loaded.delete(name),
     };
   };
+  const loadedModels = new LoadedModels();
   const modelManager = createModelManager({
     catalog,
+    loadedModels,
     load,
     budgetBytes: Promise.resolve(budget),
   });
   return {
     modelManager,
+    loadedModels,
     inMemory: () => [...loaded].toSorted(),
     most: () => most,
     failWhile(check: typeof fail) {
@@ -102,10 +106,10 @@ test('loads that come together get their room one after another', async () => {
 });
 
 test('models that were loaded before do not wait for each other when they come again', async () => {
-  const { modelManager, inMemory, most } = setUp(150);
+  const { modelManager, loadedModels, inMemory, most } = setUp(150);
   const ids = ['a', 'b', 'c'];
   for (const id of ids) await modelManager.ready(id, never);
-  await modelManager.release('c');
+  await loadedModels.release('c');
   expect(inMemory()).toEqual([]);
   const began = performance.now();
   await Promise.all(ids.map((id) => modelManager.ready(id, never)));
