@@ -79,27 +79,29 @@ export function browserV1(engine: EngineConnection): V1 {
     }
   };
   const device = createEngineClient(engine);
+  const models = catalogDirectory(readModels, {
+    facts,
+    describe: (id) =>
+      status(DESCRIBE_TIMEOUT_MS).then(
+        (known) => describeModel(known, id),
+        () => null,
+      ),
+  });
   const service = createService({
     engine: servers
       ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
       : device,
     keys: createKeyStore(scope, engine.locks),
-    models: catalogDirectory(readModels, {
-      facts,
-      describe: (id) =>
-        status(DESCRIBE_TIMEOUT_MS).then(
-          (known) => describeModel(known, id),
-          () => null,
-        ),
-    }),
+    models,
     responses: createResponseStore(scope),
     log: publishRequest(scope),
   });
   return {
     status,
-    async load(model, options) {
-      const found = servers && (await readModels()).models.find(({ id }) => id === model);
-      const targets = found && (await servers.targetsOf(found));
+    async load(name, options) {
+      const entry = await models.find(name);
+      const model = entry?.id ?? name;
+      const targets = servers && (await servers.targetsOf(entry?.catalogModel));
       if (!targets) return loadModel(engine, model, options);
       return new Failover(targets).first(options.signal, async ({ server, variants }, hasNext) => {
         if (!server) return loadModel(engine, model, { ...options, variants });
@@ -127,7 +129,7 @@ function warnOfServers({ models }: Catalog): void {
     return;
   hasWarned = true;
   console.warn(
-    'localtext: the catalog names servers. Build this service worker with `servers: true` or `--servers`.',
+    'localtext: the catalog has servers. Build this service worker with `servers: true` or `--servers`.',
   );
 }
 

@@ -100,5 +100,5 @@ export async function* callEngine<T, K extends Kind = Kind>(
 export const engineFailed = (times: number): ServiceError =>
   serverError(
     'engine_failed',
-    `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model. Where the site's data was cleared, reload its open tabs.`,
+    `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`,
   );

@@ -113,7 +113,7 @@ async function engineUnavailable(
   return serverError(
     'engine_unavailable',
     names.includes(leaderLock(scope))
-      ? `${tab} did not respond within ${seconds} s. Close the dialog that is open there, or that tab, and try again.`
+      ? `${tab} did not respond within ${seconds} s. Close the dialog that is open there, or the tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
 }

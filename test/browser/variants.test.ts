@@ -57,6 +57,16 @@ const catalog: Catalog = {
 const path = (options: object): string =>
   `/test-page.html?options=${encodeURIComponent(JSON.stringify(options))}`;
 
+test('a model is loaded by an alias, and an unknown name says so', async () => {
+  const { page } = await openPage(context, siteUrl, path({ catalog }));
+  await page.evaluate(async () => (await window.localtext).ready('gpt-4o-mini'));
+  const message = await page.evaluate(async () =>
+    (await window.localtext).ready('gpt-9').catch((error: Error) => error.message),
+  );
+  expect(message).toContain('There is no model gpt-9 here.');
+  await page.close();
+});
+
 test('where a GPU build, its files and a server all fail, the small weights answer, and the status says why', async () => {
   const { page, key } = await openPage(
     context,

@@ -273,7 +273,7 @@ test.each(['indexeddb', 'file_systems,cache_storage', 'all'])(
       // Chromium gives what begins after that other locks than the open tabs hold, so that these cannot serve it.
       const key = await issue(asker.page);
       const said = await say(asker, key).catch((error: unknown) => String(error));
-      if (said !== text) expect(said).toMatch(/Where the site's data was cleared, reload its open tabs/);
+      if (said !== text) expect(said).toMatch(/If the site's data was cleared, reload its open tabs/);
       for (const { page } of [leader, asker]) await page.reload();
     }
     await expectWhole(text);

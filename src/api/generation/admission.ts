@@ -86,7 +86,7 @@ export async function requireVision(
 export async function enterInFlight({ admitted, dependencies, id }: Call): Promise<() => void> {
   const leave = await dependencies.keys.enter(admitted, id);
   if (leave) return leave;
-  const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one has ended.`;
+  const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one ends.`;
   throw rateLimited(rule, 1000);
 }
 

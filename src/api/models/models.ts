@@ -109,11 +109,9 @@ export function catalogDirectory(
     async find(id) {
       const catalog = await readCatalog();
       const entries = toEntries(catalog);
-      const named = entries.find((entry) => entry.id === id);
-      if (named) return named;
+      const named = (name: string | undefined) => entries.find((entry) => entry.id === name);
       const { aliases = {} } = catalog;
-      const target = Object.hasOwn(aliases, id) ? aliases[id] : undefined;
-      return entries.find((entry) => entry.id === target) ?? null;
+      return named(id) ?? (Object.hasOwn(aliases, id) ? named(aliases[id]) : null) ?? null;
     },
   };
 }

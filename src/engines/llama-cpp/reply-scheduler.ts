@@ -203,7 +203,7 @@ export class ReplyScheduler {
   /**
    * Counts the tokens of a prompt without computing it: llama.cpp's server tells the length of a prompt that it refuses as too
    * long. Text is added to the prompt until a limit refuses it.
-   * @param special text of a special token, which keeps the added text apart from the prompt's last token
+   * @param special text of a special token, which separates the added text from the prompt
    * @throws the signal's reason; RequestRejectedError where the server tells no length; what it failed with
    */
   count(prompt: string, special: string, signal: AbortSignal, images?: PromptImages): Promise<number> {
