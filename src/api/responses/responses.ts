@@ -98,8 +98,7 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   const earlier = await dependencies.responses.get(id);
   if (earlier?.keyId === admitted.keyId) return earlier.messages;
   const param = 'previous_response_id';
-  const rule =
-    'names no response here. It may be too old, deleted, made without `store`, or another key’s';
+  const rule = 'names no response here. It may be too old, deleted, made without `store`, or another key’s';
   throw invalidField(param, rule, 'previous_response_not_found');
 }
 

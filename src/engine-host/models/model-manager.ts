@@ -248,7 +248,12 @@ export class ModelManager {
   #model(id: string, kind?: Kind): CatalogModel {
     const model = this.#catalog.models.find((candidate) => candidate.id === id);
     if (!model || (kind && !answers(model.kind, kind)))
-      throw requestError(400, `There is no ${kind ? `${kind} ` : ''}model ${id} here.`, 'model_not_found', 'model');
+      throw requestError(
+        400,
+        `There is no ${kind ? `${kind} ` : ''}model ${id} here.`,
+        'model_not_found',
+        'model',
+      );
     return model;
   }
 
