@@ -5,7 +5,7 @@
 
 import { serverError } from '../errors/service-error.ts';
 import type { EngineConnection, Ways } from '../transport/engine-connection.ts';
-import { linked } from '../transport/linked.ts';
+import { linked } from '../transport/find-engine.ts';
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { CALL_HEADER } from '../protocol/local-paths.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';

@@ -1,10 +1,11 @@
 import { protocolMismatch, serverError, ServiceError } from '../errors/service-error.ts';
-import { callChannel, type CallEngine } from '../protocol/discovery.ts';
+import { callChannel, type CallEngine, type ServePort } from '../protocol/discovery.ts';
 import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
 import { leaderLock, leaderUrlLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { backoff } from '../util/async.ts';
-import type { EngineConnection, Ways } from './engine-connection.ts';
+import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
+import { watchEngine } from './watch-engine.ts';
 
 /** An engine worker that has accepted our port. */
 export interface FoundEngine {
@@ -113,7 +114,34 @@ async function engineUnavailable(
   return serverError(
     'engine_unavailable',
     names.includes(leaderLock(scope))
-      ? `${tab} did not respond within ${seconds} s. Close the dialog that is open there, or the tab, and try again.`
+      ? `${tab} did not respond within ${seconds} s. Close its open dialog, or the tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
+}
+
+/**
+ * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the tabs. Where that
+ * engine has ended, or does not accept in time, the tabs are asked as before.
+ */
+export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
+  let link: MessagePort | null = null;
+  let stopWatching = (): void => {};
+  const forget = (): void => {
+    stopWatching();
+    link?.close();
+    link = null;
+  };
+  return {
+    ...transport,
+    async offer(ways, again) {
+      if (again) forget();
+      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
+      else await transport.offer(ways, again);
+    },
+    linkTo(epoch, port) {
+      forget();
+      link = port;
+      stopWatching = watchEngine(locks, epoch, forget);
+    },
+  };
 }

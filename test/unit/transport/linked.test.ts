@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 
 import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { createEngineClient } from '../../../src/transport/engine-client.ts';
-import { linked } from '../../../src/transport/linked.ts';
+import { linked } from '../../../src/transport/find-engine.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
 
