@@ -32,9 +32,11 @@ const schema = z.object({
   prompt: z.optional(text.check(z.maxLength(MAX_PROMPT, `must have at most ${MAX_PROMPT} characters`))),
   response_format: z.optional(z.enum(FORMATS, oneOf(FORMATS))),
   temperature: z.optional(text.check(z.refine(isTemperature, 'must be a number from 0 to 1'))),
-  [GRANULARITY_FIELD]: z.optional(z.array(z.enum(GRANULARITIES, oneOf(GRANULARITIES)))),
+  [GRANULARITY_FIELD]: z.array(z.enum(GRANULARITIES, oneOf(GRANULARITIES))),
   stream: z.optional(z.enum(['true', 'false'], 'must be true or false')),
 });
+
+const OWN_FIELDS = new Set([...Object.keys(schema.shape), 'model', 'file']);
 
 /** Clients send a list as `name[]`, or with numbers in the brackets. */
 const nameOf = (name: string): string =>
@@ -44,41 +46,36 @@ const nameOf = (name: string): string =>
 
 /** Fields that only servers know are passed on. @throws ServiceError 400 that names the field */
 export function parseFields(pairs: readonly (readonly [name: string, value: string])[]): FormFields {
-  const fields: Record<string, string | string[]> = {};
-  const others: [string, string][] = [];
-  const sentGranularities: string[] = [];
-  for (const [sent, value] of pairs) {
-    const name = nameOf(sent);
-    if (name === GRANULARITY_FIELD) sentGranularities.push(value);
-    else if (Object.hasOwn(schema.shape, name)) fields[name] = value;
-    else if (name !== 'model' && name !== 'file') others.push([name, value]);
-  }
-  if (sentGranularities.length > 0) fields[GRANULARITY_FIELD] = sentGranularities;
-  const parsed = schema.safeParse(fields);
-  if (!parsed.success) {
-    const { path = [], message = 'is not valid' } = parsed.error.issues[0] ?? {};
-    throw invalidField(String(path[0]), message);
-  }
-  const { language, prompt, response_format: format = 'json', temperature } = parsed.data;
-  const stream = parsed.data.stream === 'true';
-  const granularities = parsed.data[GRANULARITY_FIELD] ?? [];
-  if (stream && format !== 'json' && format !== 'text')
+  const named = pairs.map(([name, value]): [string, string] => [nameOf(name), value]);
+  const listed = named.filter(([name]) => name === GRANULARITY_FIELD).map(([, value]) => value);
+  const fields = checked({ ...Object.fromEntries(named), [GRANULARITY_FIELD]: listed });
+  const { language, prompt, response_format: format = 'json', temperature } = fields;
+  const stream = fields.stream === 'true';
+  const granularities = fields[GRANULARITY_FIELD];
+  const isPlain = format === 'json' || format === 'text';
+  if (stream && !isPlain)
     throw conflicting('stream', `cannot be true with \`response_format\` ${format}: use json`);
   if (granularities.length > 0 && format !== 'verbose_json')
     throw conflicting(GRANULARITY_FIELD, 'requires `response_format` verbose_json');
   const timed = GRANULARITIES.filter((each) => granularities.includes(each));
-  const needsTimes = format !== 'json' && format !== 'text' && timed.length === 0;
   return {
     format,
     job: {
       ...(language !== undefined && { language: language.toLowerCase() }),
       ...(prompt !== undefined && { prompt }),
       ...(temperature !== undefined && { temperature: Number(temperature) }),
-      times: needsTimes ? ['segment'] : timed,
+      times: isPlain || timed.length > 0 ? timed : ['segment'],
       stream,
-      others,
+      others: named.filter(([name]) => !OWN_FIELDS.has(name)),
     },
   };
+}
+
+function checked(fields: unknown): z.infer<typeof schema> {
+  const { data, error } = schema.safeParse(fields);
+  if (data) return data;
+  const { path = [], message = 'is not valid' } = error.issues[0] ?? {};
+  throw invalidField(String(path[0]), message);
 }
 
 /** A file of 25 MiB, the other fields and the parts' headers. */
