@@ -177,9 +177,11 @@ export async function listInputItems(call: Call, id: string): Promise<Response> 
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be "asc" or "desc"');
   const items = order === 'asc' ? input : input.toReversed();
   const after = query.get('after');
-  const start = after === null ? 0 : items.findIndex((item) => item['id'] === after) + 1;
-  if (after !== null && start === 0)
-    throw invalidField('after', 'must be the id of an item of this response');
+  let start = 0;
+  if (after !== null) {
+    start = items.findIndex((item) => item['id'] === after) + 1;
+    if (start === 0) throw invalidField('after', 'must be the id of an item of this response');
+  }
   const data = items.slice(start, start + limit);
   const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
   return jsonResponse(call, { object: 'list', data, ...ids, has_more: start + limit < items.length });
