@@ -53,20 +53,24 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     background: false,
     error,
     incomplete_details: status === 'incomplete' ? incomplete : null,
-    instructions: request.instructions ?? null,
-    max_output_tokens: request.max_output_tokens ?? null,
-    max_tool_calls: request.max_tool_calls ?? null,
-    metadata: request.metadata ?? {},
+    ...orDefaults(request, {
+      instructions: null,
+      max_output_tokens: null,
+      max_tool_calls: null,
+      metadata: {},
+    }),
     model: head.model,
     output,
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
-    presence_penalty: request.presence_penalty ?? 0,
-    frequency_penalty: request.frequency_penalty ?? 0,
-    previous_response_id: request.previous_response_id ?? null,
-    prompt_cache_key: request.prompt_cache_key ?? null,
-    safety_identifier: request.safety_identifier ?? null,
+    ...orDefaults(request, {
+      parallel_tool_calls: true,
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      previous_response_id: null,
+      prompt_cache_key: null,
+      safety_identifier: null,
+    }),
     ...(request.user == null ? {} : { user: request.user }),
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+    reasoning: orDefaults(request.reasoning, { effort: null, summary: null }),
     service_tier: 'default',
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },
@@ -76,17 +80,22 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
       .map((tool) => ({
         type: 'function' as const,
         name: tool.name,
-        description: tool.description ?? null,
-        parameters: tool.parameters ?? null,
-        strict: tool.strict ?? false,
+        ...orDefaults(tool, { description: null, parameters: null, strict: false }),
       })),
-    top_logprobs: request.top_logprobs ?? 0,
-    top_p: request.top_p ?? 1,
-    truncation: request.truncation ?? 'disabled',
+    ...orDefaults(request, { top_logprobs: 0, top_p: 1, truncation: 'disabled' }),
     usage: usage && toResponseUsage(usage),
     store: stored,
   } satisfies ResponseObject;
 }
+
+/** The fields that `defaults` names; an absent or null one has its default. */
+const orDefaults = <const Defaults extends object, Fields extends { [Name in keyof Defaults]?: unknown }>(
+  fields: Fields | null | undefined,
+  defaults: Defaults,
+) =>
+  Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [name, fields?.[name as keyof Fields] ?? value]),
+  ) as { -readonly [Name in keyof Defaults]: NonNullable<Fields[Name]> | Defaults[Name] };
 
 function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextConfig {
   const format = text?.format;
