@@ -134,13 +134,16 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;
-    const named = omitNulls({ name: 'name' in message ? message.name : null });
     switch (message.role) {
       case 'user':
-        return { role: 'user', ...toContent(message.content, `${at}.content`, 'text'), ...named };
+        return { role: 'user', ...toContent(message.content, `${at}.content`, 'text'), ...nameOf(message) };
       case 'system':
       case 'developer':
-        return { role: 'system', content: toText(message.content, `${at}.content`, 'text'), ...named };
+        return {
+          role: 'system',
+          content: toText(message.content, `${at}.content`, 'text'),
+          ...nameOf(message),
+        };
       case 'tool': {
         const { tool_call_id: toolCallId } = message;
         if (!calls.has(toolCallId)) {
@@ -158,25 +161,32 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
         return { role: 'tool', content: (message.content ?? '').toWellFormed(), toolCallId };
       }
       case 'assistant': {
-        const { function_call: legacy } = message;
-        const toolCalls = (message.tool_calls ?? []).map(({ id, function: called }) => toCall(id, called));
-        if (legacy) {
-          const id = `function_call_${index}`;
-          legacyIds.set(legacy.name, id);
-          toolCalls.push(toCall(id, legacy));
-        }
-        for (const { id } of toolCalls) calls.add(id);
-        if (message.content == null && message.refusal == null && toolCalls.length === 0) {
-          const rule =
-            'is required in an assistant message without `tool_calls`: it must be a string or text parts';
-          throw invalidField(`${at}.content`, rule, 'missing_required_parameter');
-        }
-        const content = toText(message.content ?? message.refusal ?? '', `${at}.content`, 'text');
-        return { role: 'assistant', content, ...named, ...(toolCalls.length > 0 && { toolCalls }) };
+        const legacyId = `function_call_${index}`;
+        const assistant = toAssistant(message, at, legacyId);
+        for (const { id } of assistant.toolCalls ?? []) calls.add(id);
+        if (message.function_call) legacyIds.set(message.function_call.name, legacyId);
+        return assistant;
       }
     }
   });
 }
+
+type Assistant<Message> = Extract<Message, { role: 'assistant' }>;
+
+function toAssistant(message: Assistant<MessageBody>, at: string, legacyId: string): Assistant<ChatMessage> {
+  const { function_call: legacy, refusal } = message;
+  const toolCalls = (message.tool_calls ?? []).map(({ id, function: called }) => toCall(id, called));
+  if (legacy) toolCalls.push(toCall(legacyId, legacy));
+  if (message.content == null && refusal == null && toolCalls.length === 0) {
+    const rule =
+      'is required in an assistant message without `tool_calls`: it must be a string or text parts';
+    throw invalidField(`${at}.content`, rule, 'missing_required_parameter');
+  }
+  const content = toText(message.content ?? refusal ?? '', `${at}.content`, 'text');
+  return { role: 'assistant', content, ...nameOf(message), ...(toolCalls.length > 0 && { toolCalls }) };
+}
+
+const nameOf = ({ name }: { name?: string | null | undefined }) => omitNulls({ name });
 
 const toCall = (id: string, { name, arguments: json }: { name: string; arguments: string }): ToolCall => ({
   id,
