@@ -3,51 +3,52 @@ import { buildReplaced } from '../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
 import { sha256 } from '../util/sha256.ts';
 
-/** URLs whose complete file, or whose beginning, was valid in this worker. */
-const good = new Set<string>();
-const begun = new Set<string>();
+/** URLs of files that this worker has validated whole, and by their first bytes. */
+const validFiles = new Set<string>();
+const validStarts = new Set<string>();
 
-/** A cache had a wrong answer under the file's name, which is now replaced: the engine can be started again. */
+/** A cache had a wrong response for the file, which has been replaced. The engine can be started again. */
 export class FileReplaced extends Error {}
 
-/** An engine that has not started by then may be waiting forever. */
+/** Time after which a start may be waiting forever, in milliseconds. */
 const START_TIMEOUT_MS = 5000;
 
 /**
- * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
- * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
+ * Detects a missing or broken WASM file, for which an engine would wait forever. Checks its first
+ * bytes at once, and the whole file, which blocks this thread, only if the start takes long. Abort
+ * `signal` when the engine has started.
  * @throws ServiceError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  if (!begun.has(url)) await pastCaches(url, signal, (cache) => read(url, signal, cache));
-  begun.add(url);
+  if (!validStarts.has(url)) await pastCaches(url, signal, (cache) => read(url, signal, cache));
+  validStarts.add(url);
   await delay(START_TIMEOUT_MS, signal);
   await checkWasm(url, signal);
 }
 
 /**
- * Resolves when the file at the URL is the WASM that its name says, and this browser can run it.
+ * Resolves if the WASM file matches the hash in its name and this browser can run it.
  * @throws ServiceError `model_load_failed`
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
-  if (good.has(url)) return;
+  if (validFiles.has(url)) return;
   await pastCaches(url, signal, async (cache) => {
     const bytes = await read(url, signal, cache);
-    if (!WebAssembly.validate(bytes)) throw engineFileError(url, 'is cut short, or too new for this browser');
-    if (!(await isNamed(url, bytes))) throw engineFileError(url, 'is another file than its name says');
+    if (!WebAssembly.validate(bytes)) throw engineFileError(url, 'is truncated, or too new for this browser');
+    if (!(await isNamed(url, bytes))) throw engineFileError(url, 'does not match the hash in its name');
   });
-  good.add(url);
+  validFiles.add(url);
 }
 
-/** Whether the hash in the file's name, where it has one, is that of the bytes. An engine can wait forever in another file. */
+/** Whether the bytes match the hash in the file's name, if it has one. With a file of another build an engine can hang. */
 async function isNamed(url: string, bytes: ArrayBuffer): Promise<boolean> {
   const [, hash = ''] = /-([\da-f]{8})\.wasm$/.exec(new URL(url).pathname) ?? [];
   return (await sha256(new Uint8Array(bytes))).startsWith(hash);
 }
 
 /**
- * Fetches a file once more past all caches where it is wrong, as a wrong answer may be stored.
- * @throws FileReplaced when it is right then; ServiceError `build_replaced` when the server has another build
+ * Retries a failed attempt past all caches, as a cache may hold a wrong response.
+ * @throws FileReplaced if the retry succeeds; ServiceError `build_replaced` if the server has another build
  */
 async function pastCaches<T>(
   url: string,
@@ -59,13 +60,13 @@ async function pastCaches<T>(
   } catch {
     signal.throwIfAborted();
   }
-  // Both at once: the engine's own failure, which says less, must not come first.
-  const [again, isEarlier] = await Promise.allSettled([attempt('reload'), isOfEarlierBuild(url)]);
-  if (again.status === 'rejected') {
+  // In parallel: the engine's own error, which says less, must not arrive first.
+  const [retry, isEarlier] = await Promise.allSettled([attempt('reload'), isOfEarlierBuild(url)]);
+  if (retry.status === 'rejected') {
     const isReplaced = isEarlier.status === 'fulfilled' && isEarlier.value;
-    throw isReplaced ? buildReplaced(again.reason) : again.reason;
+    throw isReplaced ? buildReplaced(retry.reason) : retry.reason;
   }
-  throw new FileReplaced('A cache had a wrong file of the engine, which has been fetched again.');
+  throw new FileReplaced('A cache had a wrong copy of an engine file. It has been replaced.');
 }
 
 async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
@@ -76,7 +77,7 @@ async function read(url: string, signal: AbortSignal, cache: RequestCache): Prom
   return bytes;
 }
 
-/** Reads an engine's script. Some servers answer a missing one with a web page. @throws ServiceError `model_load_failed` */
+/** Reads an engine's script. Some servers answer a missing file with a web page. @throws ServiceError `model_load_failed` */
 export async function readScript(url: string, signal: AbortSignal): Promise<string> {
   return pastCaches(url, signal, async (cache) => {
     const text = await fetchFile(url, { signal, cache }, (response) => response.text());
@@ -85,12 +86,12 @@ export async function readScript(url: string, signal: AbortSignal): Promise<stri
   });
 }
 
-/** @returns the fault of the file that kept it from starting as a worker; `error` if the file has none */
+/** Finds out why a script did not start as a worker. @returns the file's fault; `error` if it has none */
 export async function scriptFault(url: string, error: Error): Promise<Error> {
   const signal = AbortSignal.timeout(START_TIMEOUT_MS);
   try {
     await readScript(url, signal);
-    // A service worker may have it from before the host isolated its pages.
+    // A service worker may hold a copy from before the host isolated its pages.
     if (globalThis.crossOriginIsolated)
       await pastCaches(url, signal, (cache) => requireEmbedderPolicy(url, { signal, cache }));
   } catch (fault) {
@@ -124,7 +125,7 @@ async function fetchFile<T>(
   throw engineFileError(url, `could not be downloaded: the server answered ${response.status}`);
 }
 
-/** Error where no server has answered at all. */
+/** Error for a request that no server answered. */
 function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
   const message = `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`;
@@ -137,18 +138,18 @@ export function engineFileError(url: string, how: string, cause?: unknown): Serv
   return serverError('model_load_failed', message, cause);
 }
 
-/** Lists localtext's files of the build that the server has. The Vite plugin and `localtext init` write it beside the service worker. */
+/** List of the deployed build's files. The Vite plugin and `localtext init` write it beside the service worker. */
 const LIST = 'localtext-sw-files.js';
 
 /** Folder of the service worker. */
 let siteFolder: URL | null = null;
 
-/** Names the app, whose engine files may be elsewhere than beside its service worker (`wasmUrl`). */
+/** Sets the app's scope. Its engine files need not be beside its service worker (`wasmUrl`). */
 export function setAppScope(scope: string): void {
   siteFolder = new URL(scope, location.href);
 }
 
-/** Whether the server, which did not answer with this file of an engine, has a build without it. */
+/** Whether the server now has a build without this engine file, which it failed to serve. */
 async function isOfEarlierBuild(url: string): Promise<boolean> {
   const folders = new Set([new URL('../../', url).href, siteFolder?.href]);
   const found = await Promise.all(
@@ -157,7 +158,7 @@ async function isOfEarlierBuild(url: string): Promise<boolean> {
   return found.includes(true);
 }
 
-/** Whether the list in this folder has another file in the place of this one. */
+/** Whether the file list in this folder exists and lacks this file. */
 async function isLeftOut(folder: string, url: string): Promise<boolean> {
   try {
     const response = await fetch(folder + LIST, { cache: 'no-store' });
@@ -169,9 +170,9 @@ async function isLeftOut(folder: string, url: string): Promise<boolean> {
   }
 }
 
-/** Names with a hash, defined by the Vite plugin in a clone, and when the package is built. */
+/** Maps names to names with a hash. Defined by the Vite plugin in a clone, and when the package is built. */
 declare const __LOCALTEXT_WASM__: Readonly<Record<string, string>> | undefined;
 
-/** An engine's file as this build names it: with a hash of its content. */
+/** Resolves the name of an engine's file to its name in this build, which has a hash of its content. */
 export const engineFileName = (name: string): string =>
   (typeof __LOCALTEXT_WASM__ === 'undefined' ? undefined : __LOCALTEXT_WASM__[name]) ?? name;

@@ -4,8 +4,8 @@ import { ggufFacts, type GgufFacts, OtherModelError } from '../../model-files/gg
 import { readGguf } from '../../model-files/gguf/read-gguf.ts';
 
 /**
- * Reads the header of a chat model's file; null: it is not understood, and llama.cpp tells why.
- * @throws ServiceError `model_load_failed` for a model of another kind, which llama.cpp would load all the same
+ * Reads the header of a chat model's file; null if it is malformed, for which llama.cpp reports the reason.
+ * @throws ServiceError `model_load_failed` for a model of another kind, which llama.cpp would load anyway
  */
 export async function chatFacts(variant: string, file: Blob): Promise<GgufFacts | null> {
   const facts = await readHeader(startOfBlob(file), (cursor) => ggufFacts(readGguf(cursor), cursor)).catch(

@@ -4,7 +4,7 @@ import { serverError } from '../../errors/service-error.ts';
 import { engineFields, type EngineSampling, foldSeed, type Sampling } from '../../jobs/sampling.ts';
 import type { Completion } from '../prompt/think-first.ts';
 
-/** A completion as llama.cpp's server takes it, in its own names. */
+/** Translates a completion into a request to llama.cpp's server. */
 export function completionRequest(
   { prompt, maxTokens, tokensBefore, constraint, topLogprobs, shownTokens }: Completion,
   sampling: Sampling,
@@ -17,7 +17,7 @@ export function completionRequest(
     ...samplers(sampling, settings, tokensBefore + (maxTokens ?? PENALTY_WINDOW)),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
-    // It takes 0 for none at all; the one too many is cut when the chunk is read.
+    // 0 would turn log probabilities off. `LlamaReplyReader` drops the extra one.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
     ...(shownTokens && { preserved_tokens: shownTokens }),
     cache_prompt: true,
@@ -26,26 +26,26 @@ export function completionRequest(
 }
 
 /**
- * Whether the variant's own frequency penalty applies. A schema or a tool must repeat what it does, and a greedy reply is the
- * most probable one.
+ * Whether the variant's own frequency penalty applies. Constrained output has to repeat its syntax, and a greedy
+ * reply is defined as the most probable one.
  */
 const penalizes = ({ temperature }: Sampling, constraint?: Constraint): boolean =>
   constraint === undefined && temperature > 0;
 
 /**
- * Most tokens back that the penalties count. OpenAI counts the reply alone, llama.cpp the prompt's end, too: a window no
- * longer than the reply may get keeps most of the prompt out of it.
+ * Maximum number of preceding tokens that the penalties count. OpenAI counts only the reply; llama.cpp also counts
+ * the end of the prompt. A window no longer than the maximum reply excludes most of the prompt.
  */
 const PENALTY_WINDOW = 512;
 
-/** OpenAI's parameters and the variant's own: everything else that llama.cpp does by default is turned off. */
+/** OpenAI's parameters and the variant's own. All other samplers that llama.cpp runs by default are turned off. */
 function samplers(
   sampling: Sampling,
   { topK = 0, minP = 0, repeatPenalty = 1, frequencyPenalty = 0 }: VariantSampling,
   replyTokens: number,
 ): Record<string, unknown> {
   return {
-    // What the model holds improbable is dropped before the temperature flattens its distribution.
+    // `min_p` drops improbable tokens before the temperature flattens the distribution.
     samplers: ['penalties', 'top_k', 'min_p', 'temperature', 'top_p'],
     top_k: topK,
     min_p: minP,
@@ -68,7 +68,7 @@ const FIELDS: EngineSampling = {
   }),
 };
 
-/** Seeds of llama.cpp: 32 bits, of which the highest means a random one. */
+/** Number of llama.cpp's seeds: 32 bits, without the highest value, which requests a random seed. */
 const SEEDS = 0xffffffff;
 
 function constrain(constraint: Constraint): Record<string, unknown> {
@@ -76,7 +76,10 @@ function constrain(constraint: Constraint): Record<string, unknown> {
   throw new Error('the schema was not compiled');
 }
 
-/** Asks for the tokens of texts: the server divides each for a bias, its index, and repeats the bias of each token. */
+/**
+ * Requests the tokens of texts: the server tokenizes each for a logit bias (its index here)
+ * and reports the bias of each token.
+ */
 export const tokensRequest = (texts: readonly string[]): Record<string, unknown> => ({
   stream: false,
   prompt: 'a',
@@ -86,21 +89,22 @@ export const tokensRequest = (texts: readonly string[]): Record<string, unknown>
   verbose: true,
 });
 
-/** Reads the answer: the tokens of each text. */
-export function tokenIds({ __verbose: told }: Chunk): number[][] {
+/** Reads the tokens of each text from the answer to `tokensRequest()`. */
+export function tokenIds({ __verbose: verbose }: Chunk): number[][] {
   const ids: number[][] = [];
-  for (const { bias, token } of told?.generation_settings?.logit_bias ?? []) (ids[bias] ??= []).push(token);
+  for (const { bias, token } of verbose?.generation_settings?.logit_bias ?? [])
+    (ids[bias] ??= []).push(token);
   return ids;
 }
 
-/** What llama.cpp's server streams, as far as it is read here. */
+/** Chunk that llama.cpp's server streams. Only the fields that are read. */
 export interface Chunk {
   choices?: {
     text?: string;
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
   }[];
-  /** Settings as the server read them: in a request's last chunk, with `verbose`. */
+  /** Settings as the server parsed them, in the last chunk of a request with `verbose`. */
   __verbose?: { generation_settings?: { logit_bias?: { bias: number; token: number }[] } };
   /** Answer to an embedding request. */
   data?: { embedding: number[] }[];
@@ -132,12 +136,12 @@ export class LlamaReplyReader {
   readonly #fingerprint: string;
   #accepted: { promptTokens: number; cachedTokens: number } | null = null;
   #text = '';
-  /** Came before the reply was accepted. */
+  /** Text that arrived before the reply was accepted. */
   #held = '';
   #tokens = 0;
   /** Tokens of earlier attempts at this reply. */
   #before = 0;
-  /** What an attempt that begins again has still to repeat. */
+  /** Text that a restarted attempt still has to repeat. */
   #toRepeat = '';
   #finishReason: EngineFinishReason = 'stop';
   #timings: LlamaTimings | undefined;
@@ -147,14 +151,14 @@ export class LlamaReplyReader {
     this.#fingerprint = fingerprint;
   }
 
-  /** What has come so far, for another attempt to go on from; its chunks are read as a continuation. */
+  /** Returns what has arrived, for an attempt that resumes there. Later chunks are read as its continuation. */
   again(): { text: string; tokens: number } {
     this.#before = this.#tokens;
     this.#held = '';
     return { text: this.#text, tokens: this.#tokens };
   }
 
-  /** Reads the chunks of an attempt that begins again, with the same seed, and leaves out what has come. */
+  /** Prepares for an attempt that restarts with the same seed: text that has already arrived is skipped. */
   repeat(): void {
     this.#toRepeat = this.#text;
     this.#held = '';
@@ -168,7 +172,7 @@ export class LlamaReplyReader {
     const text = this.#held + (choice.text ?? '');
     const logprobs = this.#logprobs(choice.logprobs?.content);
     if (!text && !logprobs) return;
-    // The counts of `accepted` come with the timings, which a result that could not be read lacks.
+    // `accepted` needs the counts in the timings, which a result that was not written out lacks.
     this.#held = this.#accepted || chunk.timings ? '' : text;
     if (!this.#held) yield* this.#grow(text, logprobs, chunk.timings);
   }
@@ -189,12 +193,11 @@ export class LlamaReplyReader {
     yield { type: 'delta', delta: { text: added, tokens, ...(logprobs && { logprobs }) } };
   }
 
-  /** The part of a text that has not come before. @throws ServiceError where the model repeats itself differently */
+  /** Removes what a restarted attempt repeats. @throws ServiceError if it generates different text */
   #added(text: string): string {
     const repeated = this.#toRepeat.slice(0, text.length);
     if (!text.startsWith(repeated)) {
-      const message =
-        'The engine began this reply again, and generated another text. Send the request again.';
+      const message = 'The engine restarted this reply and generated different text. Send the request again.';
       throw serverError('engine_failed', message);
     }
     this.#toRepeat = this.#toRepeat.slice(repeated.length);
@@ -222,9 +225,9 @@ export class LlamaReplyReader {
   }
 
   #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {
-    const wanted = this.#topLogprobs;
-    if (wanted === undefined || !content) return undefined;
-    return content.map((raw) => ({ ...one(raw), top: (raw.top_logprobs ?? []).slice(0, wanted).map(one) }));
+    const maxTop = this.#topLogprobs;
+    if (maxTop === undefined || !content) return undefined;
+    return content.map((raw) => ({ ...one(raw), top: (raw.top_logprobs ?? []).slice(0, maxTop).map(one) }));
   }
 }
 

@@ -3,7 +3,7 @@ import { readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
 import { TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
 import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 
-/** Readers of the bytes of a token's text in the vocabulary, by `tokenizer.ggml.model`. */
+/** Functions from a token's text in the vocabulary to its bytes, by `tokenizer.ggml.model`. */
 const BYTES: Record<string, ((text: string) => number[]) | undefined> = {
   gpt2: byteLevel,
   llama: sentencePiece,
@@ -11,7 +11,7 @@ const BYTES: Record<string, ((text: string) => number[]) | undefined> = {
 };
 
 /**
- * The text of token ids, by the vocabulary in the header of a GGUF file: llama.cpp's server in WASM takes text alone.
+ * Detokenizes ids with the vocabulary in a GGUF header: llama.cpp's server in WASM only takes text.
  * @throws ServiceError 400
  */
 export async function detokenize(gguf: Blob, ids: readonly number[]): Promise<string> {
@@ -32,7 +32,7 @@ export async function detokenize(gguf: Blob, ids: readonly number[]): Promise<st
     return toBytes(text);
   });
   const text = decode(bytes);
-  // llama.cpp puts the space in again.
+  // llama.cpp adds the space again.
   return tokenizer === 'llama' && addsSpace ? text.replace(/^ /, '') : text;
 }
 
@@ -54,7 +54,7 @@ for (let byte = 0; byte < 0x100; byte++) {
   BYTE_OF.set(String.fromCodePoint(isPrintable ? byte : unprintable++), byte);
 }
 
-/** Special tokens have other characters, too. */
+/** Special tokens have other characters, too; they are encoded as UTF-8. */
 function byteLevel(text: string): number[] {
   return Array.from(text).flatMap((character) => BYTE_OF.get(character) ?? [...encoder.encode(character)]);
 }

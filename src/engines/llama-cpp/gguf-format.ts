@@ -9,17 +9,17 @@ import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
 import { runsMainWasm } from './wasm-build.ts';
 
 const POOLING_GUESS =
-  'The file does not say how the vectors of a text’s tokens become one. Their mean is taken: if the model was trained otherwise, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
+  'The file does not name its pooling. The mean of a text’s token vectors is used: if the model was trained with another pooling, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
 const TAGGED_EMBEDDING =
-  'The file is tagged as that of an embedding model and names no pooling, so the model is added for chat. For vectors, choose a file that names its pooling, or add the model to a catalog with `dimensions` and `pooling`.';
-/** The type of a model's file, as most names of files have it. */
+  'The file is tagged as an embedding model but names no pooling, so the model is added for chat. For vectors, choose a file that names its pooling, or add the model to a catalog with `dimensions` and `pooling`.';
+/** Matches the quantization in most file names. */
 const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
-/** An embedding model computes a text in one step, whose buffers grow with it. */
+/** Maximum context of an embedding model. It computes a text in one step, whose buffers grow with the text. */
 const MAX_TEXT_TOKENS = 2048;
-/** File positions of the build with 32-bit addresses are signed. */
+/** Maximum file size in the compatibility build: its file offsets are signed 32-bit integers. */
 const MAX_FILE_BYTES = 2 ** 31 - 1;
 
-/** Models in GGUF that the user adds. */
+/** How the user adds GGUF models. */
 export const ggufFormat: AddedFormat = {
   noun: 'GGUF file',
   find: findModels,
@@ -30,8 +30,8 @@ export const ggufFormat: AddedFormat = {
       files,
       device,
     ),
-  async describe(given, _, device, keepTemplateText) {
-    const inspected = await inspectModel(given);
+  async describe(modelFiles, _, device, keepTemplateText) {
+    const inspected = await inspectModel(modelFiles);
     const { facts, name, bytes, files, projector } = inspected;
     const { architecture, quantization, embedding, chatTemplate, canChat } = facts;
     const fit = fitModel(inspected, device);
@@ -74,10 +74,10 @@ function warningOf({ embedding, guessesPooling, isTaggedEmbedding }: GgufFacts):
   return !embedding && isTaggedEmbedding ? { warning: TAGGED_EMBEDDING } : {};
 }
 
-/** Detects an importance matrix by its name, which has no quantization as the names of models have. */
+/** Detects an importance matrix by its file name. A name with a quantization is a model's. */
 const isImportanceMatrix = (name: string): boolean => /imatrix/i.test(name) && !QUANTIZATION.test(name);
 
-/** Lists the GGUF models, with the smallest projector of the repository where it has one. */
+/** Lists the GGUF models, each with the repository's smallest projector, if any. */
 function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[] {
   const models = new Map<string, RemoteFile[]>();
   const projectors: RemoteFile[] = [];
@@ -106,7 +106,7 @@ const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['
   ...(stateBytes > 0 && { stateBytes }),
 });
 
-/** The longest context that fits, and the memory with it. A GPU holds no weights of an embedding model. */
+/** Finds the longest context that fits, and its memory. Embedding models do not run on the GPU. */
 function fitModel(
   { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
@@ -126,7 +126,7 @@ function fitModel(
   return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };
 }
 
-/** Why llama.cpp cannot run such a model here, as a phrase that follows its name; undefined: nothing is known against it. */
+/** Why llama.cpp cannot run the model on this device, as a phrase that follows its name; undefined if it may run. */
 function shortage(
   memoryBytes: number,
   files: readonly { size: number }[],

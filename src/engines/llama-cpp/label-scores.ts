@@ -3,35 +3,35 @@ import type { LabelScores } from '../engine.ts';
 import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
 import { RequestRejectedError } from './internals/server-calls.ts';
 
-/** Added to the logits of the labels' tokens: all other tokens come after them. */
+/** Added to the logits of the labels' tokens, so that they rank above all other tokens. */
 const BIAS = 100;
 
-/** Log probability of a token whose probability is too small for llama.cpp's numbers. */
+/** Log probability of a token whose probability underflows in llama.cpp. */
 const LEAST = -100;
 
-/** Tokens of a label that count after no other continues as it does, and those of all labels together. */
+/** Maximum number of tokens scored after a label diverges from all others: for one label, and for all labels together. */
 const MAX_TAIL = 8;
 const MAX_TAILS = 64;
 
-/** Steps to read where the labels of a question part, those nearest to their beginnings first. */
+/** Maximum number of steps that score diverging labels. The earliest divergences come first. */
 const MAX_STEPS = 128;
 
-/** Texts whose tokens are kept. */
+/** Maximum number of texts whose tokens are cached. */
 const MAX_KNOWN = 4096;
 
-/** Characters of a label in a grammar. No token is longer. */
+/** Number of a label's characters in a grammar. No token is longer. */
 const MAX_TOKEN = 32;
 
-/** llama.cpp's refusal where no token continues a text: the vocabulary lacks one of its characters. */
+/** llama.cpp's error if no token continues a text: the vocabulary lacks one of its characters. */
 const NOT_SPELLED = /empty grammar stack/;
 
-/** Text whose token stands for the end of a label that another one continues. */
+/** Text whose token stands for the end of a label that is a prefix of another label. */
 const END = '\n';
 
-/** End of the prompt. It stands before a text that is divided into tokens: some vocabularies put a space before a text. */
+/** Stands for the prompt's end before a text to tokenize: some vocabularies add a space at the start of a text. */
 const BEFORE = ':';
 
-/** Runs one request that is not streamed, for the prompt and `after`. */
+/** Runs one request, without streaming, for the prompt followed by `after`. */
 export type CompleteWhole = (after: string, fields: Record<string, unknown>) => Promise<Chunk[]>;
 
 type Ids = readonly number[];
@@ -42,39 +42,39 @@ interface Label {
   ids: Ids;
 }
 
-/** Labels that have the same tokens up to `at`, where they part. */
+/** Labels that share their tokens up to `at`, where they diverge. */
 interface Node {
   at: number;
   labels: Label[];
-  /** Groups by the next token; undefined: labels that end. */
+  /** Labels grouped by their next token; undefined for labels that end. */
   branches: (readonly [id: number | undefined, labels: Label[]])[];
 }
 
-/** Beginning of a step: after a text, and tokens that are generated again, as no prompt can end inside a character. */
+/** Start of a step: a text, then tokens that are generated again, as no prompt can end inside a character. */
 interface Place {
   after: string;
-  /** Number of tokens that the text has. */
+  /** Number of tokens of the text. */
   length: number;
-  again: Ids;
+  repeated: Ids;
 }
 
-const AT_PROMPT: Place = { after: '', length: 0, again: [] };
+const AT_PROMPT: Place = { after: '', length: 0, repeated: [] };
 
-/** Scores labels by the probabilities of their tokens, as the tokenizer divides them. One for each model. */
+/** Scores labels by the probabilities of their tokens. One instance per model. */
 export class LabelScorer {
   readonly #known = new Map<string, Ids>();
 
   /**
-   * Scores each label by its log probability. Where labels part, one step reads the next tokens of all. Where no other
-   * continues as a label does, few of its further tokens count, however long it is. A label that is given twice has the
-   * same score twice.
+   * Scores each label by its log probability. Where labels diverge, one step reads the next tokens of all. Once
+   * a label has diverged from all others, only a few of its remaining tokens count, however long it is.
+   * Duplicate labels get equal scores.
    */
-  async score(complete: CompleteWhole, given: readonly string[]): Promise<LabelScores> {
+  async score(complete: CompleteWhole, requested: readonly string[]): Promise<LabelScores> {
     const reader = new Reader(complete);
     // llama.cpp generates no token that begins with a zero byte.
-    const own = given.map((label) => label.replaceAll('\0', '\uFFFD'));
-    // Sorted, so that their order cannot matter where the steps end.
-    const texts = [...new Set(own)].toSorted();
+    const spelled = requested.map((label) => label.replaceAll('\0', '\uFFFD'));
+    // Sorted, so that the request's order does not decide which labels exceed `MAX_STEPS`.
+    const texts = [...new Set(spelled)].toSorted();
     const tokens = await this.#tokensOf(reader, texts);
     const labels = texts.map((text, index) => ({ index, text, ids: tokens[index] ?? [] }));
     const logProbabilities = texts.map(() => 0);
@@ -84,40 +84,40 @@ export class LabelScorer {
     const nodes = nodesOf(labels, 0)
       .toSorted((a, b) => a.at - b.at)
       .map((node) => ({ ...node, starts: startsOf(node) }));
-    // One request for all of them.
+    // One request tokenizes all starts.
     const startTokens = await this.#tokensOf(
       reader,
       nodes.flatMap(({ starts }) => starts),
     );
-    // A single label needs no step, but the prompt is to be counted.
+    // A single label needs no step. This request counts the prompt.
     if (nodes.length === 0) await reader.divide([END]);
-    const most = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / texts.length));
+    const maxTail = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / texts.length));
     const end = this.#known.get(END)?.at(-1) ?? 0;
-    let left = MAX_STEPS;
+    let stepsLeft = MAX_STEPS;
     for (const node of nodes) {
       const { at, branches, starts } = node;
       const place = placeOf(node, starts, startTokens.splice(0, starts.length));
       const next = branches.map(([id]) => id ?? end);
-      left -= 1 + place.again.length;
-      const read = left < 0 ? null : await reader.read(place, next, node.labels);
-      // Labels that part later, or behind a character that cannot be spelled, have equal shares.
+      stepsLeft -= 1 + place.repeated.length;
+      const read = stepsLeft < 0 ? null : await reader.read(place, next, node.labels);
+      // Divergences past `MAX_STEPS`, or after a character that the vocabulary lacks, count as equally probable.
       const scores = read ?? next.map(() => 0);
       const total = logSum(scores);
       for (const [branch, [id, members]] of branches.entries()) {
         add(members, (scores[branch] ?? LEAST) - total);
         const [alone, ...others] = members;
         if (id === undefined || !alone || others.length > 0 || !read) continue;
-        const tail = alone.ids.slice(at + 1, at + 1 + Math.max(0, most - place.again.length));
-        add(members, await reader.follow({ ...place, again: [...place.again, id] }, tail, alone));
+        const tail = alone.ids.slice(at + 1, at + 1 + Math.max(0, maxTail - place.repeated.length));
+        add(members, await reader.follow({ ...place, repeated: [...place.repeated, id] }, tail, alone));
       }
     }
     return {
-      logProbabilities: own.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
+      logProbabilities: spelled.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
       ...reader.promptTokens,
     };
   }
 
-  /** Tokens of texts that follow the prompt. */
+  /** Tokenizes texts that follow the prompt. */
   async #tokensOf(reader: Reader, texts: readonly string[]): Promise<Ids[]> {
     if (this.#known.size > MAX_KNOWN) this.#known.clear();
     const keys = texts.map((text) => BEFORE + text);
@@ -134,7 +134,7 @@ export class LabelScorer {
 
 const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true };
 
-/** Requests for one prompt. */
+/** Sends the requests for one prompt. */
 class Reader {
   readonly #complete: CompleteWhole;
   #promptTokens: Pick<LabelScores, 'promptTokens' | 'cachedTokens'> | undefined;
@@ -143,7 +143,7 @@ class Reader {
     this.#complete = complete;
   }
 
-  /** Counts of the first request, which computes the prompt. */
+  /** Token counts of the first request, which computes the prompt. */
   get promptTokens(): Pick<LabelScores, 'promptTokens' | 'cachedTokens'> {
     return this.#promptTokens ?? { promptTokens: 0, cachedTokens: 0 };
   }
@@ -156,15 +156,15 @@ class Reader {
   }
 
   /**
-   * Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. Null: the
+   * Reads the log probabilities of the labels' next tokens in one step; no other token gets a share. Null if the
    * vocabulary lacks a character before them.
    */
   async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[] | null> {
-    const { again } = place;
-    const tokens = [...new Set([...again, ...next])];
+    const { repeated } = place;
+    const tokens = [...new Set([...repeated, ...next])];
     const chunks = await this.#spell(place, {
-      n_predict: again.length + 1,
-      ...(again.length > 0 && {
+      n_predict: repeated.length + 1,
+      ...(repeated.length > 0 && {
         grammar: grammarOf(
           place,
           labels.map(({ text }) => text + END),
@@ -177,17 +177,17 @@ class Reader {
       logit_bias: tokens.map((id) => [id, BIAS]),
     });
     if (!chunks) return null;
-    const top = tokensOf(chunks)[again.length]?.top_probs ?? [];
+    const top = tokensOf(chunks)[repeated.length]?.top_probs ?? [];
     return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
   }
 
   /**
-   * Log probability of a label's next tokens, one after another; 0 where the vocabulary lacks one of its characters.
-   * @throws Error where fewer were generated
+   * Sums the log probabilities of a label's next tokens; 0 if the vocabulary lacks one of its characters.
+   * @throws Error if the engine generates fewer tokens
    */
   async follow(place: Place, next: Ids, label: Label): Promise<number> {
     if (next.length === 0) return 0;
-    const tokens = [...place.again, ...next];
+    const tokens = [...place.repeated, ...next];
     const chunks = await this.#spell(place, {
       n_predict: tokens.length,
       grammar: grammarOf(place, [label.text]),
@@ -196,13 +196,13 @@ class Reader {
       temperature: 0,
     });
     if (!chunks) return 0;
-    const generated = tokensOf(chunks).slice(place.again.length);
+    const generated = tokensOf(chunks).slice(place.repeated.length);
     if (generated.length < next.length)
       throw new Error('the engine generated something other than the label');
     return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, logprob), 0);
   }
 
-  /** Null: the vocabulary has no tokens for the text. */
+  /** Runs a constrained request. Null if the vocabulary has no tokens for the text. */
   #spell(place: Place, fields: Record<string, unknown>): Promise<Chunk[] | null> {
     return this.#run(place, fields).catch((error: unknown) => {
       if (error instanceof RequestRejectedError && NOT_SPELLED.test(error.message)) return null;
@@ -220,7 +220,7 @@ class Reader {
   }
 }
 
-/** Allows the rest of one of the texts after a place. */
+/** Builds a grammar that allows what follows the place in any of the texts. */
 function grammarOf({ after }: Place, texts: readonly string[], most = Infinity): string {
   const rests = texts.map((text) => Array.from(text.slice(after.length)).slice(0, most).join(''));
   return `root ::= ${[...new Set(rests.map(literal))].join(' | ')}`;
@@ -229,7 +229,7 @@ function grammarOf({ after }: Place, texts: readonly string[], most = Infinity):
 const tokensOf = (chunks: readonly Chunk[]) =>
   chunks.flatMap((chunk) => chunk.choices?.[0]?.logprobs?.content ?? []);
 
-/** The nodes of a tree of labels. */
+/** Lists the nodes at which labels diverge, in the prefix tree of their tokens. */
 function nodesOf(labels: Label[], from: number): Node[] {
   const [first, ...others] = labels;
   if (!first || others.length === 0) return [];
@@ -241,26 +241,26 @@ function nodesOf(labels: Label[], from: number): Node[] {
   return [{ at, labels, branches: [...branches] }, ...further];
 }
 
-/** Finds what a node's labels begin with: whole, without its last characters, and without its last word. */
+/** Lists the common prefix of a node's labels: whole, less its last 1 to 3 characters, and less its last word. */
 function startsOf({ at, labels }: Node): string[] {
   if (at === 0) return [];
   const [first = [], ...others] = labels.map(({ text }) => Array.from(text));
   let shared = 0;
   while (shared < first.length && others.every((other) => other[shared] === first[shared])) shared++;
-  const starts = [0, 1, 2, 3].map((less) => first.slice(0, Math.max(0, shared - less)).join(''));
+  const starts = [0, 1, 2, 3].map((cut) => first.slice(0, Math.max(0, shared - cut)).join(''));
   return [...new Set([...starts, starts[0]?.replace(/\s*\S*$/u, '') ?? ''])].filter(Boolean);
 }
 
-/** The longest of these starts whose tokens are the labels' own. */
+/** Picks the longest start whose tokens are also the labels' first tokens. */
 function placeOf({ at, labels }: Node, starts: readonly string[], tokens: readonly Ids[]): Place {
   const ids = labels[0]?.ids.slice(0, at) ?? [];
   const places = starts.flatMap((after, index) => {
     const own = tokens[index] ?? [];
-    return begins(ids, own) ? [{ after, length: own.length, again: ids.slice(own.length) }] : [];
+    return begins(ids, own) ? [{ after, length: own.length, repeated: ids.slice(own.length) }] : [];
   });
   return places.reduce((best, place) => (place.length > best.length ? place : best), {
     ...AT_PROMPT,
-    again: ids,
+    repeated: ids,
   });
 }
 

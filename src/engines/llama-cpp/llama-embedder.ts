@@ -26,7 +26,7 @@ interface EmbedderOptions extends EmbeddingTraining {
   contextLength: number;
 }
 
-/** An embedding model in llama.cpp's server. Texts are computed one by one: those of several requests take turns. */
+/** An embedding model in llama.cpp's server. It computes one text at a time; requests take turns. */
 export class LlamaEmbedder implements Engine<'embedding'> {
   readonly kind = 'embedding';
   readonly fingerprint: string;

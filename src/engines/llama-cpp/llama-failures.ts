@@ -3,13 +3,13 @@ import { requestError, serverError, ServiceError } from '../../errors/service-er
 import { type ChatJob, imagesOf } from '../../jobs/chat.ts';
 import { isCrowded, RequestRejectedError } from './internals/server-calls.ts';
 
-/** llama.cpp's server cuts text into tokens, and images into tiles, before anything is computed. */
+/** Error of llama.cpp's server when it splits text into tokens or images into tiles, before it computes anything. */
 const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
 
-/** llama.cpp makes its samplers, and in them the grammar, when a reply begins. */
+/** Error of llama.cpp when a reply begins: it then creates the samplers, which parse the grammar. */
 const GRAMMAR_REFUSED = /grammar|sampler|not understood/i;
 
-/** The prompt is longer than the context. */
+/** Rejection of a prompt that is longer than the context. */
 type TooLongError = RequestRejectedError & { promptTokens: number; contextLength: number };
 
 export const isTooLong = (error: unknown): error is TooLongError =>
@@ -17,7 +17,7 @@ export const isTooLong = (error: unknown): error is TooLongError =>
   error.promptTokens !== undefined &&
   error.contextLength !== undefined;
 
-/** The refusal of one request, for its client; any other error means that the engine is broken. */
+/** Translates the rejection of one request for its client. Any other error means that the engine is broken. */
 export function asJobFailure(error: unknown, { constraint, input }: ChatJob): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);

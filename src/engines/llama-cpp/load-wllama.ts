@@ -20,22 +20,21 @@ import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 
-/**
- * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.
- */
+/** Number of prompt tokens per step on the CPU. An abort, and the other slots, wait until the step ends. */
 const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
-/** Time limit for ending a load that failed, in milliseconds. */
+/** Time limit for shutting down after a failed load, in milliseconds. */
 const EXIT_MS = 2000;
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async (variant, context) => {
-  const looking = hasGpu();
+  const gpuCheck = hasGpu();
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
-  // Vectors must be the same on every device, and GPUs have been wrong without an error.
-  const gpu = (await looking) && variant.dimensions === undefined;
+  // Embeddings run on the CPU: vectors must be equal on every device, and some GPUs
+  // compute wrong ones without an error.
+  const gpu = (await gpuCheck) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
   const language = languageOf(variant, blobs) ?? new Blob();
@@ -84,7 +83,7 @@ async function loadOnce(
     sampling: variant.sampling ?? {},
     imageMarker,
     detokenize: async (ids) => {
-      // llama.cpp puts it before every prompt by itself.
+      // llama.cpp adds the BOS token to every prompt.
       const hasBos = wllama.mustAddBosToken() && ids[0] === wllama.getBOS();
       const { detokenize } = await import('./detokenize.ts');
       return detokenize(language ?? new Blob(), hasBos ? ids.slice(1) : ids);
@@ -95,10 +94,10 @@ async function loadOnce(
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
   blobs[files.findIndex(({ role }) => role === undefined)];
 
-/** Half floats have twice the bytes of Q8_0. */
+/** Factor on the CPU's cache size (Q8_0): on the GPU the cache has half floats. */
 const GPU_SHARE = 2;
 
-/** Bounds of what is kept of prompts; undefined: keys and values alone, whose bound is in tokens. */
+/** Limits for saved prompt states; undefined if states are only keys and values, which are limited in tokens. */
 function stateLimits(
   { kvValues, kvWindow, stateBytes }: GgufFacts,
   contextLength: number,
@@ -114,17 +113,17 @@ function stateLimits(
   return states.checkpointBytes > 0 ? states : undefined;
 }
 
-/** llama.cpp refused the file, or had no memory for the context: it does not say which. */
+/** llama.cpp rejected the file or lacked memory for the context; it does not report which. */
 class NotLoaded extends Error {}
 
-/** Error for a file that no context size makes loadable. */
+/** Error for a file that no context length makes loadable. */
 const unusableFile = (variant: string, reason: string): ServiceError =>
   serverError(
     'model_load_failed',
     `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
   );
 
-/** Checks a file whose hash is right, too: a catalog may name something else. */
+/** Checks that files are GGUF, also when their hash matches: the catalog may name another kind of file. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
     if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
@@ -145,22 +144,22 @@ async function start(
     { default: wasm },
     { cacheManager: noCache(), logger: log, suppressNativeLog: false },
   );
-  // Unset, it would take its compatibility build from a CDN.
+  // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
   useWorkerFile(wllama, context.wasm, limits);
   const loadEnded = new AbortController();
   try {
-    const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
-    const loaded = wllama.loadModel(ahead, parameters);
+    const buffered = blobs.map((blob) => new ReadAheadBlob(blob));
+    const loaded = wllama.loadModel(buffered, parameters);
     const watch = watchWasm(wasm, AbortSignal.any([context.signal, loadEnded.signal]));
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
-    // It keeps the blobs for as long as it lives.
-    for (const blob of ahead) blob.forget();
-    // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
+    // wllama holds the blobs for its lifetime.
+    for (const blob of buffered) blob.forget();
+    // `loadModel()` also resolves if llama.cpp rejected the file or lacked memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
     return wllama;
   } catch (error) {
-    // One that has not started does not answer that either.
+    // A worker that has not started never answers `exit()`.
     await withTimeout(wllama.exit(), EXIT_MS);
     const { loadError } = log;
     throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
@@ -186,7 +185,7 @@ async function chatPrompt(
   });
 }
 
-/** llama.cpp computes a text to embed in one step. */
+/** Parameters for embeddings. The batch is as long as the context, as llama.cpp embeds a text in one step. */
 const embeddingParameters = (
   { contextLength, pooling }: WllamaVariant,
   threads: number,
@@ -214,7 +213,7 @@ function chatParameters(
     n_gpu_layers: gpu ? 99_999 : 0,
     n_parallel: SLOTS,
     kv_unified: true,
-    // States are copied where they are worth it (`ReplyScheduler`); this would move them out of every slot, each time.
+    // `SlotStates` copies states if they are worth it; this option would move every slot's state out each time.
     cache_idle_slots: false,
     n_batch: batchOf(gpu),
     n_ubatch: batchOf(gpu),
@@ -223,12 +222,15 @@ function chatParameters(
   };
 }
 
-/** Half the bytes of half floats, which WASM has no instructions for. */
+/** KV cache in 8-bit blocks: half the size of half floats, for which WASM has no instructions. */
 const CACHE_IN_BLOCKS = { flash_attn: true, cache_type_k: 'q8_0', cache_type_v: 'q8_0' } as const;
-/** Cache of heads that are no whole blocks. */
+/** KV cache in floats, if the length of a head is not a multiple of a block. */
 const CACHE_IN_FLOATS = { flash_attn: false, cache_type_k: 'f32', cache_type_v: 'f32' } as const;
 
-/** Whether a real GPU has half floats, which llama.cpp's kernels require; without them it would only fall back to the CPU. */
+/**
+ * Whether there is a hardware GPU with half floats, which llama.cpp's kernels require.
+ * Without them llama.cpp uses the CPU.
+ */
 const hasGpu = (): Promise<boolean> =>
   requestAdapter(navigator.gpu).then(
     (adapter) => adapter !== null && !adapter.info.isFallbackAdapter && adapter.features.has('shader-f16'),

@@ -1,6 +1,6 @@
 import { CacheManager } from '@wllama/wllama';
 
-/** The weight store is the only one; wllama's own finds no storage in some browsers and would not start. */
+/** Cache for wllama that stores nothing: the weight store does. wllama's own cache fails to start in some browsers. */
 export function noCache(): CacheManager {
   return new CacheManager([
     {

@@ -2,25 +2,25 @@ import type { ModelImage } from '../../images/draw-image.ts';
 import { requestError, unsupported } from '../../errors/service-error.ts';
 import { type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
 
-/** How often an image's digest stands in the key of a prompt: of 64 characters, as many as 500 tokens have. */
+/** Repetitions of an image's digest (64 characters) in a prompt's key: about the length of 500 tokens. */
 const DIGESTS_IN_KEY = 32;
 
 /** The images of a prompt. */
 export interface PromptImages {
-  /** Files in the order of their markers. */
+  /** Image files in the order of their markers. */
   files: readonly Uint8Array[];
-  /** The prompt with what tells its images apart in place of their markers. */
+  /** The prompt with digests of its images in place of their markers. */
   key: string;
 }
 
-/** Decodes the images of a model's prompts, and finds their places. */
+/** Decodes the images of a model's prompts and assigns them to their markers. */
 export class ImageReader {
   readonly #marker: string | null;
   readonly #fingerprint: string;
-  /** Decoded images of jobs under way: a conversation that is cut to fit is not decoded again. */
+  /** Decoded images of running jobs: truncating a conversation does not decode its images again. */
   readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
 
-  /** @param marker text that stands for an image in a prompt; null: the model has no vision */
+  /** @param marker text that stands for an image in a prompt; null if the model has no vision */
   constructor(marker: string | null, fingerprint: string) {
     this.#marker = marker;
     this.#fingerprint = fingerprint;
@@ -43,18 +43,18 @@ export class ImageReader {
     return images.flatMap((image) => this.#pixmaps.get(image) ?? []);
   }
 
-  /** @throws ServiceError 400: texts may have a marker in them, which stands for no image */
+  /** Checks that each marker stands for an image, as texts may contain the marker. @throws ServiceError 400 */
   checkMarkers(prompt: string, images: readonly ModelImage[]): void {
     if (this.#marker === null || prompt.split(this.#marker).length === images.length + 1) return;
     const message = `The messages contain the text ${JSON.stringify(this.#marker)}, which stands for an image in this engine, or the model's chat template leaves images out. Remove the text.`;
     throw requestError(400, message, 'invalid_value', 'messages');
   }
 
-  /** Undefined: the prompt has no images. */
+  /** Assigns images to the prompt's markers; undefined if there are none. */
   place(prompt: string, images: readonly ModelImage[]): PromptImages | undefined {
     if (this.#marker === null || images.length === 0) return undefined;
     const [start = '', ...texts] = prompt.split(this.#marker);
-    // As long as the tokens of an image would be as text, about: what is long to compute is worth keeping.
+    // The key grows with the cost of an image, as its length decides whether the state is worth keeping.
     const keys = texts.map((text, index) => (images[index]?.digest ?? '').repeat(DIGESTS_IN_KEY) + text);
     return { files: images.map(({ file }) => file), key: start + keys.join('') };
   }

@@ -1,15 +1,15 @@
 import { CHUNK_BYTES, readChunk } from '../../model-files/backends/storage-backend.ts';
 
-/** llama.cpp reads a layer's tensors in another order than the file has them, within some megabytes. */
+/** Number of buffered chunks. llama.cpp reads a layer's tensors out of file order, within some megabytes. */
 const KEPT_CHUNKS = 6;
 
 /**
- * A blob for a reader that asks for a megabyte at a time and waits for it: what it asks for next is there already, and
- * little is read twice. For wllama alone, which takes `slice().arrayBuffer()` or `stream()` of it.
+ * Blob that reads ahead, for a reader that requests a megabyte at a time: the next chunk is already loaded, and
+ * little is read twice. Only for wllama, which calls `slice().arrayBuffer()` and `stream()`.
  */
 export class ReadAheadBlob extends Blob {
   readonly #blob: Blob;
-  /** Ordered by their last use, the latest at the end. */
+  /** Chunks by index, the least recently used first. */
   readonly #chunks = new Map<number, Promise<Uint8Array>>();
 
   constructor(blob: Blob) {
@@ -31,7 +31,7 @@ export class ReadAheadBlob extends Blob {
     return this.#blob.stream();
   }
 
-  /** Releases the buffer after the last read. */
+  /** Releases the buffered chunks. */
   forget(): void {
     this.#chunks.clear();
   }

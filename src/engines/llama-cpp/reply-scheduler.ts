@@ -11,37 +11,37 @@ import type { Chunk, LlamaTimings } from './completion-format.ts';
 import type { PromptImages } from './prompt-images.ts';
 
 /**
- * State of a reply. Slot: the server's place for one prompt and its reply. Step: one call that computes a token for every slot.
- * A reply that is put aside leaves its slot for a shorter prompt, and continues later from the server's cache. A prompt that is
- * computed ahead is a separate reply, whose state others copy.
+ * State of a reply. A slot is the server's place for one prompt and its reply. A step is one call that computes a
+ * token for every slot. A reply that is put aside frees its slot for a shorter prompt and later resumes from the
+ * server's cache. A prompt computed ahead is a separate reply whose state others copy.
  */
 type ReplyState =
-  /** Reply that has not begun, or was put aside for a shorter prompt. */
+  /** The reply has not begun, or was put aside for a shorter prompt. */
   | { name: 'waiting' }
   /** Its prompt is being computed ahead, as a separate reply. */
   | { name: 'ahead' }
-  /** `decode`: the prompt is computed, and the first token has come. */
+  /** `decode`: the prompt is computed, and the first token has arrived. */
   | { name: 'prefill' | 'decode'; id: number; slot: Slot };
 
 export interface ScheduledReply {
   readonly fields: Record<string, unknown>;
   readonly images: PromptImages | undefined;
-  /** Key of its state: the prompt, or the key of one with images. */
+  /** Key of the prompt's state: the prompt itself, or `images.key`. */
   readonly prompt: string;
-  /** Computes a prompt ahead, for other replies. */
+  /** Whether it only computes a prompt ahead, for other replies. */
   readonly isAhead: boolean;
   readonly signal: AbortSignal;
   state: ReplyState;
-  /** Characters of prompt to compute, about. */
+  /** Approximate number of prompt characters to compute. */
   size: number;
   text: string;
-  /** Figures of a prompt that was computed ahead, if there were any. */
+  /** Set once its prompt was computed ahead; `timings` are those of that computation. */
   computedAhead: { timings: LlamaTimings | undefined } | null;
-  /** How often a shorter prompt has gone before it. */
+  /** How often it was put aside for a shorter prompt. */
   yielded: number;
-  /** Time at which it last began, or was put aside. */
+  /** Time at which it arrived, last began, or was last put aside. */
   since: number;
-  /** The server has refused neither its prompt nor its grammar, which it does in the first step. */
+  /** Whether the first step is over, in which the server would reject its prompt or grammar. */
   accepted: boolean;
   onAccepted(): void;
   onChunk(chunk: Chunk): void;
@@ -51,7 +51,7 @@ export interface ScheduledReply {
 
 interface Count {
   prompt: string;
-  /** Text of one token. */
+  /** Text of one special token, which pads the prompt. */
   special: string;
   images: PromptImages | undefined;
   signal: AbortSignal;
@@ -59,40 +59,40 @@ interface Count {
   reject(error: unknown): void;
 }
 
-/** Most tokens of a text to embed, and of a prompt with its reply. */
+/** Maximum number of tokens of a text to embed (`batch`), and of a prompt with its reply (`context`). */
 export interface TokenLimits {
   batch: number;
   context: number;
 }
 
-/** A long prompt lets shorter ones go first this often; from then on, it takes turns with them. */
+/** How often a long prompt lets shorter ones go first. After that, it takes turns with them. */
 const MAX_YIELDED = 8;
 /** Length of such a turn, in milliseconds. */
 const TURN_MS = 2000;
-/** Word that no tokenizer joins with the same word beside it. */
+/** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
-/** Characters. Stepping back is not worth it between prompts of about one length. */
+/** Minimum difference in length, in characters, for which a prompt is put aside. */
 const MARGIN = 200;
 
 const isMuchLonger = (a: ScheduledReply, b: Pick<ScheduledReply, 'size'>): boolean =>
   a.size > 2 * b.size + MARGIN;
 const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
 const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
-/** Time for which a reply that has begun is not slowed by a much longer prompt, in milliseconds: it may be a short one. */
+/** How long a new reply is protected from a much longer prompt, in milliseconds: it may be short. */
 const FRESH_MS = 1000;
 const isFresh = (reply: ScheduledReply): boolean =>
   isRunning(reply) && performance.now() - reply.since < FRESH_MS;
 const isTurnOver = ({ since }: ScheduledReply): boolean => performance.now() - since >= TURN_MS;
-/** Whether a prompt lets others go first now. */
+/** Whether a prompt lets others go first. */
 const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
-/** Prompts that fill whole steps: nothing that begins beside them gets on until they are put aside. */
+/** Prompts that fill whole steps. New replies make no progress beside them until they are put aside. */
 const filling = (replies: readonly ScheduledReply[]): ScheduledReply[] =>
   replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
 
-/** Characters of a prompt that no slot's state holds, about. */
+/** Approximate number of a prompt's characters that no slot or saved state holds. */
 type Uncached = (prompt: string) => number;
 
-/** Aborted requests first, then new ones, then any that runs: a step is one for all. */
+/** Picks aborted replies first, then new ones, then any that runs, as a step advances all of them. */
 function nextReply(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
   const aborted = replies.find(({ signal }) => signal.aborted);
   if (aborted) return aborted;
@@ -104,7 +104,7 @@ function nextReply(replies: readonly ScheduledReply[], uncached: Uncached): Sche
 const shortestOf = (replies: readonly ScheduledReply[]): ScheduledReply | undefined =>
   replies.toSorted((a, b) => a.size - b.size)[0];
 
-/** The shortest prompt that waits, unless a much shorter one is being computed. */
+/** Picks the shortest waiting prompt, unless a much shorter one is being computed. */
 function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
   const computing = replies.filter(isPrefilling);
   const shortest = shortestOf(
@@ -113,7 +113,7 @@ function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): Sch
   if (!shortest) return undefined;
   if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
-  // Nothing is left to compute of a prompt that was computed ahead: its length says whether the request is a short one.
+  // Compare by the prompt's length: a prompt computed ahead has size 0, but its request may be long.
   const hasFresh = replies.some(
     (other) => isFresh(other) && isMuchLonger(shortest, { size: other.prompt.length }),
   );
@@ -122,7 +122,7 @@ function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): Sch
   return mayWait && computing.some(isShorter) ? undefined : shortest;
 }
 
-/** Whether the beginning of this prompt is being computed for another one, and will be copied. */
+/** Whether this prompt's prefix is being computed ahead for another reply, and can be copied then. */
 function isBeingComputed(reply: ScheduledReply, computing: readonly ScheduledReply[]): boolean {
   const isFor = (other: ScheduledReply): boolean =>
     other.isAhead && !isMuchLonger(other, reply) && sharedLength(other.prompt, reply.prompt) >= WORTH_KEEPING;
@@ -130,8 +130,8 @@ function isBeingComputed(reply: ScheduledReply, computing: readonly ScheduledRep
 }
 
 /**
- * Prompts to put aside for a much shorter one beside them, or for `next`, which begins: llama.cpp fills a step with the
- * prompt of the lowest slot first.
+ * Lists prompts to put aside for a much shorter one, running or about to begin (`next`): llama.cpp fills a step
+ * with the prompt in the lowest slot first.
  */
 function toPutAside(replies: readonly ScheduledReply[], next: ScheduledReply): ScheduledReply[] {
   const computing = replies.filter(isPrefilling);
@@ -140,17 +140,17 @@ function toPutAside(replies: readonly ScheduledReply[], next: ScheduledReply): S
 }
 
 /**
- * Characters of new prompt from which on it is computed ahead: its state is then copied, for others that begin alike, for
- * the price of one more token.
+ * Minimum number of uncached characters to compute a prompt ahead. Its state is then copied for prompts with the
+ * same prefix, at the cost of one more token.
  */
 const WORTH_SHARING = 400;
 
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
 /**
- * Schedules the slots of llama.cpp's server, in which nothing runs by itself: each step computes a token for every slot.
- * Taking the steps here, one after another, gives each reply its token of every step, lets an abort wait for one step at
- * most, a refused request fail alone, and a short prompt go before a long one.
+ * Schedules the slots of llama.cpp's server, which computes only in explicit steps: each computes a token for every
+ * slot. With all steps made here, one after another, each reply gets its token of every step, an abort waits for at
+ * most one step, a rejected request fails alone, and a short prompt goes before a long one.
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
@@ -161,12 +161,13 @@ export class ReplyScheduler {
   readonly #states: SlotStates | null;
   readonly #stopped = new AbortController();
   #looping = false;
-  /** Tokens that are put behind a prompt to count it beside replies; null: not yet known. */
+  /** Number of tokens of the text that is added to a prompt to count it beside replies; null if not known yet. */
   #addedTokens: number | null = null;
 
   /**
-   * @param options `slots`: as many as the server has; never more replies run at once. `bare`: prefix of a text that is to have
-   *   no more tokens than its own; null: no text can, and states cannot be copied
+   * @param options `slots`: number of the server's slots, which the caller's concurrency must not
+   *   exceed. `bare`: prefix that keeps the tokenizer from adding a BOS token; null if that is
+   *   impossible, and states cannot be copied
    */
   constructor(
     calls: ServerCalls,
@@ -180,8 +181,9 @@ export class ReplyScheduler {
   }
 
   /**
-   * Generates one reply. Resolves when it is whole. `onAccepted`: the prompt fits, and is being computed.
-   * @throws the signal's reason, once the slot is free again; `RequestRejectedError`; or what the server failed with
+   * Generates one reply. Resolves when it is complete. `onAccepted` is called when the
+   * prompt fits and is being computed.
+   * @throws the signal's reason, once the slot is free again; `RequestRejectedError`; the server's error
    */
   run(
     fields: Record<string, unknown>,
@@ -195,7 +197,7 @@ export class ReplyScheduler {
     });
   }
 
-  /** Whether replies run or wait. */
+  /** Whether any reply runs or waits. */
   get busy(): boolean {
     return this.#replies.length > 0;
   }
@@ -215,7 +217,7 @@ export class ReplyScheduler {
     });
   }
 
-  /** Fails all that run or come later: the worker behind the calls is being ended, and a call to it would never settle. */
+  /** Fails current and later requests: the worker behind the calls is ending, and calls to it would never settle. */
   stop(reason: unknown): void {
     this.#stopped.abort(reason);
     this.#failAll(reason);
@@ -262,11 +264,12 @@ export class ReplyScheduler {
     this.#looping = true;
     let hasCounted = false;
     for (;;) {
-      // A step runs all slots. Without a free slot, or beside a prompt that fills the batch, a count would compute that prompt to its end.
+      // Counting takes a step, which runs all slots. Without a free slot, or beside a prompt that fills the batch,
+      // the count would have to wait until that prompt is computed.
       const mayCount =
         this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
       const reply = nextReply(this.#replies, (prompt) => this.#slots.uncached(prompt));
-      // Counts in a row let each reply have a step between them, and aborts go first.
+      // Replies get a step between two counts, and aborts go first.
       const goesFirst: boolean = reply !== undefined && (hasCounted || reply.signal.aborted);
       const count: Count | undefined = mayCount && !goesFirst ? this.#counts.shift() : undefined;
       hasCounted = count !== undefined;
@@ -275,7 +278,7 @@ export class ReplyScheduler {
         else if (reply) await this.#turn(reply);
         else break;
       } catch (error) {
-        // Anything but a refusal has broken the server, for all.
+        // Any error but a rejection means that the server is broken, for all requests.
         this.#failAll(error);
       }
     }
@@ -288,12 +291,12 @@ export class ReplyScheduler {
       signal.throwIfAborted();
       await this.#putFillingAside();
       if (images || this.#replies.some(isRunning)) {
-        // Special tokens in a row would take llama.cpp time with the square of their number.
+        // llama.cpp takes quadratic time for consecutive special tokens.
         const added = special + WORD.repeat(context + 1);
         this.#addedTokens ??= (await this.#refuse(added + added)) - (await this.#refuse(added));
         count.resolve((await this.#refuse(prompt + added, images)) - this.#addedTokens);
       } else {
-        // A batch has fewer tokens than a context, but the server embeds nothing beside a reply.
+        // The batch limit needs less added text, but the server embeds nothing beside a reply.
         const added = batch + 1;
         const id = await this.#calls.beginEmbedding(prompt + special.repeat(added));
         count.resolve((await this.#refusal(id)) - added);
@@ -306,15 +309,15 @@ export class ReplyScheduler {
     for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
   }
 
-  /** @returns tokens of a prompt that is longer than the context */
+  /** Counts the tokens of a prompt that is longer than the context. */
   async #refuse(prompt: string, images?: PromptImages): Promise<number> {
     return this.#refusal(await this.#calls.begin({ prompt, n_predict: 0 }, images?.files));
   }
 
-  /** @throws RequestRejectedError where the server tells no length */
+  /** Reads the length from a rejection. @throws RequestRejectedError if the server reports no length */
   async #refusal(id: number): Promise<number> {
     try {
-      // Its slot may be given to it in a later step than the first.
+      // The server may assign the slot in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
     } catch (error) {
       if (error instanceof RequestRejectedError && error.promptTokens !== undefined)
@@ -388,12 +391,13 @@ export class ReplyScheduler {
     const wasPrefill = reply.state.name === 'prefill';
     await this.#read(reply, this.#calls.step(id));
     const running = this.#replies.filter(isRunning);
-    // A reply that runs alone has one result a step, but for the first: that is empty, and a token waits behind it.
+    // A reply that runs alone has one result per step, except the first: that is empty,
+    // and a token is queued behind it.
     if (!wasPrefill && running.every((each) => each === reply)) return;
     for (const each of running) await this.#drain(each);
   }
 
-  /** Reads the results that wait. */
+  /** Reads all queued results. */
   async #drain(reply: ScheduledReply): Promise<void> {
     for (let mayWait = true; mayWait;) {
       const { state, signal } = reply;
@@ -402,7 +406,7 @@ export class ReplyScheduler {
     }
   }
 
-  /** @returns whether there was a result, and more are to come */
+  /** Reads one result. @returns whether there was a result and more will follow */
   async #read(reply: ScheduledReply, reading: Promise<StepResult | null>): Promise<boolean> {
     try {
       const result = await reading;
@@ -427,7 +431,7 @@ export class ReplyScheduler {
       reply.text += chunk.choices?.[0]?.text ?? '';
       reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
     }
-    // One that computes ahead does so until its state is copied: the token that comes before has no use.
+    // A prompt computed ahead counts as prefill until its state is copied; its token is discarded.
     if (chunks.length > 0 && reply.state.name === 'prefill' && !reply.isAhead)
       reply.state = { ...reply.state, name: 'decode' };
   }
@@ -458,7 +462,7 @@ export class ReplyScheduler {
   }
 }
 
-/** The prompt was computed ahead: what was found in the cache is what was found then. */
+/** Adds the timings of the prompt's computation ahead: its cache hits are the request's. */
 function withPrompt(chunk: Chunk, ahead: LlamaTimings | undefined): Chunk {
   if (!chunk.timings || !ahead) return chunk;
   const { cache_n: found, prompt_n: computed, prompt_ms: ms } = chunk.timings;

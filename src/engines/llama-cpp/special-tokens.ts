@@ -3,7 +3,7 @@ import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
 import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 import type { SpecialTokens } from '../prompt/chat-prompt.ts';
 
-/** Reads the texts of two token ids from a GGUF file, and whether it has those of ChatML; null where the file has none. */
+/** Reads the texts of two token ids from a GGUF file (null if it has none), and whether it has ChatML's tokens. */
 export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
   try {
     return await readHeader(startOfBlob(gguf), (cursor) => {

@@ -6,25 +6,26 @@ import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { messageOf } from '../../util/printable.ts';
 
-/** A module with a memory of 64-bit addresses, and a function that multiplies bytes by relaxed SIMD. */
+/** A module with a 64-bit memory and a function that multiplies bytes with relaxed SIMD. */
 const MODULE = new Uint8Array([
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 5, 3, 1, 4, 1, 10, 15, 1, 13, 0,
   0x41, 1, 0xfd, 15, 0x41, 1, 0xfd, 15, 0xfd, 0x92, 2, 0x0b,
 ]);
 
-/** Whether this browser runs llama.cpp's main WASM file. Others run the compatibility build. */
+/** Whether this browser can run llama.cpp's main WASM file. Other browsers run the compatibility build. */
 export const runsMainWasm = (): boolean => WebAssembly.validate(MODULE);
 
 export interface WasmBuild {
   /** URL of the build's WASM file. */
   wasm: string;
-  /** Argument of `setCompat()`; null: the main build. */
+  /** Argument of `setCompat()`; null for the main build. */
   compat: WllamaCompat | null;
 }
 
 /**
- * The main build needs 64-bit WebAssembly memory and, for its kernels, relaxed SIMD: Chromium has both, Firefox since 145, no
- * Safari (26 included). The compatibility build is fetched only where one is missing: it is twice as large, and slower.
+ * Chooses the build for this browser. The main build needs 64-bit WebAssembly memory and, for its kernels,
+ * relaxed SIMD: Chromium has both, Firefox since 145, Safari not yet (26 included). The compatibility
+ * build is twice as large, and slower.
  * @throws ServiceError `device_unsupported` when that build is missing
  */
 export async function chooseBuild(
@@ -34,7 +35,7 @@ export async function chooseBuild(
   if (main) return { wasm: wasm('wllama.wasm'), compat: null };
   const code = await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    // Other errors already say that a retry or a reload helps.
+    // Other errors already suggest a retry or a reload.
     throw toWireError(error).code === 'model_load_failed' ? missing(error) : error;
   });
   const compatWasm = wasm('wllama-compat.wasm');

@@ -42,39 +42,39 @@ import { asJobFailure, isTooLong } from './llama-failures.ts';
 import { ImageReader } from './prompt-images.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
 
-/** Attempts at a reply that the other slots crowded out of the context. */
+/** Maximum number of attempts at a reply when concurrent replies fill the shared context. */
 const TRIES = 3;
 
-/** A grammar would begin again, and log probabilities would be of another prompt. */
+/** Whether a reply can be resumed: a grammar would start over, and log probabilities would be those of another prompt. */
 const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
   constraint === undefined && topLogprobs === undefined;
 
-/** Completion that continues after the text and tokens that have come so far. */
+/** Builds the completion that continues after `received`. */
 function continued(
   { prompt, maxTokens, tokensBefore, ...others }: Completion,
-  so: { text: string; tokens: number },
+  received: { text: string; tokens: number },
 ): Completion {
   return {
     ...others,
-    prompt: prompt + so.text,
-    tokensBefore: tokensBefore + so.tokens,
-    ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }),
+    prompt: prompt + received.text,
+    tokensBefore: tokensBefore + received.tokens,
+    ...(maxTokens !== undefined && { maxTokens: maxTokens - received.tokens }),
   };
 }
 
 interface EngineOptions {
   fingerprint: string;
   slots: number;
-  /** Tokens of a prompt that are computed in one step. */
+  /** Number of prompt tokens that are computed in one step. */
   batch: number;
   sampling: VariantSampling;
-  /** Text that stands for an image in a prompt; null: the model has no vision. */
+  /** Text that stands for an image in a prompt; null if the model has no vision. */
   imageMarker: string | null;
-  /** The text of token ids. @throws ServiceError 400 */
+  /** Converts token ids to text. @throws ServiceError 400 */
   detokenize(ids: readonly number[]): Promise<string>;
 }
 
-/** What the completions of one job share. */
+/** Data shared by the completions of one job. */
 interface Run {
   sampling: Sampling;
   images: readonly ModelImage[];
@@ -82,7 +82,7 @@ interface Run {
   onPrefill?: (() => void) | undefined;
 }
 
-/** llama.cpp's server in WASM: its requests and chunks turned into ours. */
+/** A chat model in llama.cpp's server in WASM. Translates jobs to its requests, and its chunks to events. */
 export class WllamaEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly fingerprint: string;
@@ -103,7 +103,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const { fingerprint, slots, batch, imageMarker } = options;
     this.#wllama = wllama;
     this.#options = options;
-    // The token is put before a text that may hold images elsewhere.
+    // `BARE` works only in models without images, and with the linked kernels.
     const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
     const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
     const context = wllama.getLoadedContextInfo().n_ctx;
@@ -120,13 +120,13 @@ export class WllamaEngine implements Engine<'chat'> {
     };
   }
 
-  async *run(given: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
+  async *run(original: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
-    refuseUnknownTokens(given.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
-    refuseOversized(given.input, contextLength);
-    const job = await this.#withText(given);
+    refuseUnknownTokens(original.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
+    refuseOversized(original.input, contextLength);
+    const job = await this.#withText(original);
     const images = await this.#images.read(job, signal);
     const run: Run = { sampling: job.sampling, images, signal, onPrefill };
     const complete = (part: Completion) =>
@@ -166,7 +166,7 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** Renders the prompt, and refuses one that cannot be answered. @throws ServiceError 400 */
+  /** Renders and checks the prompt. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
     const opening = await this.#renderer.open(job, this.#options.imageMarker, signal);
     refuseOversizedText(opening.prompt, this.facts.contextLength);
@@ -176,7 +176,7 @@ export class WllamaEngine implements Engine<'chat'> {
   }
 
   /**
-   * Counts the tokens of a prompt that may be too long, where it would wait for others: llama.cpp refuses it when it begins.
+   * Counts a prompt that may be too long if it would have to queue: llama.cpp rejects it only when it begins.
    * @throws ServiceError `context_length_exceeded`
    */
   async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
@@ -190,7 +190,7 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** A fixed reply can be divided into tokens in many ways: its grammar gets those that a prompt would have. */
+  /** Fixes the tokens of a fixed reply to those that a prompt would have: its text could be tokenized in many ways. */
   async #spelled(job: ChatJob, signal: AbortSignal): Promise<ChatJob> {
     if (job.constraint?.kind !== 'grammar' || !job.constraint.spells) return job;
     const { text, from } = job.constraint.spells;
@@ -244,7 +244,7 @@ export class WllamaEngine implements Engine<'chat'> {
           if (images.length > 0 && isTooLong(error))
             throw await this.#tooLong(error, completion.prompt, images.length, signal);
           if (!isCrowded(error) || tries === TRIES) throw error;
-          // Those that filled the context together come out of it one after another.
+          // Retry the replies that filled the context together one after another.
           if (tries === 1) leave = await this.#oneByOne.enter(signal);
           if (canResume(completion)) attempt = continued(completion, reader.again());
           else reader.repeat();
@@ -255,7 +255,7 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** `stop` resolves when its slot is free. It stops a reply whose reader walks away, too. */
+  /** Starts a reply. `stop()` aborts it if it still runs, and resolves when its slot is free. */
   #begin(
     completion: Completion,
     { sampling, images, signal, onPrefill }: Run,
@@ -282,7 +282,7 @@ export class WllamaEngine implements Engine<'chat'> {
     };
   }
 
-  /** Says what the images take of a prompt that is too long. */
+  /** Error for a prompt that is too long, with the number of tokens that its images take. */
   async #tooLong(
     { promptTokens, contextLength }: { promptTokens: number; contextLength: number },
     prompt: string,
@@ -290,11 +290,11 @@ export class WllamaEngine implements Engine<'chat'> {
     signal: AbortSignal,
   ): Promise<ServiceError> {
     const textTokens = (await this.#countText(this.#images.withoutMarkers(prompt), signal)) ?? 0;
-    const taken = { images, tokens: promptTokens - textTokens };
-    return contextLengthExceeded(promptTokens, contextLength, taken);
+    const imageUsage = { images, tokens: promptTokens - textTokens };
+    return contextLengthExceeded(promptTokens, contextLength, imageUsage);
   }
 
-  /** Tokens of a prompt without images; null: no special token is known, which counting requires. */
+  /** Counts the tokens of a prompt without images; null if no special token is known, which counting requires. */
   async #countText(prompt: string, signal: AbortSignal): Promise<number | null> {
     const { specialText } = this.#renderer;
     return specialText === null ? null : this.#scheduler.count(prompt, specialText, signal);
@@ -310,7 +310,7 @@ export class WllamaEngine implements Engine<'chat'> {
   #translate(error: unknown, job: ChatJob): ServiceError {
     if (error instanceof ServerMemoryError) {
       this.#dead = true;
-      // Loaded again, it is asked once more: without the states of earlier prompts, the request may fit.
+      // `engine_crashed` reloads the engine and retries: without the states of earlier prompts, the request may fit.
       return this.#hasAnswered ? engineCrashed(error) : outOfMemory(this.fingerprint, error);
     }
     const failure = asJobFailure(error, job);

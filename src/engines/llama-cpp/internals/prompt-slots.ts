@@ -1,30 +1,30 @@
 /**
- * What llama.cpp's server does with the states of prompts, which it does not report.
+ * Predicts and controls what llama.cpp's server does with prompt states, which it does not report.
  *
  * @remarks
  * - Relies on: the server's rule for the slot of a prompt; that an empty prompt saves the least recently used slot.
  * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `get_available_slot()`.
  * - Notices: it does not.
- * - Then: guesses are wrong. Prompts are computed again that could have been copied; replies stay the same.
+ * - Then: predictions are wrong. Prompts are recomputed although their state could be copied; replies stay the same.
  */
 import type { ServerCalls } from './server-calls.ts';
 
 export interface Slot {
-  /** The prompt and the reply that it holds the state of. */
+  /** Prompt and reply whose state the slot holds. */
   text: string;
   usedAt: number;
   busy: boolean;
 }
 
-/** llama.cpp's own threshold: less of the prompt in common with a slot, and it takes the least recently used. */
+/** llama.cpp's threshold: if a slot shares a smaller fraction of the prompt, the server takes the least recently used slot. */
 const SIMILAR = 0.1;
-/** Saved states that are remembered. llama.cpp drops the oldest when memory is short. */
+/** Maximum number of saved states to track. llama.cpp drops the oldest when memory is short. */
 const MAX_SAVED = 64;
 
 /**
- * Predicts which slot llama.cpp's server picks for a prompt; the server does not report it. The server takes the idle slot
- * with the longest common prefix. If none is similar, it takes the least recently used one,
- * saves its state and restores the best saved one. Texts stand for tokens.
+ * Predicts which slot llama.cpp's server picks for a prompt; the server does not report it. The server takes the
+ * idle slot with the longest common prefix. If none is similar, it takes the least recently used slot, saves that
+ * slot's state and restores the best saved one. Characters approximate tokens.
  */
 export class SlotPredictor {
   readonly #slots: Slot[];
@@ -64,7 +64,7 @@ export class SlotPredictor {
     );
   }
 
-  /** The slot that the server will take for it. */
+  /** Marks the slot that the server picks for a prompt as busy. */
   take(prompt: string): Slot {
     const similar = this.#similar(prompt);
     const slot = similar ?? this.#leastRecent();
@@ -115,7 +115,7 @@ export class SlotPredictor {
   }
 }
 
-/** Characters that both begin with. */
+/** Length of the common prefix, in UTF-16 units. */
 export function sharedLength(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   let at = 0;
@@ -123,17 +123,17 @@ export function sharedLength(a: string, b: string): number {
   return at;
 }
 
-/** Characters of a state that are worth a few milliseconds to keep; about a second's computing. */
+/** Minimum length of a state worth saving, in characters: saving takes a few milliseconds, computing it about a second. */
 export const WORTH_KEEPING = 200;
-/** Single tokens, to push states out of the slots. */
+/** Prompts of one token each, which evict the slots' states. */
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 
-/** Begins a text that is tokenized without the token that a tokenizer puts before every text (tools/kernels/server.h). */
+/** Prefix of a text that is tokenized without the BOS token that the tokenizer adds (tools/kernels/server.h). */
 export const BARE = '\uFDEF\uFDEE';
 
 /**
- * Copies and keeps what llama.cpp's slots hold of prompts, by requests that cost next to nothing: how is in
- * docs/decisions/wllama-settings.md.
+ * Saves and restores the prompt states of llama.cpp's slots with requests that cost almost nothing, as
+ * docs/decisions/wllama-settings.md explains.
  */
 export class SlotStates {
   readonly #calls: ServerCalls;
@@ -142,8 +142,8 @@ export class SlotStates {
   readonly #clear: () => Promise<void>;
 
   /**
-   * @param prefix `BARE` where the tokenizer puts a token before every text
-   * @param clear puts aside what fills the steps: such a request would take as many as that
+   * @param prefix `BARE` if the tokenizer adds a BOS token
+   * @param clear puts aside prompts that fill whole steps: a request would wait for all of them
    */
   constructor(
     calls: ServerCalls,
@@ -157,13 +157,13 @@ export class SlotStates {
     this.#clear = clear;
   }
 
-  /** Makes a prompt's saved state available, and saves states that it would evict. Called before the prompt begins. */
+  /** Makes a prompt's saved state available, or saves a state that it would evict. Called before the prompt begins. */
   async keepBefore(prompt: string): Promise<void> {
     if (this.#slots.wouldReuse(prompt) >= WORTH_KEEPING) await this.#park();
     else if (this.#slots.wouldEvict(prompt) >= WORTH_KEEPING) await this.copy();
   }
 
-  /** Saves the states of all idle slots, which keep them. An empty prompt saves the least recently used one. */
+  /** Saves the states of all idle slots; the slots keep them. An empty prompt saves the least recently used slot. */
   async copy(): Promise<void> {
     await this.#clear();
     for (let count = this.#slots.idle; count > 0; count--) await this.#run('');

@@ -1,14 +1,15 @@
 /**
- * The calls into llama.cpp's server, one at a time. The package's public methods poll each request by itself, all at once: with
- * several under way, each would hear of a token only every so many steps, a cancel would wait behind as many, and one refused
- * request would fail all.
- *
+ * Calls into llama.cpp's server, one at a time. The package's public methods poll each request separately and
+ * concurrently: with n requests, each would get a token only every n steps, a cancel would wait for as many, and
+ * one rejected request would fail all.
  * @remarks
- * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below;
- *   a request with `verbose` tells its settings in `__verbose`, with `logit_bias` as token ids.
- * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium 156, Firefox 153, WebKitGTK 2.50.
+ * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of
+ *   errors and of llama.cpp's log below; a request with `verbose` reports its settings in
+ *   `__verbose`, with `logit_bias` as token ids.
+ * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium
+ *   156, Firefox 153, WebKitGTK 2.50.
  * - Notices: test/browser/llama-calls.test.ts, in a real server.
- * - Then: a request that the server refuses is taken for its end, and the engine is loaded again.
+ * - Then: a rejected request is taken for a crash, and the engine is reloaded.
  */
 import type { Wllama } from '@wllama/wllama';
 
@@ -19,7 +20,7 @@ import { kernelsOf, proxyOf, type ResultAnswer } from './worker-proxy.ts';
 
 /** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
-  /** Present with `contextLength` where the prompt is longer than the context, and without it for a count. */
+  /** Set with `contextLength` if the prompt is longer than the context, and without it for a count. */
   readonly promptTokens: number | undefined;
   readonly contextLength: number | undefined;
 
@@ -30,21 +31,22 @@ export class RequestRejectedError extends Error {
   }
 }
 
-/** The calls into llama.cpp's server. One runs at a time; any rejection but a `RequestRejectedError` is the server's end. */
+/** Calls into llama.cpp's server, one at a time. Any error but a `RequestRejectedError` means that the server is broken. */
 export interface ServerCalls {
-  /** Queues a completion. `files`: of the images, in the order of their markers in the prompt. @returns its id */
+  /** Queues a completion. `files` are images in the order of their markers in the prompt. @returns its id */
   begin(fields: Record<string, unknown>, files?: readonly Uint8Array[]): Promise<number>;
   /**
-   * Queues a text to embed. A step refuses one that is longer than a batch with its `promptTokens`: a chat model counts so.
+   * Queues a text to embed. A step rejects a text longer than a batch with its `promptTokens`,
+   * which a chat model uses to count.
    * @returns its id
    */
   beginEmbedding(text: string): Promise<number>;
   /**
-   * Computes one step for all slots; then takes one result of this completion, if it has one. An exception in the step
-   * leaves the slots in an unknown state; one in writing the result does not.
+   * Computes one step for all slots, then takes one result of this request, if it has one. An exception in the step
+   * leaves the slots in an unknown state; an exception while the result is written does not.
    */
   step(id: number): Promise<StepResult>;
-  /** Takes a result that waits, without a step. @returns null: none waits, or the WASM is the package's own */
+  /** Takes a queued result without a step. @returns null if none is queued, or if the WASM lacks our kernels */
   take(id: number): Promise<StepResult | null>;
   /** Frees the slot; the prompt computed so far stays in its cache. */
   cancel(id: number): Promise<void>;
@@ -56,22 +58,22 @@ export interface StepResult {
 }
 
 /**
- * How an exception in llama.cpp comes out: the glue takes the magic number of its input (`GLUE`) for the length of
- * an answer that was never written. By Chromium, Firefox and WebKit.
+ * Symptom of an exception in llama.cpp: the glue reads the magic number of its input (`GLUE`) as the length of
+ * an answer that was never written. Messages of Chromium, Firefox and WebKit.
  */
 const NO_ANSWER =
   /Invalid typed array length: 1163217991|Invalid magic number|out-of-bounds Uint8Array|Length out of range of buffer/;
 
 const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANSWER.test(error.message);
 
-/** All slots share one context, which may be full though none of them has filled it alone. */
+/** Whether the slots together filled the context that they share. */
 export const isCrowded = (error: unknown): boolean =>
   error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
-/** Result of a step after which no result of this completion waits. */
+/** Result of a step that produced none for this request. */
 const NO_RESULT: StepResult = { chunks: [], more: true };
 
-/** Error for a text to embed that is longer than a batch. The group holds its tokens. */
+/** Error for a text to embed that is longer than a batch. The group is its number of tokens. */
 const TOO_LARGE = /^input \((\d+) tokens\) is too large/;
 
 interface ServerError {
@@ -88,11 +90,11 @@ const BAD_ALLOC = 'bad_alloc';
 /** The server has too little memory for a request. Loading it again drops its saved prompt states. */
 export class ServerMemoryError extends Error {}
 
-/** llama.cpp's reason for a failed load, which comes before the lines of its callers. */
+/** llama.cpp's reason for a failed load. Its callers log further lines after it. */
 const LOAD_ERROR = /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide))(.+)/;
 const MAX_REASON = 300;
 
-/** wllama's logger. Prints nothing; the causes of some failures are only in llama.cpp's log. */
+/** Logger for wllama. It prints nothing, but collects causes that llama.cpp reports only in its log. */
 export class NativeLog {
   readonly debug = ignore;
   readonly log = ignore;
@@ -108,12 +110,12 @@ export class NativeLog {
     }
   };
 
-  /** llama.cpp's reason why it does not load a model, such as a missing tensor. It quotes the file, which may hold anything. */
+  /** llama.cpp's reason for a failed load, such as a missing tensor. Sanitized, as it quotes the file. */
   get loadError(): string | null {
     return this.#loadError === null ? null : printable(this.#loadError, MAX_REASON);
   }
 
-  /** Whether an allocation has failed since this was last asked. */
+  /** Whether an allocation has failed since the last call. */
   takeBadAlloc(): boolean {
     const saw = this.#sawBadAlloc;
     this.#sawBadAlloc = false;
@@ -163,7 +165,7 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
       return queued(proxy.wllamaAction('embedding', body));
     },
     step: async (id) => (await read(id, proxy.wllamaAction('get_result', resultOf(id)))) ?? NO_RESULT,
-    // Without a step: a call that the linked kernels add (tools/kernels/server.h).
+    // `!get_result`, which the linked kernels add, takes a result without a step (tools/kernels/server.h).
     take: async (id) => (canTake ? read(id, proxy.wllamaAction('!get_result', resultOf(id))) : null),
     async cancel(id) {
       joiners.delete(id);
@@ -172,7 +174,7 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
   };
 }
 
-/** Texts as characters: those of the tokens each by itself, that of the reply joined with what came before. */
+/** Decodes escaped texts: each token by itself, the reply's text joined with earlier chunks. */
 function withText(chunk: Chunk, joiner: TextJoiner): Chunk {
   if (!chunk.choices) return chunk;
   const choices = chunk.choices.map(({ text, logprobs, ...choice }) => ({

@@ -1,9 +1,10 @@
 /**
- * What is added to llama.cpp's worker. `tools/engine-files/wllama-worker.ts` bundles it, and appends it to the package's own script of the
- * worker, whose top-level names it uses. The file is also the script of llama.cpp's threads (`em-pthread`).
- *
+ * Code added to llama.cpp's worker. `tools/engine-files/wllama-worker.ts` bundles it and appends it to
+ * the package's worker script, whose top-level names it uses. The result is also the script of
+ * llama.cpp's threads (`em-pthread`).
  * @remarks
- * - Relies on: the names declared below; that a thread is a worker of this name which runs Emscripten's script at once.
+ * - Relies on: the names declared below; that a thread is a worker with this name which
+ *   runs Emscripten's script at once.
  * - Read in: @wllama/wllama 3.8.1, `src/workers-code/llama-cpp.js`, `src/worker.ts`.
  * - Notices: test/unit/tools/wllama-worker.test.ts compares the file with what the package starts.
  * - Then: the engine does not start, and a test fails before a release.
@@ -25,11 +26,11 @@ interface Suspending {
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope & {
   RUN_OPTIONS: unknown;
   Worker: typeof Worker;
-  /** Set by the lines before this file's. */
+  /** Set by the script that this code is appended to. */
   KERNELS_VERSION?: string;
 };
 
-// Threads start from this same file, under Trusted Types too.
+// Threads start from this same script, which Trusted Types must allow.
 if (hasTrustedTypes()) scope.Worker = trusting(scope.Worker);
 addJspi(WebAssembly as Suspending);
 if (scope.name.startsWith('em-pthread')) {
@@ -42,7 +43,7 @@ if (scope.name.startsWith('em-pthread')) {
   const options = JSON.parse(scope.name) as RunOptions;
   scope.RUN_OPTIONS = options;
   if (options.noWebGPU) hideGpu();
-  // Emscripten would wait for its threads.
+  // Report a blocked thread: Emscripten would wait for it forever.
   onBlockedWorker(
     (directive) => scope.postMessage({ verb: BLOCKED_WORKER, args: [directive] }),
     new AbortController().signal,
@@ -50,12 +51,12 @@ if (scope.name.startsWith('em-pthread')) {
   if (scope.KERNELS_VERSION) scope.postMessage({ verb: KERNELS_VERSION, args: [scope.KERNELS_VERSION] });
 }
 
-/** Identity function for `Suspending`: called with `new`, and before this line runs, so no arrow function. */
+/** Identity, in place of `Suspending`. A hoisted function, as it is used above and called with `new`. */
 function unchanged<T>(imported: T): T {
   return imported;
 }
 
-/** Substitutes JSPI where the browser lacks it, as the package does: WASM imports and exports stay as they are. */
+/** Substitutes JSPI if the browser lacks it, as the package does: WASM imports and exports stay unchanged. */
 function addJspi(api: Suspending): void {
   if (api.Suspending !== undefined) return;
   api.Suspending = unchanged;

@@ -1,9 +1,10 @@
 /**
- * The package's own link to its worker, which its public methods go through, too. The worker starts from a file of this origin:
- * the package's own way is a `blob:` URL, which a Content-Security-Policy with `worker-src 'self'` refuses.
- *
+ * Access to wllama's private link to its worker, which its public methods use, too. The worker is
+ * started from a file of this origin: wllama would use a `blob:` URL, which a Content-Security-Policy
+ * with `worker-src 'self'` blocks.
  * @remarks
- * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls `moduleInit()`; its `mediaMarker`.
+ * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls
+ *   `moduleInit()`; its `mediaMarker`.
  * - Read in: @wllama/wllama 3.8.1, `src/worker.ts`, `src/wllama.ts`.
  * - Notices: a member is missing.
  * - Then: the load fails with an error that names the version.
@@ -45,7 +46,7 @@ export interface WorkerProxy {
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
 
-/** `data_json`: empty when no result waits. */
+/** Answer to `get_result`. `data_json` is empty if no result is queued. */
 export interface ResultAnswer {
   has_more: boolean;
   data_json: string;
@@ -69,20 +70,20 @@ function checkMembers(proxy: WorkerProxy): void {
 
 const kernels = new WeakMap<WorkerProxy, string>();
 
-/** Version of the kernels in the WASM of a loaded `Wllama`: its worker says so before it answers. */
+/** Version of the kernels in the WASM of a loaded `Wllama`. The worker reports it before its first answer. */
 export const kernelsOf = (wllama: Wllama): string | undefined => kernels.get(proxyOf(wllama));
 
-/** What llama.cpp's server may keep of prompts. */
+/** Limits for the prompt states that llama.cpp's server keeps. */
 export interface StateLimits {
-  /** Earlier states of each that it keeps. */
+  /** Maximum number of checkpoints per prompt. */
   checkpoints: number;
-  /** Bytes of the states that are in no slot. */
+  /** Maximum size of the saved states outside the slots. */
   savedBytes: number;
 }
 
 const MIB = 2 ** 20;
 
-/** Adds to a load what the package has no parameter for. The limit in bytes is the linked kernels' (tools/kernels/server.h). */
+/** Adds limits to a load that wllama has no parameters for. Only the linked kernels limit bytes (tools/kernels/server.h). */
 function limitStates(proxy: WorkerProxy, { checkpoints, savedBytes }: StateLimits): void {
   const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
   const limited = (action: string, body: object): Promise<unknown> => {
@@ -94,8 +95,8 @@ function limitStates(proxy: WorkerProxy, { checkpoints, savedBytes }: StateLimit
 }
 
 /**
- * Makes a `Wllama` start its worker, and that its threads, from a file of this origin.
- * @param limits absent: as many states as llama.cpp keeps by itself, of as many tokens as the context has
+ * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
+ * @param limits absent: llama.cpp's own limits, in tokens of the context
  */
 export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
   let current: WorkerProxy | null = null;
@@ -111,7 +112,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, l
   });
 }
 
-/** Starts the worker as the package's `moduleInit` does, with another source of the script. */
+/** Starts the worker as wllama's `moduleInit()` does, but from another script URL. */
 async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: string) => string): Promise<void> {
   const { compat, wasmPath, noWebGPU = false } = proxy.resources;
   const options: RunOptions = {
@@ -124,7 +125,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   const fail = (error: Error): void => {
     for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
   };
-  // The browser reports no cause where the file is missing, and does so before the check of the WASM ends.
+  // The browser reports a missing file without a cause, and before the check of the WASM ends.
   const explain = async (error: ServiceError): Promise<void> =>
     fail(error.code === 'worker_blocked' ? await scriptFault(url, error) : error);
   proxy.worker = openWorker(
@@ -147,11 +148,11 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   await Promise.all(files.map(({ blob }, index) => proxy.fileWrite(ids[index] ?? 0, blob)));
 }
 
-/** Sends the worker one message. @returns its answer */
+/** Sends the worker a message. @returns its answer */
 const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
 
-/** Text that stands for an image in a prompt; null: the model has no vision. */
+/** Text that stands for an image in a prompt; null if the model has no vision. */
 export const mediaMarkerOf = (wllama: Wllama): string | null =>
   wllama.supportInputModality('image')
     ? ((wllama as unknown as { mediaMarker?: string }).mediaMarker ?? null)

@@ -1,7 +1,10 @@
-/** The worker's one message that nothing asked for: which version of the kernels (tools/kernels) its WASM has. */
+/** Verb of the worker's unsolicited message: the version of the kernels (tools/kernels) in its WASM. */
 export const KERNELS_VERSION = 'localtext.kernels-version';
 
-/** The worker's name, as JSON: a service worker's answer loses the URL's fragment, and a query would miss its cache. */
+/**
+ * Options passed as JSON in the worker's name. A service worker's answer drops a URL's
+ * fragment; a query would miss its cache.
+ */
 export interface RunOptions {
   pathConfig: Record<string, string>;
   nbThread: number;

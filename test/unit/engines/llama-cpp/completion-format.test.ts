@@ -91,5 +91,5 @@ test('an attempt that begins again tells only what is new', () => {
   reader.repeat();
   expect(told(chunk('{"a', 1), chunk('":', 2), chunk('1}', 3))).toEqual([['1}', 1]]);
   reader.repeat();
-  expect(() => told(chunk('{"b', 1))).toThrow(/generated another text/);
+  expect(() => told(chunk('{"b', 1))).toThrow(/generated different text/);
 });

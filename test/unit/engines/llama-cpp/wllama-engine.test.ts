@@ -29,7 +29,7 @@ test('a WASM file of another build is not taken for the one that its name says',
   await checkWasm(await serve(200, MODULE, `wllama-${hash}.wasm`), never);
   const other = Buffer.concat([MODULE, Buffer.from([0, 2, 1, 0x61])]);
   await expect(checkWasm(await serve(200, other, `wllama-${hash}.wasm`), never)).rejects.toThrow(
-    `wllama-${hash}.wasm is another file than its name says. Put the files of the wasm folder back`,
+    `wllama-${hash}.wasm does not match the hash in its name. Put the files of the wasm folder back`,
   );
 });
 
@@ -37,7 +37,7 @@ test.each<[string, number, Buffer, RegExp]>([
   ['missing', 404, Buffer.from('not found'), /wllama\.wasm could not be downloaded: the server answered 404/],
   ['a page', 200, Buffer.from('<!doctype html>'), /wllama\.wasm is not a WebAssembly file/],
   ['empty', 200, Buffer.alloc(0), /wllama\.wasm is not a WebAssembly file/],
-  ['cut short', 200, Buffer.concat([MODULE, Buffer.from([1, 9])]), /wllama\.wasm is cut short/],
+  ['cut short', 200, Buffer.concat([MODULE, Buffer.from([1, 9])]), /wllama\.wasm is truncated/],
 ])('a WASM file that is %s is an error that names it', async (_, status, body, message) => {
   await expect(checkWasm(await serve(status, body), never)).rejects.toMatchObject({
     message: expect.stringMatching(message) as string,
@@ -54,7 +54,7 @@ test('a file that is missing is told of as an engine starts, and one that is bro
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     vi.setTimerTickMode('nextTimerAsync');
-    await expect(watchWasm(url, never)).rejects.toThrow(/cut short/);
+    await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
   } finally {
     vi.useRealTimers();
   }
