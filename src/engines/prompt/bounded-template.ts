@@ -29,27 +29,27 @@ import {
 
 export { BoundError } from './template-texts.ts';
 
-/** The longest templates have 30 KB. */
+/** Maximum length of a template. The longest real ones have 30 KB. */
 const MAX_CHARACTERS = 2 ** 20;
-/** The parser takes time with the square of it. */
+/** Maximum number of consecutive spaces. The parser's time grows with its square. */
 const MAX_SPACES = 1000;
 const MAX_RANGE = 10_000;
 const MAX_DATE_FORMAT = 100;
-/** One evaluation, and each element of a value that it makes, is a unit: about a microsecond. */
+/** Maximum work. Each evaluation, and each element of a value that it creates, is one unit: about a microsecond. */
 const MAX_WORK = 1_000_000;
 const MAX_WORK_A_CHARACTER = 10;
 const CHARACTERS_A_UNIT = 64;
-/** Characters and elements of one value, its parts included. */
+/** Maximum number of characters and elements of one value, nested values included. */
 const MAX_SIZE = 2_000_000;
 const MAX_SIZE_A_CHARACTER = 4;
 
-/** A text that no template contains. */
+/** Probe text, which no template contains. */
 const PROBE = 'localtext-content-probe';
 const toParts = (text: string) => [{ type: 'text', text }];
 
 export interface TemplateMessage {
   role: string;
-  /** null: calls alone, for templates that require it. */
+  /** Null for a message with only tool calls, for templates that require it. */
   content: string | null;
   tool_call_id?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
@@ -61,15 +61,15 @@ interface TemplateInput {
 }
 
 /**
- * A chat template from a model's file. The evaluations and the sizes of its values are bounded, but one operation may
- * still take long: a worker that can be ended runs it (`chat-prompt.ts`).
+ * Chat template from a model's file. The number of evaluations and the sizes of values are bounded, but a single
+ * operation may still take long: it must run in a worker that can be terminated (`chat-prompt.ts`).
  */
 export class BoundedTemplate {
   readonly #program: Program;
   /** Whether the template requires message contents as arrays of parts. */
   readonly #takesParts: boolean;
 
-  /** @throws Error when it is no template */
+  /** @throws Error if the source is not a template */
   constructor(source: string) {
     if (source.length > MAX_CHARACTERS) throw new BoundError(`it has more than ${MAX_CHARACTERS} characters`);
     if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(source))
@@ -87,7 +87,7 @@ export class BoundedTemplate {
     }
   }
 
-  /** @throws Error also when it exceeds a bound */
+  /** @throws the template's error; BoundError */
   render(items: TemplateInput): string {
     if (!this.#takesParts) return this.#render(items);
     const messages = items.messages.map((message) => ({
@@ -97,7 +97,7 @@ export class BoundedTemplate {
     return this.#render({ ...items, messages });
   }
 
-  /** A template may need lists that no request of localtext has, as Jinja treats an undefined list as an empty one. */
+  /** Retries with empty `tools` and `documents`, which localtext never passes: Jinja treats an undefined list as empty. */
   #render(items: Items): string {
     try {
       return this.#renderOnce(items);
@@ -125,7 +125,7 @@ interface Items {
   [name: string]: unknown;
 }
 
-/** Jinja's own, with a bounded `range`. */
+/** Jinja's global names, with a bounded `range()`. */
 const globals = {
   false: false,
   true: true,
@@ -147,7 +147,7 @@ const globals = {
   cycler,
 };
 
-/** A function that returns nothing when it is called first, and then the text. */
+/** Creates a function that returns '' on its first call, and the text on later calls. */
 function joiner(text = ', '): () => string {
   let isFirst = true;
   return () => {
@@ -176,35 +176,35 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
-/** Values that the library writes differently from Python, or not at all. */
+/** Types whose values the library converts to text differently from Python, or not at all. */
 const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
 
 type ListClass = new (values: readonly Value[]) => Value;
-/** The library's class of lists, which it does not export. */
+/** The library's list class, which it does not export. */
 const ListValue = toValue([]).constructor as ListClass;
 
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds;
   readonly #maxWork: number;
   #work = 0;
-  /** Sizes of the lists and dictionaries that cannot change: those with a namespace in them can. */
+  /** Sizes of immutable lists and dictionaries. Those that contain a namespace can change. */
   readonly #sizes = new WeakMap<object, number>();
 
-  /** @param given characters of what it renders */
-  constructor(environment: Environment, given: number) {
+  /** @param inputLength length of the template's input as JSON */
+  constructor(environment: Environment, inputLength: number) {
     super(environment);
     this.#bounds = {
-      maxSize: MAX_SIZE + MAX_SIZE_A_CHARACTER * given,
+      maxSize: MAX_SIZE + MAX_SIZE_A_CHARACTER * inputLength,
       spend: (work) => this.#spend(work),
     };
-    this.#maxWork = MAX_WORK + MAX_WORK_A_CHARACTER * given;
+    this.#maxWork = MAX_WORK + MAX_WORK_A_CHARACTER * inputLength;
   }
 
   override evaluate(node: Node | undefined, environment: Environment): Value {
     this.#spend(1);
     const operation = node?.[OPERATION];
     const evaluated = operation ? this.#operate(operation, environment) : super.evaluate(node, environment);
-    // The library has no value for the first element of an empty list.
+    // The library returns no value for the first element of an empty list.
     const known = (evaluated as Value | undefined) ?? toValue(undefined);
     const items = node?.[LOOPED];
     const value = items ? this.#looped(known, items) : known;
@@ -212,27 +212,27 @@ class BoundedInterpreter extends Interpreter {
     return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
   }
 
-  /** Text that Python makes of a value. */
+  /** Converts a value to text as Python does. */
   #toText(value: Value): Value {
-    // It is read whole.
+    // The conversion reads the whole value.
     this.#spend(this.#measure(value).size);
     const text = toValue(pythonText(value));
     this.#measure(text);
     return text;
   }
 
-  /** What a loop goes through. A text has no items with attributes. */
+  /** Converts a value to what a loop iterates over. A text is empty if the loop reads attributes, which characters lack. */
   #looped(value: Value, items: 'any' | 'attributes'): Value {
     const list =
       items === 'attributes' && typeof value.value === 'string' ? toValue([]) : this.#withoutText(value);
     const inner: unknown = list.value;
-    // A loop makes objects for all of its rounds before the first.
+    // A loop creates the objects for all rounds before the first round.
     if (Array.isArray(inner)) this.#spend(inner.length);
     else if (inner instanceof Map) this.#spend(inner.size);
     return list;
   }
 
-  /** Does what the library cannot, where the operand is a text, or a list. */
+  /** Runs an operation that the library lacks for this operand (a text or list), or leaves it to the library. */
   #operate({ kind, name, operand, args, otherwise }: Operation, environment: Environment): Value {
     const scope = new Environment(environment);
     const held = scope.setVariable(HELD, this.evaluate(operand, environment));
@@ -247,17 +247,17 @@ class BoundedInterpreter extends Interpreter {
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
     const isFormat = name === 'format' || name === '%';
-    const given = this.#arguments(name, args, environment).map(
+    const values = this.#arguments(name, args, environment).map(
       (value) => value && plain(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
     );
-    return toValue(this.#textOperation(kind, name, text, given));
+    return toValue(this.#textOperation(kind, name, text, values));
   }
 
-  #textOperation(kind: Operation['kind'], name: string, text: string, given: readonly Plain[]): Plain {
+  #textOperation(kind: Operation['kind'], name: string, text: string, args: readonly Plain[]): Plain {
     if (kind !== 'operator')
-      return (kind === 'method' ? TEXT_METHODS : TEXT_FILTERS).get(name)?.(text, given, this.#bounds);
-    if (name === '%') return percentFormat(text, given, this.#bounds);
-    const [first] = given;
+      return (kind === 'method' ? TEXT_METHODS : TEXT_FILTERS).get(name)?.(text, args, this.#bounds);
+    if (name === '%') return percentFormat(text, args, this.#bounds);
+    const [first] = args;
     if (typeof first !== 'number') throw new Error('a text is repeated by a number');
     return repeated(text, first, this.#bounds);
   }
@@ -277,7 +277,7 @@ class BoundedInterpreter extends Interpreter {
     return filter(values, args, { ...this.#bounds, evaluate, toValue, toList }) ?? toValue(undefined);
   }
 
-  /** Values of arguments in their order, also of those that are named. */
+  /** Evaluates arguments and orders them by parameter, named ones included. */
   #arguments(name: string, args: readonly Node[], environment: Environment): (Value | undefined)[] {
     const parameters = PARAMETERS.get(name) ?? [];
     const values: (Value | undefined)[] = [];
@@ -287,14 +287,14 @@ class BoundedInterpreter extends Interpreter {
       if (at === -1) throw new Error(`${name} has no argument ${String(arg.key?.value).slice(0, 40)}`);
       const value = this.evaluate(isNamed ? (arg.value as Node) : arg, environment);
       const { size } = this.#measure(value);
-      // It is read whole, or printed.
+      // The operation reads or prints the whole value.
       if (typeof value.value !== 'string') this.#spend(size);
       values[at] = value;
     }
     return values;
   }
 
-  /** A text as the list of its characters; other values as they are. */
+  /** Converts a text to the list of its characters. Other values stay unchanged. */
   #withoutText(value: Value): Value {
     const text: unknown = value.value;
     if (typeof text !== 'string') return value;
@@ -317,7 +317,7 @@ class BoundedInterpreter extends Interpreter {
       throw new BoundError('it takes more than the steps that a template may take');
   }
 
-  /** Characters and elements of a value. Parts that several names hold count each time: as a text, they are repeated. */
+  /** Counts characters and elements of a value. Shared parts count each time, as the value's text repeats them. */
   #measure(value: Value): { size: number; isFixed: boolean } {
     const known = this.#sizes.get(value);
     if (known !== undefined) return { size: known, isFixed: true };
@@ -342,7 +342,7 @@ class BoundedInterpreter extends Interpreter {
   }
 }
 
-/** A value without its type. */
+/** Unwraps a value of the library. */
 function plain({ value }: Value): Plain {
   const inner: unknown = value;
   if (Array.isArray(inner)) return (inner as Value[]).map(plain);

@@ -9,45 +9,45 @@ import { thinkTags, type ThinkTags, toldEffort } from './think-tags.ts';
 import { withToolCalls } from './tool-call-text.ts';
 import { messageOf } from '../../util/printable.ts';
 
-/** Notation that most models are trained on, for those that have its tokens and no template. */
+/** ChatML, for models that have its tokens but no template. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
-/** Time after which a prompt is rendered no further time: a hostile template may refuse each form after all its work. */
+/** Time after which no further rendering of a prompt starts: a hostile template may reject every form at its very end. */
 const MAX_RENDERS_MS = 5000;
 
-/** Texts of the tokens by which a chat template begins and ends a conversation; null: the model has none. */
+/** Texts of the tokens with which a chat template begins and ends a conversation; null if the model has none. */
 export interface SpecialTokens {
   bos: string | null;
   eos: string | null;
-  /** Whether the vocabulary has the tokens of ChatML, which a model without a template is then given. */
+  /** Whether the vocabulary has ChatML's tokens: ChatML then replaces a missing template. */
   chatMl?: boolean;
 }
 
 /**
- * Renders conversations by the model's own template. Done here and not by llama.cpp, so that a new reply follows an
- * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
+ * Renders conversations with the model's template. llama.cpp's own rendering would not start a new reply after a final
+ * assistant message, as OpenAI does, nor continue a partial reply exactly.
  */
 export class ChatPrompt {
-  /** Chat template; null: the model has no notation for conversations. */
+  /** Chat template; null if the model has none. */
   readonly #template: BoundedTemplate | null;
   readonly #tokens: SpecialTokens;
-  /** llama.cpp puts the first token before every prompt by itself. */
+  /** Whether llama.cpp adds the BOS token to every prompt. */
   readonly #addsBos: boolean;
   readonly #knowsTools: boolean;
   readonly #tags: ThinkTags | null;
-  /** Whether the template turns thinking on and off. */
+  /** Whether the template can turn reasoning on and off. */
   readonly #canSwitch: boolean;
-  /** Whether the template may refuse an effort. */
+  /** Whether the template reads the effort, and may reject one. */
   readonly #readsEffort: boolean;
-  /** Whether text that the template adds by itself stays in the prompt. */
+  /** Whether text that the template adds stays in the prompt. */
   readonly #keepsAddedText: boolean;
-  /** Efforts that the template takes for those that it refused. */
-  readonly #takenEfforts = new Map<Effort, Effort>();
-  /** Text that the template adds to a conversation with a system message, and to one without. */
+  /** Maps efforts that the template rejected to efforts that it accepts. */
+  readonly #acceptedEfforts = new Map<Effort, Effort>();
+  /** Text that the template adds, by whether the conversation has a system message. */
   readonly #added = new Map<boolean, AddedText>();
 
-  /** @param keepsAddedText for a model that answers badly without its template's own system message */
+  /** @param keepsAddedText set for a model that answers badly without its template's default system message */
   constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean, keepsAddedText = false) {
     const notation = source ?? (tokens.chatMl ? CHATML : null);
     this.#template = notation === null ? null : new BoundedTemplate(notation);
@@ -61,8 +61,9 @@ export class ChatPrompt {
   }
 
   /**
-   * @param marker stands for an image in the prompt
-   * @throws ServiceError 400 when the model's template refuses the conversation
+   * Renders the prompt of a job.
+   * @param marker text that stands for an image in the prompt
+   * @throws ServiceError 400 if the model's template rejects the conversation
    */
   open(job: ChatJob, marker: string | null = null): ChatOpening {
     const { input, reasoning, resume } = job;
@@ -76,7 +77,7 @@ export class ChatPrompt {
     return openReply(prompt, this.#tags, job, isAsked && asksToThink(reasoning));
   }
 
-  /** A text begins after it; llama.cpp computes no empty prompt. */
+  /** Prompt for an empty text, as llama.cpp rejects an empty prompt. */
   get #start(): string {
     const { bos, eos } = this.#tokens;
     return this.#addsBos ? '' : (bos ?? eos ?? '');
@@ -87,20 +88,20 @@ export class ChatPrompt {
     if (!template) throw noTemplate();
     const began = performance.now();
     const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
-      this.#withEffort(effort, (told) => {
+      this.#withEffort(effort, (acceptedEffort) => {
         if (performance.now() - began > MAX_RENDERS_MS) throw new BoundError('it takes too long');
         return template.render({
           messages: turns,
           add_generation_prompt: addGenerationPrompt,
           enable_thinking: enableThinking,
           thinking: enableThinking,
-          ...(told && { reasoning_effort: told }),
+          ...(acceptedEffort && { reasoning_effort: acceptedEffort }),
           bos_token: this.#tokens.bos ?? '',
           eos_token: this.#tokens.eos ?? '',
         });
       });
     const thinking: Thinking = {
-      // Thoughts without known tags would stand in the answer.
+      // Without known tags, the reasoning would be part of the answer.
       enableThinking: this.#tags !== null && asksToThink(reasoning),
       ...(reasoning?.effort && { effort: toldEffort(this.#tags, reasoning.effort) }),
     };
@@ -110,26 +111,26 @@ export class ChatPrompt {
     return this.#keepsAddedText ? prompt : this.#withoutAddedText(prompt, hasSystem, render, thinking);
   }
 
-  /** Renders with an effort; if the template refuses it, with the nearest one that it takes, or without any. */
-  #withEffort(effort: Effort, render: (told: Effort) => string): string {
-    const known = this.#takenEfforts.has(effort);
+  /** Renders with an effort. If the template rejects it, renders with the nearest accepted effort, or without one. */
+  #withEffort(effort: Effort, render: (effort: Effort) => string): string {
+    const known = this.#acceptedEfforts.has(effort);
     try {
-      return render(known ? this.#takenEfforts.get(effort) : effort);
+      return render(known ? this.#acceptedEfforts.get(effort) : effort);
     } catch (refusal) {
       if (known || effort === undefined || !this.#readsEffort || refusal instanceof BoundError) throw refusal;
-      const { taken, prompt } = renderNearest(effort, render, refusal);
-      this.#takenEfforts.set(effort, taken);
+      const { accepted, prompt } = renderNearest(effort, render, refusal);
+      this.#acceptedEfforts.set(effort, accepted);
       return prompt;
     }
   }
 
-  /** The caller's messages alone: a template's default system message changes the answers, and costs its tokens. */
+  /** Removes text that the template adds: a default system message changes the answers, and costs tokens. */
   #withoutAddedText(prompt: string, hasSystem: boolean, render: Render, thinking: Thinking): string {
     const { bos } = this.#tokens;
     const start = bos !== null && prompt.startsWith(bos) ? bos : '';
     const tags = this.#tags ? [this.#tags.open, this.#tags.close] : [];
     const cut = ({ at, text }: AddedText): string | null => {
-      // It tells a model how to think.
+      // Text with the tags instructs the model how to reason.
       if (thinking.enableThinking && tags.some((tag) => text.includes(tag))) return prompt;
       const from = start.length + at;
       return prompt.startsWith(text, from) ? prompt.slice(0, from) + prompt.slice(from + text.length) : null;
@@ -137,13 +138,13 @@ export class ChatPrompt {
     const known = this.#added.get(hasSystem);
     const found = known && cut(known);
     if (found != null) return found;
-    // The first prompt of its kind, or the text has changed, as a date does.
+    // This is the first prompt of its kind, or the text has changed, as a date does.
     try {
       const added = findAddedText(render, start, hasSystem, thinking);
       this.#added.set(hasSystem, added);
       return cut(added) ?? prompt;
     } catch (error) {
-      // The next prompt searches again: the device may only be busy.
+      // The device may only be busy: the next prompt searches again.
       if (error instanceof BoundError) return prompt;
       throw error;
     }
@@ -157,7 +158,7 @@ export class ChatPrompt {
 
 type Effort = Thinking['effort'];
 
-/** Efforts for a template that refuses one, the nearest first. */
+/** Efforts to try if a template rejects one, the nearest first. */
 const NEAREST: Record<NonNullable<Effort>, readonly Effort[]> = {
   none: [],
   minimal: ['low', 'none'],
@@ -169,23 +170,24 @@ const NEAREST: Record<NonNullable<Effort>, readonly Effort[]> = {
 };
 
 /**
- * Renders without an effort and with those near a refused one.
- * @throws refusal when the template refuses the messages, whatever the effort; BoundError with its message past a bound
+ * Renders with the nearest effort that the template accepts, or without one.
+ * @throws `refusal` if the template rejects the messages with any effort; BoundError with the
+ *   message of `refusal` past a bound
  */
 function renderNearest(
   effort: NonNullable<Effort>,
-  render: (told: Effort) => string,
+  render: (effort: Effort) => string,
   refusal: unknown,
-): { taken: Effort; prompt: string } {
+): { accepted: Effort; prompt: string } {
   try {
     const without = attempt(() => render(undefined));
-    // Refused for another reason, such as roles that do not alternate.
+    // The rejection has another reason, such as roles that do not alternate.
     if (without === null) throw refusal;
     for (const near of NEAREST[effort]) {
       const prompt = attempt(() => render(near));
-      if (prompt !== null) return { taken: near, prompt };
+      if (prompt !== null) return { accepted: near, prompt };
     }
-    return { taken: undefined, prompt: without };
+    return { accepted: undefined, prompt: without };
   } catch (error) {
     throw error instanceof BoundError ? new BoundError(messageOf(refusal), { cause: error }) : error;
   }
@@ -200,9 +202,9 @@ const noTemplate = (): ServiceError =>
   );
 
 /**
- * Renders the first form that the template takes and shows as a whole; else the first one that it takes.
- * `hasSystem`: the conversation begins with a system message.
- * @throws ServiceError 400 when the model's template refuses all of them
+ * Renders the first form that the template accepts and shows completely, or else the first that it accepts.
+ * @returns `hasSystem`: whether the form begins with a system message
+ * @throws ServiceError 400 if the model's template rejects all forms
  */
 function renderFirst(
   forms: Iterable<TemplateMessage[]>,
@@ -216,7 +218,7 @@ function renderFirst(
       if (showsCallsAndSystem(turns, rendered.prompt) && showsResults(turns, render)) return rendered;
       first ??= rendered;
     } catch (error) {
-      // The first error is of the caller's own messages.
+      // Report the first error: it is about the caller's own messages.
       refusal ??= error;
       if (error instanceof BoundError) break;
     }
@@ -227,15 +229,15 @@ function renderFirst(
   throw requestError(400, message, null, 'messages');
 }
 
-/** What a template makes of an object that it joins to a text. */
+/** Text of an object that a template concatenates. */
 const OBJECT_AS_TEXT = '[object Map]';
 
-/** A text that no template contains, escapes or trims. */
+/** Probe text that no template contains, escapes or trims. */
 const resultProbe = (index: number): string => `localtextresultprobe${index}end`;
 
 /**
- * Whether a template that takes a conversation shows the results of its calls. Other texts stand in their places: a prompt
- * may have the digit of a short result elsewhere.
+ * Whether a template shows the results of the conversation's calls. Checked with probe texts, as a short result
+ * such as a digit may occur elsewhere in the prompt.
  */
 function showsResults(turns: TemplateMessage[], render: (turns: TemplateMessage[]) => string): boolean {
   const isResult = turns.map(({ role }) => role === 'tool');
@@ -245,14 +247,14 @@ function showsResults(turns: TemplateMessage[], render: (turns: TemplateMessage[
     const prompt = render(probed);
     return isResult.every((is, at) => !is || prompt.includes(resultProbe(at)));
   } catch {
-    // It takes results of another form alone, or there is no time left.
+    // The template only accepts results of another form, or the time is up.
     return true;
   }
 }
 
 /**
- * Whether a prompt has the conversation's calls as often as they were made, and all texts of several or late system
- * messages.
+ * Whether a prompt contains each call as often as it was made, and, if a system message is not the first message,
+ * the texts of all system messages.
  */
 function showsCallsAndSystem(turns: readonly TemplateMessage[], prompt: string): boolean {
   const calls = turns.flatMap((turn) => turn.tool_calls ?? []);
@@ -269,7 +271,7 @@ function showsCallsAndSystem(turns: readonly TemplateMessage[], prompt: string):
 const timesIn = (texts: readonly string[], part: string): number =>
   texts.reduce((sum, text) => sum + text.split(part).length - 1, 0);
 
-/** The forms of a conversation that templates take, the caller's own first. */
+/** Generates forms of a conversation that templates may accept, the caller's own first. */
 function* conversationForms(
   messages: readonly ChatMessage[],
   knowsTools: boolean,
@@ -283,15 +285,15 @@ function* conversationForms(
   }
   const inText = messages.map(plain);
   if (!knowsTools || messages.some(({ role }) => role === 'tool')) yield* systemForms(inText);
-  // Some require that roles alternate.
+  // Some templates require that roles alternate.
   for (const turns of systemForms(inText)) yield joinNeighbours(turns);
 }
 
 const isSystem = ({ role }: TemplateMessage): boolean => role === 'system';
 
 /**
- * Many templates take one leading system message, and refuse others or leave them out: then all are joined at the front. Some
- * take none: then the text is put before the first user message.
+ * Generates forms for templates that restrict system messages. Many accept one leading system message and reject or
+ * omit others: all are joined at the front. Some accept none: the text is put before the first user message.
  */
 function* systemForms(turns: TemplateMessage[]): Generator<TemplateMessage[]> {
   yield turns;
@@ -304,7 +306,7 @@ function* systemForms(turns: TemplateMessage[]): Generator<TemplateMessage[]> {
   yield [...joinNeighbours([{ role: 'user', content }, ...(next ? [next] : [])]), ...rest];
 }
 
-/** Joins neighbouring messages of one role. */
+/** Joins consecutive messages of the same role. */
 function joinNeighbours(turns: readonly TemplateMessage[]): TemplateMessage[] {
   const joined: TemplateMessage[] = [];
   for (const turn of turns) {
@@ -316,7 +318,7 @@ function joinNeighbours(turns: readonly TemplateMessage[]): TemplateMessage[] {
   return joined;
 }
 
-/** Some templates write calls only where the message has no text, and take their arguments as they are written. */
+/** Form for templates that write calls only if the message has no text, and take arguments as JSON text. */
 const withTextArguments = ({ content, tool_calls: calls, ...turn }: TemplateMessage): TemplateMessage => ({
   ...turn,
   content: calls && content === '' ? null : content,
@@ -328,10 +330,10 @@ const withTextArguments = ({ content, tool_calls: calls, ...turn }: TemplateMess
   }),
 });
 
-/** Ids of calls as templates of the Mistral family require them: nine letters and digits. */
+/** Call ids that templates of the Mistral family require: nine letters and digits. */
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
 
-/** @returns null where no id is of another form */
+/** Replaces other call ids by short ones; null if there are no others. */
 function withShortIds(turns: TemplateMessage[]): TemplateMessage[] | null {
   const ids = new Map<string, string>();
   const shortId = (id: string): string => {
@@ -348,7 +350,7 @@ function withShortIds(turns: TemplateMessage[]): TemplateMessage[] | null {
   return ids.size > 0 ? renamed : null;
 }
 
-/** Puts a marker into the place of each image. */
+/** Inserts a marker at the position of each image. */
 const withMarkers =
   (marker: string | null) =>
   (message: ChatMessage): ChatMessage => {
@@ -373,9 +375,7 @@ function native(message: ChatMessage): TemplateMessage {
   };
 }
 
-/**
- * Templates of small models know no tools and would leave calls and results out: both are put into the text.
- */
+/** Writes calls and results into the text, for templates that do not support tools and would omit both. */
 function plain(message: ChatMessage): TemplateMessage {
   if (message.role === 'tool')
     return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
@@ -388,9 +388,9 @@ const written = (value: unknown): string => (typeof value === 'string' ? value :
 
 const MAX_ARGUMENTS = 2_000_000;
 
-/** Templates parse the arguments; what the model wrote wrong stays as it is. */
+/** Parses a call's arguments, which templates expect as objects. Invalid JSON stays text. */
 function parsed(json: string): unknown {
-  // No context holds as much, and V8 compares long keys with each other.
+  // No context holds as much, and V8 takes quadratic time for long keys.
   if (json.length > MAX_ARGUMENTS) return json;
   try {
     return JSON.parse(json);
@@ -401,23 +401,23 @@ function parsed(json: string): unknown {
 
 /** Facts about a model's prompts, from its file and its catalog. */
 export interface PromptFormat {
-  /** The chat template; null: the file has none. */
+  /** The chat template; null if the file has none. */
   source: string | null;
   tokens: SpecialTokens;
-  /** llama.cpp puts the first token before every prompt by itself. */
+  /** Whether llama.cpp adds the BOS token to every prompt. */
   addsBos: boolean;
-  /** Set for a model that answers badly without its template's own system message. */
+  /** Set for a model that answers badly without its template's default system message. */
   keepsAddedText?: boolean | undefined;
 }
 
-/** Errors are values: thrown ones lose their fields between workers. */
+/** Result of `open()`. Errors are values, as thrown errors lose their fields between workers. */
 export type Opened = { opening: ChatOpening; error: null } | { opening: null; error: WireError };
 
 let prompt: ChatPrompt | null = null;
 
-/** Renders the prompts of one model, in a separate worker: a chat template is a program from a file. */
+/** Renders the prompts of one model in a worker that can be terminated: a chat template is a program from a file. */
 export const templateWorker = {
-  /** @returns why the template cannot be used; null: it can */
+  /** Parses the template. @returns why it cannot be used; null if it can */
   async load({ source, tokens, addsBos, keepsAddedText }: PromptFormat): Promise<string | null> {
     try {
       prompt = new ChatPrompt(source, tokens, addsBos, keepsAddedText);

@@ -4,28 +4,28 @@ import type { ReplySplitter, SplitText } from './thought-splitter.ts';
 const MESSAGE = '<|message|>';
 const CHANNEL = '<|channel|>';
 const START = '<|start|>';
-/** What a message ends with. A model may leave out the end, and begin the next one. */
+/** Ends of a message. A model may omit `<|end|>` and begin the next message. */
 const ENDS = ['<|end|>', START, CHANNEL];
-/** Beginnings of a head; the first one of a reply follows `<|start|>assistant`. */
+/** Beginnings of a message head. The prompt ends with `<|start|>assistant`, so a reply's first head lacks it. */
 const HEADS = [CHANNEL, `${START}assistant`, 'to='];
-/** A longer head is none. */
+/** Maximum length of a head. Longer text is part of the answer. */
 const MAX_HEAD = 300;
-/** The function that a message calls. */
+/** Matches the function that a message calls. */
 const CALL = /\bto=functions\.([\w.-]+)/;
 
 /**
- * Splits a reply in the harmony format: messages, each with a channel. Those of the channel `analysis` are thoughts. A call
- * of a function is written as other models write one.
+ * Splits a reply in the harmony format, a sequence of messages in channels. Messages of the `analysis` channel are
+ * reasoning. Function calls are rewritten in the notation of other models.
  */
 export class HarmonySplitter implements ReplySplitter {
   #state: 'head' | 'analysis' | 'preamble' | 'call' | 'answer';
   #withheld = '';
-  /** All that was generated. */
+  /** All generated text. */
   #raw = '';
   #thoughtsEnd = 0;
   #hasThoughts: boolean;
 
-  /** `isInside`: the prompt ends with the head of an `analysis` message. */
+  /** @param isInside whether the prompt ends with the head of an `analysis` message */
   constructor(isInside: boolean) {
     this.#state = isInside ? 'analysis' : 'head';
     this.#hasThoughts = isInside;
@@ -57,7 +57,7 @@ export class HarmonySplitter implements ReplySplitter {
       case 'call':
         return { reasoning: '', text: `${rest}}\n</tool_call>` };
       case 'head':
-        // A reply that is cut within a head has no more text.
+        // A reply that is cut off inside a head has no more text.
         return { reasoning: '', text: this.#hasThoughts || rest.startsWith('<') ? '' : rest };
       default:
         return { reasoning: '', text: rest };
@@ -69,7 +69,7 @@ export class HarmonySplitter implements ReplySplitter {
     this.#withheld = '';
   }
 
-  /** @returns what follows the head */
+  /** Reads a head. @returns the text after it */
   #head(whole: string, split: SplitText): string {
     const head = whole.trimStart();
     const isHead = HEADS.some((start) => head.startsWith(start) || start.startsWith(head));
@@ -100,7 +100,7 @@ export class HarmonySplitter implements ReplySplitter {
     } else this.#state = head.includes(`${CHANNEL}commentary`) ? 'preamble' : 'answer';
   }
 
-  /** @returns what follows the message */
+  /** Reads a message's body. @returns the text after it */
   #body(whole: string, split: SplitText): string {
     if (this.#state === 'answer') {
       split.text += whole;
@@ -123,7 +123,7 @@ export class HarmonySplitter implements ReplySplitter {
   }
 }
 
-/** Length of the longest end of a text that begins the end of a message. */
+/** Length of the longest suffix of a text that is a prefix of a message's end. */
 function partialEnd(text: string): number {
   const from = text.lastIndexOf('<');
   const last = from === -1 ? '' : text.slice(from);

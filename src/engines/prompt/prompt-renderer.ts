@@ -12,10 +12,10 @@ const LOAD_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 10_000;
 const NOT_PARSED = { fault: `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s` };
 
-/** Renders a model's prompts in a worker, which ends with a template that does not come to an end. */
+/** Renders a model's prompts in a worker, which is terminated if the template exceeds a time limit. */
 export class PromptRenderer {
   readonly #format: PromptFormat;
-  /** One after another: the deadline of each is its own. */
+  /** Prompts render one after another, as each has its own deadline. */
   readonly #turns = new SlotQueue(1);
   readonly #helper: RestartableHelper<typeof templateWorker>;
 
@@ -29,7 +29,7 @@ export class PromptRenderer {
     this.#helper.start().catch(() => undefined);
   }
 
-  /** One token wherever it stands; null: none is known. */
+  /** Text that is one token anywhere in a prompt; null if none is known. */
   get specialText(): string | null {
     return this.#format.tokens.eos;
   }
@@ -44,14 +44,15 @@ export class PromptRenderer {
   }
 
   /**
-   * @param marker stands for an image in the prompt
-   * @throws ServiceError 400 when the model's template refuses the conversation, or exceeds its bounds
+   * Renders the prompt of a job.
+   * @param marker text that stands for an image in the prompt
+   * @throws ServiceError 400 if the model's template rejects the conversation or exceeds its bounds
    */
   async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
     const leave = await this.#turns.enter(signal);
     try {
       await abortable(this.#helper.start(), signal);
-      // An abort does not end the worker, whose template would have to be parsed again.
+      // An abort must not end the worker, or the template would have to be parsed again.
       const opened = await this.#helper.call(
         (template): Promise<Opened> => template.open(withoutImageUrls(job), marker),
         { timeoutMs: RENDER_TIMEOUT_MS, toError: renderError },
@@ -83,7 +84,7 @@ const templateError = (why: string): ServiceError =>
     'messages',
   );
 
-/** Removes the URLs of images, whose bytes are not for the template. */
+/** Removes image URLs, which may contain the image and which the template does not need. */
 function withoutImageUrls(job: ChatJob): ChatJob {
   if (!('messages' in job.input)) return job;
   const messages = job.input.messages.map((message): ChatMessage =>
@@ -96,7 +97,7 @@ function withoutImageUrls(job: ChatJob): ChatJob {
 
 const unusable = (why: string): string => `has a chat template that cannot be used: ${why}`;
 
-/** Why a model's template cannot be used, as a phrase that follows its name; undefined: it renders a plain message. */
+/** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
 export async function templateFault(source: string): Promise<string | undefined> {
   const renderer = new PromptRenderer({ source, tokens: { bos: null, eos: null }, addsBos: false });
   const content = 'Hello';

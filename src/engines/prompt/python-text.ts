@@ -1,12 +1,12 @@
 import type { Value } from './template-nodes.ts';
 
-/** The text that Python's `str()` makes of a value. @throws Error for a function */
+/** Converts a value to text as Python's `str()` does. @throws Error for a function */
 export function pythonText(value: Value): string {
   if (value.type === 'UndefinedValue') return '';
   return typeof value.value === 'string' ? value.value : notation(value);
 }
 
-/** The text that Python's `repr()` makes of a value. */
+/** Converts a value to text as Python's `repr()` does. */
 function notation(value: Value): string {
   const inner: unknown = value.value;
   if (typeof inner === 'string') return quoted(inner);

@@ -18,22 +18,22 @@ const DAY_MS = 86_400_000;
 
 const padded = (value: number, length = 2, fill = '0'): string => String(value).padStart(length, fill);
 
-/** Days since the year began. */
+/** Number of days since the year began. */
 const dayOfYear = (date: Date): number =>
   (Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) - Date.UTC(date.getFullYear(), 0, 1)) /
   DAY_MS;
 
-/** Weeks since the first one that begins with the day `first` (0: Sunday). */
+/** Number of the week, if weeks begin on the day `first` (0: Sunday). */
 const weekOfYear = (date: Date, first: number): number =>
   Math.floor((dayOfYear(date) + 7 - ((date.getDay() - first + 7) % 7)) / 7);
 
-/** The Thursday of the date's week: an ISO week belongs to the year that it is in. */
+/** Thursday of the date's week. An ISO week belongs to the year of its Thursday. */
 const thursday = (date: Date): Date =>
   new Date(date.getFullYear(), date.getMonth(), date.getDate() + 3 - ((date.getDay() + 6) % 7));
 
 const hour12 = (date: Date): number => date.getHours() % 12 || 12;
 
-/** Directives of Python's `strftime()`. A time without a zone has no text for one. */
+/** Directives of Python's `strftime()` for a time without a zone. */
 const DIRECTIVES: Record<string, (date: Date) => string> = {
   a: (date) => (DAYS[date.getDay()] ?? '').slice(0, SHORT),
   A: (date) => DAYS[date.getDay()] ?? '',
@@ -79,7 +79,7 @@ const DIRECTIVES: Record<string, (date: Date) => string> = {
   '%': () => '%',
 };
 
-/** Writes a time as Python does, in English whatever the browser's language; `%-d` is `%d` without zeros in front. */
+/** Formats a time as Python does, always in English. `%-d` is `%d` without leading zeros. */
 export function strftime(date: Date, format: string): string {
   return format.replaceAll(/%(-?)([a-zA-Z%])/g, (whole, dash: string, letter: string) => {
     const text = DIRECTIVES[letter]?.(date);

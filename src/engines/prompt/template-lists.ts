@@ -10,15 +10,15 @@ import {
 } from './template-nodes.ts';
 import { BoundError, type Bounds } from './template-texts.ts';
 
-/** What filters of lists need of the interpreter. */
+/** Functions of the interpreter that list filters use. */
 export interface Interpreting extends Bounds {
-  /** Evaluates a node in which these names have these values. */
+  /** Evaluates a node with these variables. */
   evaluate(node: Node, names: ReadonlyMap<string, Value>): Value;
   toValue(value: string | number): Value;
   toList(values: readonly Value[]): Value;
 }
 
-/** `args` has a hole for each that is named later. */
+/** A filter of lists. `args` has holes for omitted arguments. */
 type ListFilter = (
   values: readonly Value[],
   args: readonly (Value | undefined)[],
@@ -49,24 +49,24 @@ function each(
   make: (item: Node, args: Node[]) => Node,
   of: Interpreting,
 ): Value[] {
-  const given = args.flatMap((value, index): [string, Value][] => (value ? [[argument(index), value]] : []));
+  const named = args.flatMap((value, index): [string, Value][] => (value ? [[argument(index), value]] : []));
   const node = make(
     identifier(ITEM),
-    given.map(([name]) => identifier(name)),
+    named.map(([name]) => identifier(name)),
   );
-  return values.map((value) => of.evaluate(node, new Map([...given, [ITEM, value]])));
+  return values.map((value) => of.evaluate(node, new Map([...named, [ITEM, value]])));
 }
 
-/** Keeps the values, or those with the attribute, that pass a test; without a test, those that are true. */
+/** Keeps values that pass a test, or whose attribute does; without a test, those that are true. */
 const select =
   (hasAttribute: boolean, keeps: boolean): ListFilter =>
   (values, args, of) => {
     const [attribute, [test, ...others]] = hasAttribute ? [textOf(args[0]), args.slice(1)] : ['', args];
     const name = textOf(test);
     if (attribute === undefined || (test && name === undefined)) throw new Error('a test is named by a text');
-    const make = (item: Node, given: Node[]): Node => {
+    const make = (item: Node, testArgs: Node[]): Node => {
       const tested = hasAttribute ? member(item, attribute) : item;
-      return negated(name === undefined ? tested : testNode(name, tested, given));
+      return negated(name === undefined ? tested : testNode(name, tested, testArgs));
     };
     const results = each(values, others, make, of);
     return of.toList(values.filter((_, index) => results[index]?.value === !keeps));
@@ -78,7 +78,7 @@ function map(
   of: Interpreting,
 ): Value {
   const name = textOf(filter) ?? '';
-  return of.toList(each(values, args, (item, given) => filterNode(name, item, given), of));
+  return of.toList(each(values, args, (item, filterArgs) => filterNode(name, item, filterArgs), of));
 }
 
 function sum(
@@ -102,7 +102,7 @@ function sum(
   );
 }
 
-/** The first value of which no other is further in a direction, texts by their lower case. */
+/** Finds the first maximum (1) or minimum (-1). Texts compare by their lower case. */
 const extreme =
   (direction: 1 | -1): ListFilter =>
   (values, [caseSensitive, attribute], of) => {
@@ -155,7 +155,7 @@ function slice(
   return of.toList(parts);
 }
 
-/** Filters of lists that the library lacks, or takes only with some arguments. */
+/** List filters that the library lacks, or supports only with some arguments. */
 export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, ListFilter>([
   ['select', select(false, true)],
   ['reject', select(false, false)],

@@ -9,10 +9,10 @@ type Tokens = ReturnType<typeof tokenize>;
 /** A node of a parsed template. */
 export interface Node {
   type: string;
-  /** What a loop uses of its items. */
+  /** Set for what a loop iterates over: `attributes` if the loop only reads attributes of the items. */
   [LOOPED]?: 'any' | 'attributes';
   [OPERATION]?: Operation;
-  /** Its value is written into the text. */
+  /** Set if the node's value is written into the text. */
   [SHOWN]?: true;
   operator?: { type: string; value: string };
   left?: Node;
@@ -29,41 +29,41 @@ export interface Node {
   loopvar?: Node;
   body?: Node[];
   alternate?: Node[];
-  /** What a loop without rounds shows. */
+  /** Shown if the loop has no rounds. */
   defaultBlock?: Node[];
   key?: Node;
   value?: unknown;
 }
 
-/** Something that a template does and the library cannot. */
+/** An operation of a template that the library does not support. */
 export interface Operation {
   kind: 'method' | 'text filter' | 'list filter' | 'operator' | 'to text';
   name: string;
-  /** The text or list that it is done to. */
+  /** The text or list to operate on. */
   operand: Node;
   args: readonly Node[];
-  /** The node with `HELD` in the place of its operand, for the library. */
+  /** The original node with `HELD` in place of its operand, for operands that the library supports. */
   otherwise: Node;
 }
 
-/** Marks the nodes that a loop goes through. */
+/** Marks nodes that a loop iterates over. */
 export const LOOPED = Symbol('looped');
-/** Marks the nodes of blocks, whose values are written. */
+/** Marks nodes of blocks, whose values are written into the text. */
 export const SHOWN = Symbol('shown');
-/** Marks the nodes that the library cannot evaluate. */
+/** Marks nodes that the library cannot evaluate. */
 export const OPERATION = Symbol('operation');
 
-/** Attributes of attributes. */
+/** Maximum depth of an attribute path. */
 const MAX_PATH = 100;
 
-/** Nested loops whose variables are looked at. */
+/** Maximum depth of nested loops whose variables are analysed. */
 const MAX_LOOPS = 20;
 
 /** Names that no template can use. */
 export const KEY = 'a key';
 export const HELD = 'a held value';
 
-/** Reads a chat template as Jinja does. @throws Error when it is none */
+/** Parses a chat template as Jinja does. @throws Error if it is not a template */
 export function parseTemplate(source: string): Program {
   const tokens = tokenize(withoutCarriageReturns(source), { lstrip_blocks: true, trim_blocks: true });
   const program = parse(withArgumentsOfTests(tokens));
@@ -71,10 +71,10 @@ export function parseTemplate(source: string): Program {
   return program;
 }
 
-/** Reads line ends as Jinja does: all of them are `\n`. */
+/** Normalizes line ends to `\n`, as Jinja does. */
 const withoutCarriageReturns = (source: string): string => source.replaceAll(/\r\n?/g, '\n');
 
-/** Tests that are operators. */
+/** Operators by the names of their tests. */
 const OPERATORS = new Map([
   ['eq', '=='],
   ['equalto', '=='],
@@ -93,10 +93,10 @@ const isOwnTest = (name: string): boolean =>
   name === 'float' || name === 'divisibleby' || OPERATORS.has(name);
 
 const NOT = 'not ';
-/** Name of the filter that stands for a test; no template can use it. */
+/** Prefix of the name of a filter that stands for a test. No template can use it. */
 const TEST = 'is ';
 
-/** Reads `x is eq(y)` as a filter, as the parser takes no arguments of tests. */
+/** Rewrites `x is eq(y)` as a filter, as the parser does not support arguments of tests. */
 function withArgumentsOfTests(tokens: Tokens): Tokens {
   const read: Tokens = [];
   for (let at = 0; at < tokens.length; at++) {
@@ -125,13 +125,13 @@ const isWord = ({ type, value }: Tokens[number], word: string): boolean =>
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
-/** The nodes below a node; those of a dictionary are in a map. */
+/** Lists a node's children. Those of a dictionary are in a map. */
 function childrenOf(node: Node): Node[] {
   const entries = node.value instanceof Map ? [...node.value].flat() : [];
   return [...Object.values(node), ...entries].flat().filter(isNode);
 }
 
-/** Rewrites what Jinja takes and the library does not. @returns how deep loops are nested in the node */
+/** Rewrites syntax that Jinja supports and the library does not. @returns depth of nested loops in the node */
 function allowWhatJinjaAllows(node: Node): number {
   const inner = Math.max(0, ...childrenOf(node).map(allowWhatJinjaAllows));
   const loops = node.type === 'For' ? inner + 1 : inner;
@@ -141,13 +141,13 @@ function allowWhatJinjaAllows(node: Node): number {
   return loops;
 }
 
-/** A loop over nothing has no rounds, as in Jinja; the library throws. */
+/** Makes a loop over nothing have no rounds, as in Jinja. The library throws. */
 function allowLoops(node: Node, loops: number): void {
   const { iterable, loopvar, body = [], defaultBlock = [] } = node;
   const name = loopvar?.type === 'Identifier' ? String(loopvar.value) : '';
   const used = [...body, ...(iterable?.type === 'SelectExpression' ? [iterable] : [])];
   const uses = new Set<Use>();
-  // The nodes of each loop are read again for the loop around it.
+  // Each level of nesting reads the nodes again.
   if (loops <= MAX_LOOPS) for (const part of used) noteUses(name, part, uses);
   const isByAttributes = uses.has('attribute') && !uses.has('whole') && defaultBlock.length === 0;
   const orEmpty = (left: Node | undefined): Node => ({
@@ -160,13 +160,13 @@ function allowLoops(node: Node, loops: number): void {
 
 type Use = 'attribute' | 'whole';
 
-/** Notes what a part of a template uses of a variable. */
+/** Records how a part of a template uses a variable. */
 function noteUses(name: string, node: Node, uses: Set<Use>): void {
   if (uses.has('whole')) return;
   if (node.type === 'Identifier') {
     if (node.value === name) uses.add('whole');
   } else if (node.type === 'MemberExpression' && isAttributeOf(name, node)) uses.add('attribute');
-  // A text has methods.
+  // A method call uses the whole value, which may be a text.
   else if (node.callee && isAttributeOf(name, node.callee)) uses.add('whole');
   else for (const child of childrenOf(node)) noteUses(name, child, uses);
 }
@@ -174,14 +174,14 @@ function noteUses(name: string, node: Node, uses: Set<Use>): void {
 const isAttributeOf = (name: string, { object, property, computed }: Node): boolean =>
   object?.type === 'Identifier' && object.value === name && (!computed || property?.type === 'StringLiteral');
 
-/** The library knows keys of dictionaries that are strings. */
+/** Converts number keys to strings, as the library only supports string keys. */
 function allowNumberKeys(node: Node): void {
   if (node.type === 'ObjectLiteral' && node.value instanceof Map) {
     const entries = [...(node.value as Map<Node, Node>)];
     node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
   } else if (node.computed) {
     const { object, property } = node;
-    // Its object is computed twice, so it is one without costs.
+    // The object is evaluated twice, so it must be a cheap node without side effects.
     if (object?.type === 'Identifier' && property && !KNOWN_KEYS.has(property.type))
       node.property = call(identifier(KEY), [object, property]);
   }
@@ -194,7 +194,7 @@ const ALIASES = new Map([
   ['d', 'default'],
   ['e', 'escape'],
 ]);
-/** Filters that take a list, and a text as the list of its characters: the library has those that `LIST_FILTERS` lacks. */
+/** Filters of lists, which take a text as the list of its characters. The library has those that `LIST_FILTERS` lacks. */
 const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|sum|min|max|batch|slice|first|last|list|sort|unique)$/;
 
 function allowFilter(node: Node): void {
@@ -212,7 +212,7 @@ function allowFilter(node: Node): void {
     node[OPERATION] = { kind, name, operand, args, otherwise: { ...node, operand: identifier(HELD) } };
 }
 
-/** Reads `join(text, attribute=a)` as `map(attribute=a) | join(text)`. */
+/** Rewrites `join(text, attribute=a)` as `map(attribute=a) | join(text)`. */
 function joinAttribute(node: Node, operand: Node, args: readonly Node[], attribute: Node): void {
   const others = args.filter((arg) => arg !== attribute);
   replace(node, filterNode('join', filterNode('map', operand, [attribute]), others));
@@ -221,7 +221,7 @@ function joinAttribute(node: Node, operand: Node, args: readonly Node[], attribu
 function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] | null {
   if (TEXT_FILTERS.has(name)) return 'text filter';
   if (name === 'string') return 'to text';
-  // The library maps attributes, which are named.
+  // The library supports `map` with a named argument (`attribute`).
   const isMapped = name === 'map' && first?.type === 'KeywordArgumentExpression';
   return TAKES_LIST.test(name) && !isMapped ? 'list filter' : null;
 }
@@ -251,14 +251,14 @@ function allowMethod(node: Node, callee: Node, args: Node[]): void {
   }
 }
 
-/** Reads `dict(a=1)` as `{'a': 1}`. */
+/** Rewrites `dict(a=1)` as `{'a': 1}`. */
 function allowDict(node: Node, args: readonly Node[]): void {
   if (args.some(({ type }) => type !== 'KeywordArgumentExpression')) return;
   const entries = args.map(({ key, value }): [Node | undefined, unknown] => [key && asText(key), value]);
   replace(node, { type: 'ObjectLiteral', value: new Map(entries) });
 }
 
-/** The library formats and repeats no texts, and joins only texts and numbers as Python does. */
+/** Adds operators of texts that the library lacks, or runs differently from Python. */
 function allowOperator(node: Node): void {
   const { left, right, operator } = node;
   const name = operator?.value ?? '';
@@ -287,7 +287,7 @@ function replace(node: Node, by: Node): void {
   Object.assign(node, by);
 }
 
-/** Whether a value passes a test. */
+/** Builds a node for `operand is name(args)`. */
 export function testNode(name: string, operand: Node, args: readonly Node[]): Node {
   if (name.startsWith(NOT)) return negated(testNode(name.slice(NOT.length), operand, args));
   const [argument] = args;
@@ -300,7 +300,7 @@ export function testNode(name: string, operand: Node, args: readonly Node[]): No
   return name === 'float' ? binary('and', plain('number'), negated(plain('integer'))) : plain(name);
 }
 
-/** `operand | name(args)` */
+/** Builds a node for `operand | name(args)`. */
 export function filterNode(name: string, operand: Node, args: readonly Node[]): Node {
   const filter = args.length > 0 ? call(identifier(name), [...args]) : identifier(name);
   const node: Node = { type: 'FilterExpression', operand, filter };
@@ -308,7 +308,7 @@ export function filterNode(name: string, operand: Node, args: readonly Node[]): 
   return node;
 }
 
-/** `object.a.b`, by its path. */
+/** Builds a node for `object.a.b` from the path `a.b`. */
 export function member(object: Node, path: string): Node {
   return path.split('.', MAX_PATH).reduce(
     (inner, name): Node => ({
@@ -330,7 +330,7 @@ const call = (callee: Node, args: Node[]): Node => ({ type: 'CallExpression', ca
 const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
 const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
 
-/** A key as the library takes it. */
+/** Converts a key of a dictionary to a string, as the library requires. */
 export function keyOf(object: unknown, key: unknown): unknown {
   return object instanceof Map && typeof key === 'number' ? String(key) : key;
 }

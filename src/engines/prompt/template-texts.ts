@@ -1,24 +1,24 @@
-/** What a template may still do. */
+/** Limits for a template's work and values. */
 export interface Bounds {
-  /** Characters of a text, and elements of a list. */
+  /** Maximum number of characters of a text, or of elements of a list. */
   readonly maxSize: number;
-  /** Counts work of about as many microseconds. @throws Error when it exceeds the bound */
+  /** Counts work, in units of about a microsecond. @throws BoundError if the total exceeds the limit */
   spend(work: number): void;
 }
 
-/** A template exceeds a bound. */
+/** Error of a template that exceeds a bound. */
 export class BoundError extends Error {}
 
-/** A value of a template without its type. */
+/** A template's value as plain JavaScript. */
 export type Plain = string | number | boolean | null | undefined | readonly Plain[];
 
-/** A method of Python's texts. */
+/** A method of Python's `str`. */
 type TextMethod = (text: string, args: readonly Plain[], bounds: Bounds) => Plain;
 
 const tooLong = (maxSize: number): BoundError =>
   new BoundError(`it makes a text of more than ${maxSize} characters`);
 
-/** Joins texts as far as a value may be. */
+/** Joins texts. @throws BoundError if the result is too long */
 function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
   const kept: string[] = [];
   let length = 0;
@@ -35,7 +35,7 @@ export function repeated(text: string, times: number, { maxSize }: Pick<Bounds, 
   return text.repeat(Math.max(0, times));
 }
 
-/** Parts of a text, each of which is work. */
+/** Splits a text, and counts each part as work. */
 function split(text: string, by: string | RegExp, { spend }: Bounds): string[] {
   const parts = text.split(by);
   spend(parts.length);
@@ -52,10 +52,10 @@ const asNumber = (value: Plain, otherwise: number): number => {
   throw new Error('an argument must be a number');
 };
 
-/** Characters that a search compares at most, for each unit of work. */
+/** Number of characters that a search compares in one unit of work. */
 const COMPARED_A_UNIT = 4096;
 
-/** Spends what a search may take. The empty text is found at once. */
+/** Returns the text to search for, and counts the search's maximum work. */
 function needle(text: string, value: Plain, { spend }: Bounds): string {
   const wanted = asText(value);
   spend((text.length * wanted.length) / COMPARED_A_UNIT);
@@ -68,7 +68,7 @@ function separator(text: string, value: Plain, bounds: Bounds): string {
   return wanted;
 }
 
-/** Part of a text that a search reads, from its second and third argument. */
+/** Selects the part of a text to search, by a method's second and third argument. */
 function range(text: string, [, first, last]: readonly Plain[]): { from: number; part: string } {
   const at = (value: number): number => Math.max(0, value < 0 ? text.length + value : value);
   const from = at(asNumber(first, 0));
@@ -101,11 +101,11 @@ function count(text: string, args: readonly Plain[], bounds: Bounds): number {
   return times;
 }
 
-/** A text without these characters at its ends, or without space where none are named. */
+/** Removes these characters, or by default whitespace, from the ends of a text. */
 function stripped(text: string, characters: Plain, { left = true, right = true }): string {
   if (characters === undefined || characters === null) {
-    const begun = left ? text.trimStart() : text;
-    return right ? begun.trimEnd() : begun;
+    const leftTrimmed = left ? text.trimStart() : text;
+    return right ? leftTrimmed.trimEnd() : leftTrimmed;
   }
   const set = new Set(asText(characters));
   const isOut = (at: number): boolean => set.has(text.charAt(at));
@@ -115,8 +115,8 @@ function stripped(text: string, characters: Plain, { left = true, right = true }
   return text.slice(from, to);
 }
 
-function rsplit(text: string, [by, most]: readonly Plain[], bounds: Bounds): string[] {
-  const max = asNumber(most, -1);
+function rsplit(text: string, [by, maxSplits]: readonly Plain[], bounds: Bounds): string[] {
+  const max = asNumber(maxSplits, -1);
   const isBySpace = by === undefined || by === null;
   const words = [...(isBySpace ? text.matchAll(/\S+/g) : [])];
   bounds.spend(words.length);
@@ -166,7 +166,7 @@ function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string 
   return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
 }
 
-/** Text that Python prints for a value; lists and truth values are texts already. */
+/** Converts a value to the text that Python prints. Lists and booleans are already texts. */
 function printed(value: Plain): string {
   if (value === null || value === undefined) return 'None';
   return typeof value === 'number' ? String(value) : asText(value);
@@ -201,7 +201,7 @@ function formatted(conversion: string, precision: string | undefined, value: Pla
     : String(Math.trunc(number));
 }
 
-/** `text % values` */
+/** Evaluates `text % values`. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
   return joined(percentParts(text, values, bounds), bounds);
 }
@@ -237,7 +237,7 @@ const is =
   (text) =>
     pattern.test(text);
 
-/** Methods that the library lacks, or runs without their arguments. */
+/** Text methods that the library lacks, or runs without their arguments. */
 export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
   ['strip', (text, [characters]) => stripped(text, characters, {})],
   ['lstrip', (text, [characters]) => stripped(text, characters, { right: false })],
@@ -278,15 +278,15 @@ const ESCAPES = new Map([
 ]);
 const LEEWAY = 5;
 
-function truncate(text: string, [most, killsWords, end, leeway]: readonly Plain[]): string {
-  const [length, ending] = [asNumber(most, 255), asText(end ?? '...')];
+function truncate(text: string, [maxLength, killsWords, end, leeway]: readonly Plain[]): string {
+  const [length, ending] = [asNumber(maxLength, 255), asText(end ?? '...')];
   if (text.length <= length + asNumber(leeway, LEEWAY)) return text;
   const kept = text.slice(0, Math.max(0, length - ending.length));
   const lastSpace = kept.lastIndexOf(' ');
   return (killsWords === true || lastSpace === -1 ? kept : kept.slice(0, lastSpace)) + ending;
 }
 
-/** Names of arguments in their order. */
+/** Parameter names of filters and methods, in order. */
 export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['batch', ['linecount', 'fill_with']],
   ['max', ['case_sensitive', 'attribute']],
@@ -299,7 +299,7 @@ export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['truncate', ['length', 'killwords', 'end', 'leeway']],
 ]);
 
-/** Filters of texts that the library lacks. */
+/** Text filters that the library lacks. */
 export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
   ['capitalize', capitalize],
   [

@@ -5,10 +5,10 @@ import { HarmonySplitter } from './harmony-splitter.ts';
 import { type ReplySplitter, ThoughtSplitter } from './thought-splitter.ts';
 import { closing, ending, isHarmony, opening, type ThinkTags } from './think-tags.ts';
 
-/** A rendered prompt, and how the reply after it begins. */
+/** A rendered prompt, and the state in which its reply begins. */
 export interface ChatOpening {
   prompt: string;
-  /** `isInside`: the prompt ends within thoughts; null: the reply has none, or they have ended. */
+  /** `isInside`: the prompt ends inside the reasoning. Null if the reply has no reasoning, or if it has ended. */
   thinking: { tags: ThinkTags; isInside: boolean } | null;
 }
 
@@ -17,8 +17,8 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
   enableThinking ?? effort !== 'none';
 
 /**
- * The reply of a model that can think, after its prompt. `opens`: the opening tag is added where the prompt does not end
- * with it; some templates leave it to the model.
+ * Completes the prompt of a model that can reason.
+ * @param opens whether to add the opening tag if the prompt does not end with it; some templates leave it to the model
  */
 export function openReply(
   prompt: string,
@@ -39,11 +39,11 @@ export function openReply(
   return { prompt: opened + thoughts.text + ending(tags) + text, thinking: answering(tags) };
 }
 
-/** How a reply goes on whose thoughts have ended: the tag that closes the answer may be still to come. */
+/** State of a reply whose reasoning has ended. A tag that closes the answer may follow. */
 const answering = (tags: ThinkTags): ChatOpening['thinking'] =>
   tags.answerTags ? { tags, isInside: false } : null;
 
-/** A prompt that the answer follows, without thoughts. */
+/** Completes a prompt so that the answer follows at once, without reasoning. */
 export const answerPrompt = ({ prompt, thinking }: ChatOpening): string => {
   if (thinking === null) return prompt;
   return prompt + (thinking.isInside ? ending(thinking.tags) : (thinking.tags.answer ?? ''));
@@ -51,13 +51,13 @@ export const answerPrompt = ({ prompt, thinking }: ChatOpening): string => {
 
 type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 
-/** Part of a reply that an engine generates in one go. */
+/** One request to the engine, which generates a reply or a part of it. */
 export interface Completion extends Form {
   prompt: string;
   maxTokens?: number;
-  /** Tokens of the reply that the prompt ends with: those that came before this part. */
+  /** Number of the reply's tokens that are already in the prompt. */
   tokensBefore: number;
-  /** Control tokens that the reply's text is to have. */
+  /** Control tokens to include in the reply's text. */
   shownTokens?: string[];
 }
 
@@ -76,12 +76,12 @@ export type Complete = (completion: Completion) => Events<'chat'>;
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
 
-/** Share of a reply's tokens for thoughts, by effort: docs/reasoning.md. */
+/** Fraction of a reply's tokens for reasoning, by effort (docs/reasoning.md). */
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
 /**
- * A reply that may begin with thoughts. Where the answer has a form, or the thoughts have used up their tokens, the answer is
- * a second completion, after the closing tag.
+ * Generates a reply that may begin with reasoning. If the answer is constrained, or the reasoning has used up its
+ * tokens, the answer is a second completion, after the closing tag.
  */
 export class ThinkFirst {
   readonly #job: ChatJob;
@@ -90,7 +90,7 @@ export class ThinkFirst {
   readonly #splitter: ReplySplitter;
   readonly #complete: Complete;
   #tokens = 0;
-  /** Came with text that may still prove to be an opening tag. */
+  /** Log probabilities of withheld text, which may be part of a tag. */
   #logprobs: TokenLogprob[] = [];
 
   constructor(
@@ -108,11 +108,11 @@ export class ThinkFirst {
     this.#complete = complete;
   }
 
-  /** `contextLength`: tokens of prompt and reply together. */
+  /** @param contextLength tokens of prompt and reply together */
   async *events(contextLength: number): Events<'chat'> {
     const whole = toCompletion(this.#job, this.#prompt);
     const { constraint, topLogprobs: _, ...plain } = whole;
-    // A form that begins with the reply leaves no room for thoughts.
+    // A constraint that begins with the reply leaves no room for reasoning.
     if (constraint && !this.#splitter.isInside)
       return yield* this.#complete({ ...whole, prompt: this.#prompt + (this.#tags.answer ?? '') });
     let budget = this.#budget(contextLength);
@@ -129,7 +129,7 @@ export class ThinkFirst {
         yield* this.#split(event.delta);
         if (this.#isAnswerNext(wasInside, budget, whole)) break;
       } else if (this.#splitter.isInside && event.finishReason === 'stop') {
-        // The model has ended its turn in thought.
+        // The model ended its turn inside the reasoning.
         return yield* this.#answer(event);
       } else {
         yield* this.#rest();
@@ -139,19 +139,19 @@ export class ThinkFirst {
     yield* this.#answer(thought.done(this.#tokens));
   }
 
-  /** Whether the answer is to be a second completion: the thoughts have used up their tokens, or have ended before a form. */
+  /** Whether to start the second completion: the reasoning has used up its tokens, or ended before a constrained answer. */
   #isAnswerNext(wasInside: boolean, budget: number, whole: Completion): boolean {
     return this.#splitter.isInside ? this.#tokens >= budget : wasInside && whole.constraint !== undefined;
   }
 
-  /** Text that might have been the start of a tag. */
+  /** Emits withheld text, which turned out not to be a tag. */
   *#rest(): Generator<ChatEvent> {
     const { reasoning, text } = this.#splitter.flush();
     if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
     if (text) yield this.#answerDelta(text, 0);
   }
 
-  /** Tokens that thoughts may have in a reply that has `room`. An engine that died may have spent some. */
+  /** Maximum number of reasoning tokens in a reply of `room` tokens. A dead engine may already have spent some. */
   #budget(room: number): number {
     const { maxTokens = Infinity, reasoning, resume } = this.#job;
     const before = resume?.tokens ?? 0;
@@ -178,7 +178,7 @@ export class ThinkFirst {
     return { type: 'delta', delta: { text, tokens, ...(logprobs.length > 0 && { logprobs }) } };
   }
 
-  /** `thought`: how the completion with the thoughts ended; null: there was none. */
+  /** Generates the answer. @param thought end of the completion with the reasoning; null if there was none */
   async *#answer(thought: Done | null): AsyncGenerator<ChatEvent> {
     const { maxTokens } = this.#job;
     const remaining = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
@@ -204,14 +204,14 @@ export class ThinkFirst {
     return this.#answerDelta(this.#splitter.push(text).text, tokens);
   }
 
-  /** The prompt and the thoughts to the letter, so that what has been computed of them is found in the cache. */
+  /** Prompt with the exact reasoning text, so that its state is in the cache. */
   #closed(): string {
     const { isInside, thoughts } = this.#splitter;
     return this.#prompt + thoughts + (isInside ? ending(this.#tags) : closing(this.#tags));
   }
 }
 
-/** Measures a completion that is ended within its thoughts. */
+/** Measures a completion that is stopped before its `done` event. */
 class ThoughtMeter {
   readonly #began = performance.now();
   #acceptedAt = this.#began;
@@ -234,7 +234,7 @@ class ThoughtMeter {
   }
 }
 
-/** Those of the tokens that `text` is the end of: the others are tags, and the space beside them. */
+/** Selects the last tokens, which make up `text`. The others are tags and the space beside them. */
 function tokensOf(text: string, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
   const texts = new TokenTexts();
   const ends: number[] = [];

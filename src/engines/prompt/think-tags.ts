@@ -4,13 +4,13 @@ import type { Reasoning } from '../../jobs/chat.ts';
 export interface ThinkTags {
   open: string;
   close: string;
-  /** Space that the model writes after the opening tag, and before and after the closing one. Default: lines. */
+  /** Space after the opening tag, and before and after the closing tag. Default: line breaks. */
   space?: 'none';
-  /** Opens an answer without thoughts, where the model requires it. */
+  /** Text that opens an answer without reasoning, if the model requires it. */
   answer?: string;
   /** Tags that the model may write around its answer. */
   answerTags?: { open: string; close: string };
-  /** Whether a request opens the thoughts, though the template has no switch for them. */
+  /** Whether a request can open the reasoning although the template has no switch for it. */
   isAsked?: true;
 }
 
@@ -20,7 +20,7 @@ const CHANNEL: ThinkTags = { open: '<|channel>thought', close: '<channel|>' };
 /** Tags of Magistral and of Ministral's reasoning models. */
 const BRACKETS: ThinkTags = { open: '[THINK]', close: '[/THINK]', space: 'none', isAsked: true };
 
-/** The messages of a reply in the harmony format of gpt-oss. */
+/** Message heads of a reply in gpt-oss's harmony format. */
 const HARMONY: ThinkTags = {
   open: '<|channel|>analysis<|message|>',
   close: '<|end|><|start|>assistant<|channel|>final<|message|>',
@@ -33,7 +33,7 @@ export const isHarmony = ({ open }: ThinkTags): boolean => open === HARMONY.open
 
 type Effort = NonNullable<Reasoning['effort']>;
 
-/** The efforts that gpt-oss was trained on. */
+/** Maps other efforts to those that gpt-oss was trained on. */
 const HARMONY_EFFORTS: Partial<Record<Effort, Effort>> = {
   none: 'low',
   minimal: 'low',
@@ -41,11 +41,11 @@ const HARMONY_EFFORTS: Partial<Record<Effort, Effort>> = {
   max: 'high',
 };
 
-/** The effort that a template is given. */
+/** Resolves an effort to the effort that the template receives. */
 export const toldEffort = (tags: ThinkTags | null, effort: Effort): Effort =>
   (tags && isHarmony(tags) && HARMONY_EFFORTS[effort]) || effort;
 
-/** Tags that are not `<think>` or `<thinking>`. */
+/** Tags other than `<think>` and `<thinking>`. */
 const OTHERS: ThinkTags[] = [
   CHANNEL,
   BRACKETS,
@@ -68,7 +68,7 @@ const OTHERS: ThinkTags[] = [
   },
 ];
 
-/** The tags in the text of a chat template; null: the model does not think. */
+/** Finds the tags in a chat template; null if the model does not reason. */
 export function thinkTags(template: string): ThinkTags | null {
   if (template.includes('<|channel|>') && template.includes('<|message|>')) return HARMONY;
   const other = OTHERS.find(
@@ -79,24 +79,24 @@ export function thinkTags(template: string): ThinkTags | null {
   if (other) return other;
   const name = /<\/(think(?:ing)?)>/.exec(template)?.[1];
   if (name === undefined) return null;
-  // Hunyuan's templates may leave out the tags that its models write.
+  // Hunyuan's templates may omit the answer tags that its models write.
   const answer = template.includes('<|extra_0|>') ? 'answer' : /<\/(answer|response)>/.exec(template)?.[1];
   const answerTags = { open: `<${answer}>`, close: `</${answer}>` };
   return { open: `<${name}>`, close: `</${name}>`, ...(answer !== undefined && { answerTags }) };
 }
 
-/** Tokens that the tags are, or are made of. Engines write no control tokens unless they are told to. */
+/** Lists the control tokens in the tags. Engines omit control tokens from the text unless they are listed. */
 export function tagTokens({ open, close, answerTags }: ThinkTags): string[] {
   const tags = [open, close, ...(answerTags ? [answerTags.open, answerTags.close] : [])];
   const parts = tags.map((tag) => tag.match(/<[^<>\s]+>|\[[^[\]]+\]|◁[^◁▷]+▷/g) ?? []);
   return [...new Set(parts.flat())];
 }
 
-/** The opening tag, with the space after it. */
+/** Opening tag with the space after it. */
 export const opening = ({ open, space }: ThinkTags): string => (space ? open : `${open}\n`);
 
-/** The closing tag, with the space after it. */
+/** Closing tag with the space after it. */
 export const closing = ({ close, space }: ThinkTags): string => (space ? close : `${close}\n\n`);
 
-/** The closing tag after thoughts that do not end with their space. */
+/** Closing tag for reasoning whose trailing space is not written yet. */
 export const ending = (tags: ThinkTags): string => (tags.space ? '' : '\n') + closing(tags);

@@ -5,24 +5,24 @@ export interface SplitText {
   text: string;
 }
 
-/** Splits a reply into thoughts and answer while it is written. */
+/** Splits a reply into reasoning and answer while it is generated. */
 export interface ReplySplitter {
-  /** The thoughts have not ended. */
+  /** Whether the reasoning has not ended. */
   readonly isInside: boolean;
-  /** The reply as generated, up to the end of its thoughts: without the closing tag, and what may begin one. */
+  /** Generated text up to the end of the reasoning, without the closing tag or a possible start of it. */
   readonly thoughts: string;
   push(text: string): SplitText;
-  /** Text that was withheld, when the reply has ended. */
+  /** Returns withheld text once the reply has ended. */
   flush(): SplitText;
-  /** The closing tag was put into the prompt: the answer follows. */
+  /** Notes that the closing tag was put into the prompt: the answer follows. */
   close(): void;
 }
 
 const NOTHING: SplitText = { reasoning: '', text: '' };
 
 /**
- * Splits a reply by the tags around its thoughts. Tags may be split anywhere. Space next to a tag belongs to neither. Text is
- * withheld only while it may be part of a tag, or the space before one.
+ * Splits a reply by the tags around its reasoning. A tag may span several pushed texts. Space next to a tag is
+ * dropped. Text is withheld only while it may be part of a tag, or the space before one.
  */
 export class ThoughtSplitter implements ReplySplitter {
   readonly #tags: ThinkTags;
@@ -31,10 +31,13 @@ export class ThoughtSplitter implements ReplySplitter {
   #withheld = '';
   #thoughts = '';
   #hasThoughts = false;
-  /** The answer was opened by its tag, and may end with the closing one. */
+  /** Whether a tag opened the answer, which may then end with the closing tag. */
   #isOpened: boolean;
 
-  /** `isInside`: the prompt ends with the opening tag; `isOpened`: the answer's tag came in an earlier part of the reply. */
+  /**
+   * @param isInside whether the prompt ends with the opening tag
+   * @param isOpened whether the answer's opening tag came earlier
+   */
   constructor(tags: ThinkTags, isInside: boolean, isOpened = false) {
     this.#tags = tags;
     this.#isOpened = isOpened;
@@ -111,7 +114,7 @@ export class ThoughtSplitter implements ReplySplitter {
     return shown;
   }
 
-  /** Skips a second closing tag, which some models write, and the tag that opens the answer. */
+  /** Skips repeated closing tags, which some models write, and the tag that opens the answer. */
   #gap(whole: string): string {
     const { close, answerTags } = this.#tags;
     const tags = answerTags ? [close, answerTags.open] : [close];
@@ -132,12 +135,12 @@ export class ThoughtSplitter implements ReplySplitter {
     this.#isOpened ||= tag === this.#tags.answerTags?.open;
   }
 
-  /** Text of the answer. Withholds the tag that closes it where the reply may end there, and the space beside it. */
+  /** Returns answer text. Withholds a possible closing tag at its end, with the space beside it. */
   #answer(whole: string): string {
     const { answerTags } = this.#tags;
     if (!answerTags || !this.#isOpened) return whole;
     const { close } = answerTags;
-    // A tag may have a space in it, at which a part of the text may end.
+    // A tag may contain a space, at which the pushed text may end.
     const trimmed = beginningOf(close, whole) > 0 ? whole : whole.trimEnd();
     const length = trimmed.endsWith(close) ? close.length : beginningOf(close, trimmed);
     const text = trimmed.slice(0, trimmed.length - length).trimEnd();
@@ -146,7 +149,7 @@ export class ThoughtSplitter implements ReplySplitter {
   }
 }
 
-/** Length of the longest end of `text` that begins `tag`. */
+/** Length of the longest suffix of `text` that is a prefix of `tag`. */
 function beginningOf(tag: string, text: string): number {
   for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (text.endsWith(tag.slice(0, length))) return length;

@@ -1,6 +1,6 @@
 import type { ToolCall } from '../../jobs/chat.ts';
 
-/** A message with the calls that were made, in the notation that most tool-calling models were trained on. */
+/** Appends calls to a message's text, in the notation that most tool-calling models are trained on. */
 export function withToolCalls(content: string, calls: readonly ToolCall[]): string {
   const written = calls.map(
     ({ name, arguments: json }) =>
