@@ -41,7 +41,7 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
   'config-cut': { files: half('config.json'), says: /config-cut\/config\.json is not JSON, or cut short/ },
   'config-lies': {
     files: changed('config.json', (config) => ({ ...config, num_hidden_layers: 1e9 })),
-    says: /config-lies\/config\.json is no model's config: num_hidden_layers/,
+    says: /config-lies\/config\.json is not a model's config: num_hidden_layers/,
   },
   'tokenizer-cut': {
     files: half('tokenizer.json'),
@@ -50,7 +50,7 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
   'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: /tokenizer\.json is not a JSON object/ },
   'tokenizer-other': {
     files: { 'tokenizer.json': utf8('{"model":{"type":"Nonsense"}}') },
-    says: /tokenizer-other\/tokenizer\.json is no tokenizer/,
+    says: /tokenizer-other\/tokenizer\.json is not a tokenizer/,
   },
   'tokenizer-endless': {
     files: changed('tokenizer.json', (tokenizer) => ({ ...tokenizer, normalizer: endlessOn('a') })),

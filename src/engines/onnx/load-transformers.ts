@@ -11,7 +11,7 @@ import { checkConfig, noGpu } from './transformers-files.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf } from './weight-files.ts';
 
-/** Two texts of one length, so that there is no padding. */
+/** Batch of two texts of equal length, so that there is no padding. */
 const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
 
 export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = async (variant, context) => {
@@ -26,13 +26,13 @@ export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = as
 };
 
 async function loadEngine(
-  given: TransformersVariant,
+  listed: TransformersVariant,
   context: EngineContext,
   tokenizer: TextTokenizer,
 ): Promise<TransformersEngine> {
-  // WASM until a GPU has been measured: it is right everywhere, and quick for models of this size.
-  const variant = { device: 'wasm' as const, ...given };
-  // Asked before the runtime is: its own attempt would end in a bare number.
+  // WASM until a benchmark selects the GPU: it is correct everywhere, and fast enough for models of this size.
+  const variant = { device: 'wasm' as const, ...listed };
+  // Check the GPU before the runtime does, whose error would be a bare number.
   const gpu = variant.device === 'webgpu' ? await watchGpu() : null;
   if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
   try {
@@ -56,7 +56,7 @@ async function loadEngine(
   }
 }
 
-/** onnxruntime compiles them as they are first run: here, where it shows, and not in the first request. */
+/** Runs a batch, as onnxruntime compiles shaders on first use: during the load, with progress, not in the first request. */
 async function compileShaders(
   embedder: OnnxEmbedder,
   variant: TransformersVariant,

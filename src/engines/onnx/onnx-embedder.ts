@@ -21,7 +21,7 @@ export class OnnxEmbedder implements Embedder {
     this.#tokenizer = tokenizer;
   }
 
-  /** One L2-normalised vector for each sequence. */
+  /** Computes one L2-normalised vector per sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
     return this.#worker.call((model) => model.run(batch));
   }

@@ -10,27 +10,27 @@ import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
 import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
 import { configSchema, MAX_TOKENIZER_BYTES } from './transformers-files.ts';
 
-/** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
+/** Graphs that the CPU can run, in float32 or 8 bits, by exporters' file names. */
 const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
 const USUAL_GRAPH = 'onnx/model.onnx';
 const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
-/** Files beside the graph and its tensors. In this order: the first tells their folder. */
+/** Files beside the graph and its tensors. The order matters: the first determines the folder. */
 const SMALL_FILES = [
   ...REQUIRED,
   'modules.json',
   '1_Pooling/config.json',
   'config_sentence_transformers.json',
 ];
-/** Suffix of the tensors' files, after the graph's own name. */
+/** Suffix of the tensors' files, after the graph's name. */
 const TENSORS = /^_data(_\d+)?$/;
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
-/** Bytes of the graph's start that are read: its operators come before its tensors. */
+/** Number of bytes to read from the graph's start, where its operators are. */
 const GRAPH_BYTES = 2 ** 20;
-/** Attention's memory grows with the square of the tokens: 300 MB for these. */
+/** Maximum context in tokens. Attention's memory grows with its square: 300 MB for this. */
 const MAX_CONTEXT = 2048;
 
-/** Text encoders of transformers.js. The second group counts positions from the padding token on, which has number 1. */
+/** Text encoders that transformers.js runs. `OFFSET_ENCODERS` number positions from the padding token's id (1) + 1. */
 const ENCODERS = new Set(
   `albert bert convbert deberta deberta-v2 distilbert electra mobilebert modernbert roformer
   squeezebert`.split(/\s+/),
@@ -42,17 +42,17 @@ const size = z.int().positive().max(65_536);
 const configFacts = configSchema.extend({
   model_type: z.string().min(1).max(60),
   hidden_size: size.optional(),
-  /** DistilBERT's name for it. */
+  /** DistilBERT's `hidden_size`. */
   dim: size.optional(),
   max_position_embeddings: z
     .int()
     .positive()
     .max(2 ** 24),
 });
-/** Tokenizers without a limit say 10³⁰. */
+/** Facts in `tokenizer_config.json`. Tokenizers without a limit have 10³⁰. */
 const tokenizerFacts = z.looseObject({ model_max_length: z.number().min(1).nullish() });
 const modulesFacts = z.array(z.looseObject({ type: z.string().max(200) })).max(20);
-/** Prefixes by their tasks; files name the one of documents in either way. */
+/** Prefixes by task. Files call that of documents `document` or `passage`. */
 const promptFacts = z
   .looseObject({
     prompts: z
@@ -73,10 +73,10 @@ const POOLINGS = new Map<string, TransformersVariant['pooling']>(
   }),
 );
 
-/** Quantized graphs of the hub have 8 bits. */
+/** Name of the quantization. Quantized graphs on the hub have 8 bits. */
 const quantizationOf = (quantized: boolean): string => (quantized ? 'INT8' : 'F32');
 
-/** Embedding models in ONNX that the user adds. */
+/** How the user adds embedding models in ONNX. */
 export const onnxFormat: AddedFormat = {
   noun: `embedding model in ${USUAL_GRAPH}`,
   isNamed: true,
@@ -117,7 +117,7 @@ export const onnxFormat: AddedFormat = {
 
 function findModels(files: readonly RemoteFile[]): FoundModel[] {
   if (missingFiles(files).length > 0) return [];
-  const small = SMALL_FILES.flatMap((wanted) => files.find(({ name }) => name === wanted) ?? []);
+  const small = SMALL_FILES.flatMap((needed) => files.find(({ name }) => name === needed) ?? []);
   return files
     .filter(({ name }) => GRAPH.test(name))
     .map((graph) => {
@@ -136,7 +136,7 @@ function findModels(files: readonly RemoteFile[]): FoundModel[] {
 const missingFiles = (files: readonly RemoteFile[]): string[] =>
   REQUIRED.filter((needed) => !files.some(({ name }) => name === needed));
 
-/** ONNX Runtime's memory is that of WASM, also where a GPU computes. */
+/** Estimates the memory. ONNX Runtime uses WASM memory even when the GPU computes. */
 function fitModel(
   files: readonly { size: number }[],
   { memoryGiB }: SizedDevice,
@@ -147,7 +147,7 @@ function fitModel(
   return { bytes, memoryBytes, shortage };
 }
 
-/** Reads the small files of an embedding model, and the start of its graph. @throws ServiceError */
+/** Reads the small files of an embedding model and the start of its graph. @throws ServiceError */
 async function readEmbeddingFacts(repository: string, files: readonly ModelFile[]) {
   const json = async <T>(name: string, schema: z.ZodType<T>): Promise<T | null> => {
     const file = files.find((each) => each.name === name);
@@ -162,7 +162,9 @@ async function readEmbeddingFacts(repository: string, files: readonly ModelFile[
   const { model_type: architecture, max_position_embeddings: positions } = config;
   const offset = OFFSET_ENCODERS.has(architecture) ? POSITION_OFFSET : 0;
   if (offset === 0 && !ENCODERS.has(architecture))
-    throw refuse(`is a ${JSON.stringify(architecture)} model, and no text encoder that localtext can run`);
+    throw refuse(
+      `is a ${JSON.stringify(architecture)} model, which is not a text encoder that localtext can run`,
+    );
   const limit = (await json('tokenizer_config.json', tokenizerFacts))?.model_max_length ?? positions;
   const trainedContextLength = Math.max(1, Math.floor(Math.min(positions - offset, limit)));
   const other = otherStep((await json('modules.json', modulesFacts)) ?? []);
@@ -184,7 +186,7 @@ async function readEmbeddingFacts(repository: string, files: readonly ModelFile[
   };
 }
 
-/** The first step that is no part of a text encoder. */
+/** Finds the first step that a text encoder does not have. */
 const otherStep = (modules: z.output<typeof modulesFacts>): string | undefined =>
   modules.map(({ type }) => type.split('.').at(-1) ?? '').find((type) => !MODULES.has(type));
 
@@ -206,7 +208,7 @@ function poolingOf(
   );
 }
 
-/** Active pooling modes. Older files have a flag for each, newer files one name. */
+/** Lists the active pooling modes. Older files have a flag per mode, newer files one name. */
 function poolingModes(config: Record<string, unknown>): string[] {
   const { pooling_mode: name, ...flags } = config;
   if (typeof name === 'string') return [name.slice(0, 100)];
@@ -215,7 +217,7 @@ function poolingModes(config: Record<string, unknown>): string[] {
   );
 }
 
-/** Whether a graph is quantized: by its name, or by an operator that quantizes its input. */
+/** Whether a graph is quantized, by its name or by an operator that quantizes inputs. */
 async function isQuantized([graph]: readonly ModelFile[]): Promise<boolean> {
   if (graph?.name !== USUAL_GRAPH) return true;
   return new TextDecoder('latin1').decode(await graph.read(GRAPH_BYTES)).includes('DynamicQuantize');

@@ -10,11 +10,11 @@ import type { ReadFile } from './weight-files.ts';
 let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
 
 /**
- * Runs one model, in a separate worker: onnxruntime compiles and computes on the thread that calls it, and a session
- * that fails leaves transformers.js unusable in its thread.
+ * Runs one model in a worker: onnxruntime compiles and computes on the calling thread, and a failed session leaves
+ * transformers.js unusable in its thread.
  */
 export const onnxWorker = {
-  /** @throws what the runtime failed with */
+  /** @throws the runtime's error */
   async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
     Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
     serveFiles(variant.name, read);
@@ -28,7 +28,7 @@ export const onnxWorker = {
     loaded = { model, pooling: variant.pooling };
   },
 
-  /** One L2-normalised vector for each sequence. */
+  /** Computes one L2-normalised vector per sequence. */
   async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
     if (!loaded) throw new Error('no model is loaded');
     const vectors = await runModel(loaded.model, batch, loaded.pooling);
@@ -39,7 +39,7 @@ export const onnxWorker = {
   },
 };
 
-/** One L2-normalised vector from a sequence's states, of which the first `length` belong to tokens. */
+/** Pools the states of a sequence's first `length` tokens into an L2-normalised vector. The rest is padding. */
 function pool(
   states: Float32Array,
   length: number,
@@ -54,13 +54,12 @@ function pool(
   }
   let sum = 0;
   for (const x of vector) sum += x * x;
-  // A mean's divisor falls out with the length.
+  // The mean's divisor cancels out in the normalization.
   const norm = Math.sqrt(sum) || 1;
   for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) / norm;
   return vector;
 }
 
-/** One L2-normalised vector for each sequence. */
 async function runModel(
   model: PreTrainedModel,
   batch: readonly (readonly number[])[],
@@ -82,7 +81,7 @@ async function runModel(
     attention_mask: new Tensor('int64', mask, dims),
     token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
   })) as Record<string, Tensor>;
-  // The names by which exporters know the states of all tokens.
+  // Exporters' names for the states of all tokens.
   const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
   if (!hidden)
     throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);

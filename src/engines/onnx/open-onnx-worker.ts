@@ -17,11 +17,11 @@ interface Options<Helper extends object> {
 
 export interface OnnxWorker<Helper extends object> {
   worker: HelperWorker<Helper>;
-  /** Names the variant, and the device that it runs on. */
+  /** Identifies the variant and the backend that it runs on. */
   fingerprint: string;
 }
 
-/** Opens a helper worker in which onnxruntime has loaded a variant. @throws ServiceError, or what the runtime failed with */
+/** Opens a helper worker in which onnxruntime has loaded a variant. @throws ServiceError; the runtime's error */
 export async function openOnnxWorker<Helper extends object>(
   variant: OnnxVariant,
   { wasm, signal }: EngineContext,
@@ -29,8 +29,8 @@ export async function openOnnxWorker<Helper extends object>(
   { helper, load, maxThreads = Infinity, lost }: Options<Helper>,
 ): Promise<OnnxWorker<Helper>> {
   const files = runtimeFiles(variant);
-  const wanted = hasThreads() ? Math.min(processors(), maxThreads) : 1;
-  const { opened: worker, threads } = await withThreads(wanted, (count) => {
+  const usableThreads = hasThreads() ? Math.min(processors(), maxThreads) : 1;
+  const { opened: worker, threads } = await withThreads(usableThreads, (count) => {
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads: count };
     return HelperWorker.open<Helper>(
       helper,

@@ -3,7 +3,7 @@ import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { checkWasm, engineFileError, readScript } from '../engine-file.ts';
 import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
-/** onnxruntime's files, by URL, and how many threads it may take. */
+/** URLs of onnxruntime's files, and its number of threads. */
 export interface Runtime {
   script: string;
   wasm: string;
@@ -11,25 +11,25 @@ export interface Runtime {
 }
 
 /**
- * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
- * cannot run it. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending.
+ * Chooses onnxruntime's build for a device. The build with WebGPU takes twice as long to fetch and compile, and
+ * Safari before 26 cannot run it. Scripts are renamed from `.mjs`, for which nginx has no MIME type.
  */
 export function runtimeFiles({ device }: OnnxVariant): { script: string; wasm: string } {
   const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
 
-/** Maximum time to start the runtime with threads, including its download. No limit (0) in browsers that always start them. */
+/** Time limit for starting the runtime with threads, download included. Only Firefox has one: threads may not start there. */
 const THREADS_START_MS = 30_000;
 
-/** Options of onnxruntime-web, as `env.wasm` of the library has them. */
+/** Options for onnxruntime-web's `env.wasm`. */
 export const wasmOptions = ({ script, wasm, threads }: Runtime) => ({
   wasmPaths: { mjs: script, wasm },
   numThreads: threads,
   initTimeout: threads > 1 && navigator.userAgent.includes('Firefox/') ? THREADS_START_MS : 0,
 });
 
-/** Opens with these threads, and with one where they do not start: on a busy machine Firefox at times never starts them. */
+/** Retries with one thread if the threads do not start: on a busy machine Firefox sometimes never starts them. */
 export async function withThreads<T>(
   threads: number,
   open: (threads: number) => Promise<T>,
@@ -38,15 +38,15 @@ export async function withThreads<T>(
     return { opened: await open(threads), threads };
   } catch (error) {
     if (threads === 1 || !/initializing failed due to timeout/.test(String(error))) throw error;
-    console.warn(`localtext: ${threads} threads of onnxruntime did not start; it goes on with one`, error);
+    console.warn(`localtext: ${threads} threads of onnxruntime did not start; continuing with one`, error);
     return { opened: await open(1), threads: 1 };
   }
 }
 
-/** Message of onnxruntime-web when it fails before it has seen the model. */
+/** Message of onnxruntime-web if it fails before it reads the model. */
 const NOT_STARTED = /no available backend found/;
 
-/** Why a model could not be loaded. @throws the signal's reason */
+/** Explains a failed load. @throws the signal's reason */
 export async function loadFailure(
   error: unknown,
   variant: OnnxVariant,
@@ -59,8 +59,8 @@ export async function loadFailure(
 }
 
 /**
- * Why the runtime did not start. onnxruntime-web reports a missing file without its name. The files are checked only
- * after a failure: a load that succeeds fetches none twice.
+ * Explains why the runtime did not start. onnxruntime-web does not name a missing file. The files are checked only
+ * after a failure, so that a successful load fetches none twice.
  */
 async function startFailure(
   error: unknown,

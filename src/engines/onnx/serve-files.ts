@@ -2,7 +2,7 @@ import { env } from '@huggingface/transformers';
 
 import type { ReadFile } from './weight-files.ts';
 
-/** Serves a model's files to transformers.js in this thread, which has no other model. */
+/** Makes transformers.js read a model's files from `read`. The setting is global to this thread, which runs one model. */
 export function serveFiles(name: string, read: ReadFile): void {
   env.useWasmCache = false;
   env.useBrowserCache = false;

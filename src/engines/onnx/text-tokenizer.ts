@@ -9,12 +9,12 @@ import type { FileFault, TokenizerFacts, tokenizerWorker } from './tokenizer-wor
 import type { TokenizedText } from './transformers-engine.ts';
 import { folderOf, readTokenizerFiles } from './transformers-files.ts';
 
-/** Time limit for the files of a tokenizer. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */
+/** Time limit for loading a tokenizer's files. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */
 const loadSeconds = (bytes: number): number => Math.round(20 + bytes / 150_000);
-/** Time limit for the texts of one turn. */
+/** Time limit for tokenizing the texts of one turn. */
 const tokenizeSeconds = (characters: number): number => Math.round(10 + characters / 4000);
 
-/** Tokenizes in a worker, which ends with a tokenizer that does not come to an end. */
+/** Tokenizes in a worker, which is terminated if it exceeds a time limit. */
 export class TextTokenizer {
   readonly #helper: RestartableHelper<typeof tokenizerWorker>;
   readonly #contextLength: number;
@@ -47,7 +47,7 @@ export class TextTokenizer {
     }
   }
 
-  /** Texts of several calls must wait for each other: the deadline of each call is its own. @throws ServiceError */
+  /** Tokenizes texts. Calls must not overlap, as each has its own deadline. @throws ServiceError */
   async tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
     const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
     const toError = (cause: unknown): Error => (cause === null ? slowText(seconds) : failedText(cause));
@@ -55,7 +55,7 @@ export class TextTokenizer {
       return await this.#call(texts, seconds, (cause) => (isLost(cause) ? cause : toError(cause)));
     } catch (error) {
       if (!isLost(error)) throw error;
-      // The worker may have ended before this call, as when the browser lacked memory: another one tries once.
+      // The worker may have ended before this call, for example for lack of memory. Retry once in another worker.
       return this.#call(texts, seconds, toError);
     }
   }
@@ -71,12 +71,12 @@ export class TextTokenizer {
         toError,
       });
     } catch (error) {
-      // The end of the model has its own reason.
+      // `end()` rejects with a plain Error.
       throw error instanceof ServiceError ? error : engineCrashed(error);
     }
   }
 
-  /** Ids from a client with the special tokens that the model expects; null when one of them is no token of this model. */
+  /** Adds the model's special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
   wrap(ids: readonly number[]): number[] | null {
     const { before, after, vocabularySize } = this.#facts;
     if (!ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize)) return null;

@@ -6,7 +6,7 @@ import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
 
 export interface TokenizerFacts {
-  /** Special tokens around a text. */
+  /** Special tokens before a text, and `after` it. */
   before: number[];
   after: number[];
   vocabularySize: number;
@@ -16,13 +16,13 @@ export interface TokenizerFacts {
 export interface FileFault {
   file: string;
   fault: string;
-  /** Message of the error. */
+  /** Message of the original error. */
   cause?: string;
 }
 
 let loaded: PreTrainedTokenizer | null = null;
 
-/** Tokenizes for one model, in a separate worker: a tokenizer from a file has expressions that may run forever on a text. */
+/** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
   /** @param files by name */
   async load(model: string, files: ReadonlyMap<string, Blob>): Promise<TokenizerFacts | FileFault> {
@@ -36,18 +36,18 @@ export const tokenizerWorker = {
     }
   },
 
-  /** @param most tokens that a text may have */
-  async tokenize(texts: readonly string[], most: number): Promise<TokenizedText[]> {
+  /** @param maxTokens maximum number of tokens per text */
+  async tokenize(texts: readonly string[], maxTokens: number): Promise<TokenizedText[]> {
     const tokenizer = loaded;
     if (!tokenizer) throw new Error('no tokenizer is loaded');
     return texts.map((text) => {
       const ids = encode(tokenizer, text);
-      return ids.length > most ? ids.length : ids;
+      return ids.length > maxTokens ? ids.length : ids;
     });
   },
 };
 
-/** The special tokens around a text are derived from a text of one token: some broken tokenizers fail only there. */
+/** Derives the special tokens from a text of one token, which also detects some broken tokenizers. */
 function factsOf(tokenizer: PreTrainedTokenizer): TokenizerFacts {
   const bare = tokenizer.encode('a', { add_special_tokens: false });
   const full = encode(tokenizer, 'a');
@@ -70,5 +70,5 @@ async function findFault(files: ReadonlyMap<string, Blob>): Promise<FileFault> {
     const { fault } = parseObject(await blob.text());
     if (fault !== undefined) return { file, fault };
   }
-  return { file: 'tokenizer.json', fault: 'is no tokenizer that transformers.js can use' };
+  return { file: 'tokenizer.json', fault: 'is not a tokenizer that transformers.js can use' };
 }

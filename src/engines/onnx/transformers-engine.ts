@@ -10,25 +10,25 @@ import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from 
 import { OneByOne, type TakesTurns, Turns } from '../turns.ts';
 
 /**
- * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each
- * batch costs its launches: docs/decisions/gpu.md.
+ * Maximum number of tokens in a batch, padding included. On the CPU padding costs as much as text, and 512 was
+ * fastest. On a GPU each batch has the overhead of its kernel launches: docs/decisions/gpu.md.
  */
 const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
 
 /**
- * Requests waiting for the CPU from which on batches are small, so that a new one waits for little: as many are often a
- * client's that has given the earlier ones up. Short texts of many requests still share a batch.
+ * Minimum number of requests waiting for the CPU for which batches are small, so that a new request waits less: one
+ * client has often abandoned the earlier ones. Short texts of many requests still share a batch.
  */
 const CROWD = 5;
 const CROWD_TOKENS = 64;
 
-/** Time after a request was given up in which batches are small too, in milliseconds: a search field sends the next one soon. */
+/** How long batches stay small after a request was aborted, in milliseconds: a search field sends the next request soon. */
 const GIVEN_UP_MS = 5000;
 
-/** Waiting texts that a batch is chosen from, about: to look at all would take longer than the batch. */
+/** Approximate number of waiting texts that a batch is chosen from. Comparing all would take longer than the batch. */
 const CANDIDATES = 1024;
 
-/** Texts of all requests under way together. */
+/** Maximum number of texts in all pending requests. */
 const MAX_TEXTS = 2 ** 18;
 const RETRY_AFTER_MS = 5000;
 
@@ -37,15 +37,15 @@ export interface Sequence {
 }
 
 interface BatchLimits {
-  /** Padding included. */
+  /** Maximum number of tokens, padding included. */
   tokens: number;
   sequences: number;
 }
 
 /**
- * Chooses a batch: `seed`, and the candidates of the most alike length, so that there is little padding. At least one
- * sequence; more only while the padded batch stays within the limits.
- * @param begun sequences that are in the batch already
+ * Fills a batch with the candidates closest in length to `seed`, which minimizes padding, while the
+ * padded batch stays within the limits.
+ * @param begun sequences that are already in the batch
  */
 export function chooseBatch<S extends Sequence>(
   seed: S,
@@ -65,7 +65,7 @@ export function chooseBatch<S extends Sequence>(
   return batch;
 }
 
-/** The candidates without `seed`, those of the most alike length first. */
+/** Sorts the candidates, without `seed`, by the difference of their lengths. */
 function nearestFirst<S extends Sequence>(seed: S, candidates: readonly S[]): S[] {
   const byDistance = new Map<number, S[]>();
   for (const candidate of candidates) {
@@ -79,26 +79,26 @@ function nearestFirst<S extends Sequence>(seed: S, candidates: readonly S[]): S[
 }
 
 /**
- * How long a batch that no request waits for any more may go on: the graph of a hostile model may loop without an end. The
- * next request then loads the model again.
+ * How long a batch may continue after all its requests are settled: a hostile model's graph may loop forever. The
+ * next request then reloads the model.
  */
 const ABANDONED_MS = 30_000;
 
-/** Token ids of a text, with the special ones that the model expects. Their number alone if they are more than its context holds. */
+/** Token ids of a text, special tokens included; only their number if they exceed the context. */
 export type TokenizedText = number[] | number;
 
-/** The model itself, as far as batching needs it. */
+/** Model and tokenizer, as batching uses them. */
 export interface Embedder {
   /** @throws ServiceError */
   tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]>;
-  /** The same for ids from a client; null when one of them is no token of this model. */
+  /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
   wrap(ids: readonly number[]): number[] | null;
-  /** One L2-normalised vector for each sequence. */
+  /** Computes one L2-normalised vector per sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
   dispose(): Promise<void>;
 }
 
-/** Characters that are tokenized in one turn, and at least one text: the next request then takes its turn. About 5 ms. */
+/** Number of characters after which a tokenizing turn ends; it has at least one text. About 5 ms. */
 const TURN_CHARACTERS = 8192;
 
 type Vector = Float32Array<ArrayBuffer>;
@@ -115,7 +115,7 @@ interface Item {
 }
 
 interface Request extends TakesTurns {
-  /** Texts that are in no batch yet. */
+  /** Texts that are not in a batch yet. */
   waiting: readonly Item[];
   vectors: Vector[];
   settled: boolean;
@@ -124,28 +124,28 @@ interface Request extends TakesTurns {
 }
 
 /**
- * Embeds the texts of all requests under way together: in one batch after another. Each begins with a text of
- * the request whose turn it is, and is filled with the texts, of any request, that fit it best.
+ * Embeds the texts of all pending requests in shared batches, one after another. A batch begins with a text of the
+ * request whose turn it is, and is filled with the texts of any request that are closest in length.
  */
 export class TransformersEngine implements Engine<'embedding'> {
   readonly kind = 'embedding';
   readonly fingerprint: string;
-  /** The texts of all requests share batches. */
+  /** Unlimited, as requests share batches. */
   readonly slots = Number.POSITIVE_INFINITY;
   readonly facts = {};
   readonly #embedder: Embedder;
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
   readonly #isOnCpu: boolean;
-  /** Time at which a request was last given up. */
+  /** Time at which a request was last aborted. */
   #givenUpAt = Number.NEGATIVE_INFINITY;
   readonly #tokenizing = new OneByOne();
-  /** Texts of all requests under way. */
+  /** Number of texts in all pending requests. */
   #texts = 0;
-  /** Requests with texts waiting. */
+  /** Requests with waiting texts. */
   readonly #turns = new Turns<Request>();
   #running: Promise<void> | null = null;
-  /** The batch under way. */
+  /** The running batch. */
   #batch: readonly Item[] = [];
   #abandoned: ReturnType<typeof setTimeout> | undefined;
 
@@ -166,7 +166,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     if (this.#texts + length > MAX_TEXTS) throw tooManyTexts();
     this.#texts += length;
     try {
-      // One place in both queues: what is tokenized later need not have come later.
+      // Both queues share the arrival number: requests need not be tokenized in order of arrival.
       const place: TakesTurns = { left: length };
       const sequences = await this.#sequences(input, place, signal);
       const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
@@ -234,23 +234,23 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #takeBatch(seed: Item, turn: Request): Item[] {
-    // Without the turn that was just taken.
+    // `#turns` no longer counts the request whose turn it is.
     const isCrowd =
       this.#isOnCpu && (this.#turns.size + 1 >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
     const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
-    // A request whose texts differ in length would need a turn for each.
+    // In a crowd, prefer the request's own texts: if their lengths differ, it would need a turn for each.
     const begun = isCrowd ? chooseBatch(seed, turn.waiting.slice(0, CANDIDATES), limits) : [seed];
     const batch = chooseBatch(seed, this.#candidates(turn), limits, begun);
-    const taken = new Set(batch);
+    const batched = new Set(batch);
     for (const request of new Set(batch.map((item) => item.request))) {
-      request.waiting = request.waiting.filter((item) => !taken.has(item));
+      request.waiting = request.waiting.filter((item) => !batched.has(item));
       if (request.waiting.length === 0) this.#turns.delete(request);
     }
     if (turn.waiting.length > 0) this.#turns.push(turn);
     return batch;
   }
 
-  /** Waiting texts, those of the request first. */
+  /** Lists waiting texts, those of the request first. */
   #candidates(turn: Request): Item[] {
     const candidates: Item[] = [];
     for (const { waiting } of [turn, ...this.#turns.waiting]) {
@@ -274,7 +274,7 @@ export class TransformersEngine implements Engine<'embedding'> {
       });
     } catch (error) {
       console.error('localtext: an embedding batch failed', error);
-      // The worker's end has its own reason: a lost GPU.
+      // A ServiceError is the reason why the worker ended, such as a lost GPU.
       const failure = error instanceof ServiceError ? error : engineCrashed(error);
       for (const request of new Set(batch.map((item) => item.request))) request.reject(failure);
     } finally {
@@ -302,13 +302,13 @@ export class TransformersEngine implements Engine<'embedding'> {
         place.left -= next.length;
         return next;
       });
-      // The turn itself lasts until its texts are tokenized.
+      // An abort ends the wait; the turn lasts until its texts are tokenized.
       sequences.push(...(await abortable(turn, signal)));
     }
     return sequences;
   }
 
-  /** The sequences of some inputs, from that index on. */
+  /** Tokenizes the inputs of one turn, starting at `from`. */
   async #tokenizeTurn(input: EmbeddingJob['input'], from: number): Promise<number[][]> {
     const { contextLength } = this.#variant;
     const inputs: readonly (string | readonly number[])[] = inputsOf(input);
@@ -334,7 +334,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     const wrapped = this.#embedder.wrap(ids);
     if (wrapped) return wrapped;
     const at = `input[${index}]`;
-    throw requestError(400, `\`${at}\` holds a number that is no token of this model.`, null, at);
+    throw requestError(400, `\`${at}\` has a token id that this model lacks.`, null, at);
   }
 }
 
@@ -342,6 +342,6 @@ const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.tex
 
 const tooManyTexts = (): ServiceError =>
   rateLimited(
-    `The requests under way have as many texts as this model takes (${MAX_TEXTS}). Retry in ${RETRY_AFTER_MS / 1000} s.`,
+    `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`,
     RETRY_AFTER_MS,
   );

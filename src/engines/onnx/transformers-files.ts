@@ -15,11 +15,11 @@ const TOKENIZER = 'tokenizer.json';
 const TOKENIZER_FILES = ['tokenizer_config.json', TOKENIZER];
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
-/** Largest vocabularies take half of it. */
+/** Maximum size of a tokenizer's file. The largest vocabularies take half of it. */
 export const MAX_TOKENIZER_BYTES = 64 * 2 ** 20;
 const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 
-/** transformers.js loops up to these numbers; no model exceeds them. */
+/** Bounds for numbers that transformers.js loops up to. No real model exceeds them. */
 const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
 export const configSchema = z.looseObject({
@@ -34,17 +34,17 @@ export const configSchema = z.looseObject({
   layer_types: z.array(z.string()).max(4096).optional(),
 });
 
-/** Folder of the model's files, ending in `/`; ''. */
+/** Folder of the model's files, ending in `/`, or ''. */
 export function folderOf({ files }: OnnxVariant): string {
   const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
   return config ? config.path.slice(0, -CONFIG.length) : '';
 }
 
-/** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
+/** Name of the graph's file without its extension. Only the catalog's file list decides which quantization is loaded. */
 export const graphOf = (variant: OnnxVariant): string =>
   namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 
-/** transformers.js's names of a graph's builds, by the ends of the names of their files. */
+/** transformers.js's names for a graph's quantizations, by suffix of the file name. */
 const BUILDS = {
   '': 'fp32',
   _fp16: 'fp16',
@@ -57,7 +57,7 @@ const BUILDS = {
 } as const;
 export type Build = (typeof BUILDS)[keyof typeof BUILDS];
 
-/** The listed build of each part of a model. */
+/** Maps each part of a model to its quantization in the file list. */
 export function buildsOf(variant: OnnxVariant, parts: readonly string[]): Record<string, Build> {
   const graphs = namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? []);
   const builds = new Map<string, Build>(Object.entries(BUILDS));
@@ -69,21 +69,21 @@ export function buildsOf(variant: OnnxVariant, parts: readonly string[]): Record
   );
 }
 
-/** The number of files beside the graph that hold its tensors. */
+/** Number of files beside the graph that hold its tensors. */
 export function dataFilesOf(variant: TransformersVariant): number {
   const start = `onnx/${graphOf(variant)}.onnx_data`;
   const parts = namesOf(variant).filter((name) => name.startsWith(start)).length;
   return parts || (namesOf(variant).includes('model.safetensors') ? 1 : 0);
 }
 
-/** Returns the names of the files in the model's folder. */
+/** Lists the files in the model's folder, by name. */
 const namesOf = (variant: OnnxVariant): string[] => {
   const folder = folderOf(variant);
   return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
 };
 
 /**
- * Runs before transformers.js: a config with absurd numbers would keep it busy without end.
+ * Validates the config before transformers.js reads it, which absurd numbers would keep busy forever.
  * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
 export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
@@ -93,11 +93,11 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
   const parsed = configSchema.safeParse(await readJson(path, context));
   if (parsed.success) return;
   const [issue] = parsed.error.issues;
-  throw corruptFile(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  throw corruptFile(path, `is not a model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
 /**
- * Checks that a variant has the needed files; a graph's name stands for its quantized builds too.
+ * Checks that a variant has the needed files. A graph's name stands for its quantizations, too.
  * @throws ServiceError `weights_unavailable` naming a file that the catalog lacks
  */
 export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {
@@ -114,37 +114,37 @@ export function requireFiles(variant: OnnxVariant, needed: readonly string[]): v
   throw serverError('weights_unavailable', message);
 }
 
-/** The files of a variant's tokenizer, by name. @throws ServiceError `weights_corrupt` naming one that is too large */
+/** Reads the files of a variant's tokenizer, by name. @throws ServiceError `weights_corrupt` if one is too large */
 export async function readTokenizerFiles(
   variant: TransformersVariant,
   context: EngineContext,
 ): Promise<ReadonlyMap<string, Blob>> {
   const read = async (name: string): Promise<[string, Blob]> => {
-    const most = name === TOKENIZER ? MAX_TOKENIZER_BYTES : MAX_JSON_BYTES;
-    return [name, await readBounded(folderOf(variant) + name, most, context)];
+    const maxBytes = name === TOKENIZER ? MAX_TOKENIZER_BYTES : MAX_JSON_BYTES;
+    return [name, await readBounded(folderOf(variant) + name, maxBytes, context)];
   };
   return new Map(await Promise.all(TOKENIZER_FILES.map(read)));
 }
 
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
-/** Error where the browser offers no GPU, as it may after several losses. */
+/** Error if the browser offers no GPU, which may happen after several losses. */
 export function noGpu({ name }: OnnxVariant): ServiceError {
   const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
   return serverError('device_unsupported', message);
 }
 
-/** Why the runtime could not load the graph. */
+/** Explains why the runtime could not load the graph. */
 export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
   if (error instanceof ServiceError) return error;
-  const said = messageOf(error);
-  if (isOutOfMemory(said)) return outOfMemory(variant.name, error);
-  if (UNSUPPORTED.test(said)) {
-    const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
+  const reason = messageOf(error);
+  if (isOutOfMemory(reason)) return outOfMemory(variant.name, error);
+  if (UNSUPPORTED.test(reason)) {
+    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.device ?? 'wasm'} here: ${brief(reason)}`;
     return serverError('device_unsupported', message, error);
   }
   const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
-  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
+  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(reason)})`, error);
 }
 
 const brief = (message: string): string =>
@@ -154,9 +154,9 @@ const brief = (message: string): string =>
     .slice(0, 200)
     .trim();
 
-async function readBounded(path: string, most: number, context: EngineContext): Promise<Blob> {
+async function readBounded(path: string, maxBytes: number, context: EngineContext): Promise<Blob> {
   const file = await context.file(path);
-  if (file.size > most) throw corruptFile(path, `has ${file.size} bytes, of which ${most} are allowed`);
+  if (file.size > maxBytes) throw corruptFile(path, `has ${file.size} bytes; the limit is ${maxBytes}`);
   return file;
 }
 
@@ -166,7 +166,7 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
   return parsed.value;
 }
 
-/** Parses a JSON object. `fault`: why it is none, as a phrase that follows the file's name. */
+/** Parses a JSON object. `fault` says why the text is not one, as a phrase that follows the file's name. */
 export function parseObject(
   text: string,
 ): { value: object; fault?: undefined } | { fault: string; cause?: unknown } {

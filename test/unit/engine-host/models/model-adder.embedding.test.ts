@@ -297,7 +297,7 @@ test.each<[string, Record<string, unknown>, string, RegExp]>([
     'an image model',
     { 'config.json': { ...config, model_type: 'vit' } },
     UNSUPPORTED,
-    /"vit" model, and no text encoder/,
+    /"vit" model, which is not a text encoder/,
   ],
   ['a chat model', { 'config.json': { ...config, model_type: 'llama' } }, UNSUPPORTED, /"llama" model/],
   [

@@ -43,7 +43,7 @@ const failure = (promise: Promise<unknown>) =>
 test.each([
   ['{"model_type":"lla', /a\/tiny\/config\.json is not JSON, or cut short/],
   ['[]', /config\.json is not a JSON object/],
-  ['{}', /config\.json is no model's config: model_type/],
+  ['{}', /config\.json is not a model's config: model_type/],
   ['{"model_type":"llama","num_hidden_layers":1e9}', /: num_hidden_layers: /],
   ['{"model_type":"llama","num_hidden_layers":-1}', /: num_hidden_layers: /],
   ['{"model_type":"llama","vocab_size":"many"}', /: vocab_size: /],
@@ -76,14 +76,14 @@ test('a config or a tokenizer beyond its bound is not read', async () => {
       path.endsWith(`/${name}`) ? ({ size, text: () => expect.fail() } as unknown as Blob) : new Blob(['{}']),
   });
   const config = await failure(checkConfig(variantOf(...whole), sized('config.json', 2 ** 23)));
-  expect(String(config)).toMatch(/config\.json has 8388608 bytes, of which 4194304 are allowed/);
+  expect(String(config)).toMatch(/config\.json has 8388608 bytes; the limit is 4194304/);
   for (const [name, size] of [
     ['tokenizer.json', 2 ** 27],
     ['tokenizer_config.json', 2 ** 23],
   ] as const) {
     const error = await failure(readTokenizerFiles(variantOf(...whole), sized(name, size)));
     expect(error).toMatchObject({ wire: { status: 500, code: 'weights_corrupt' } });
-    expect(String(error)).toContain(`${name} has ${size} bytes, of which`);
+    expect(String(error)).toContain(`${name} has ${size} bytes; the limit is`);
   }
 });
 
