@@ -24,7 +24,10 @@ const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 const MAX_SECONDS = 2 * 60 * 60;
 /** Maximum size of a file's samples in the page's decoder: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
-/** Samples that encoders put into a packet: from 32 kHz on, and below. Packets of a hostile file have at most 32 times as many. */
+/**
+ * Usual number of samples per packet: at 32 kHz or more, and below. A hostile file's
+ * packets have at most 32 times as many.
+ */
 const SAMPLES_A_PACKET: Record<string, [number, number]> = {
   aac: [1024, 1024],
   mp3: [1152, 576],
@@ -32,31 +35,31 @@ const SAMPLES_A_PACKET: Record<string, [number, number]> = {
   vorbis: [1024, 512],
   flac: [4096, 2048],
 };
-/** Speech in the codecs of telephones. */
+/** Minimum bit rate, for speech in telephone codecs. */
 const MIN_BITS_A_SECOND = 6000;
-/** Shorter gaps are rounding of the times. */
+/** Minimum length of a gap. Shorter gaps are rounding errors of the timestamps. */
 const MIN_GAP_SECONDS = 0.05;
 const MAX_CHANNELS = 32;
-/** Far below speech. A piece of the file has some thousand samples, which must not be minutes. */
+/** Minimum sample rate, far below that of speech: a decoded piece of some thousand samples must not last for minutes. */
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
 
-/** Reads of the file for a packet of sound, or before the first, whatever the file's size. Sound takes 1 in 3 bytes. */
+/** Maximum number of reads per packet: a constant, plus `READS_A_BYTE` per byte of the file. Real files need 1 per 3 bytes. */
 const MIN_READS = 100_000;
 const READS_A_BYTE = 4;
 
-/** Sound at 16 kHz in one channel, a second at a time. */
+/** Mono sound at 16 kHz, in pieces of a second. */
 export type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
 
-/** The worker's browser cannot decode the file, and decodes these codecs. */
+/** A file that the worker cannot decode: its codec, and the codecs that the worker decodes. */
 export interface ForPage {
   codec: string;
   decodes: string[];
 }
 
 /**
- * Opens a file, which is decoded as it is read: at most a second of it is in memory, and what the browser's decoder holds.
- * @returns the codec, where the page must decode the file as a whole, which is within the bound
+ * Opens a file, which is decoded while it is read: at most a second is in memory, besides the decoder's buffers.
+ * @returns the sound, or the codec if the page must decode the whole file, which then is within the page's limit
  * @throws ServiceError 400: no sound, too long, or out of bounds
  */
 export async function openSound(file: Blob): Promise<Sound | ForPage> {
@@ -64,45 +67,45 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   const source = new BoundedSource(file);
   const input = new Input({ source, formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
-    throw refuse(`is damaged, or no sound in a format that can be read: ${FORMAT_NAMES}`);
+    throw refuse(`is damaged, or not in a format that can be read: ${FORMAT_NAMES}`);
   });
-  if (!track) throw refuse('has no sound in it');
+  if (!track) throw refuse('has no sound');
   const { numberOfChannels, sampleRate } = track;
   if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate))
     throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
-  // A format without an index is decoded to see: the limit holds there too.
+  // Formats without an index report no duration; `inSeconds()` enforces the limit for them.
   const seconds = await track.computeDuration().catch(() => 0);
   if (source.exceeded) throw refuse('is damaged: its packets have no end');
   if (seconds > MAX_SECONDS) throw tooLong();
   if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
     return inSeconds(decode(track, input, source));
   const codec = track.codec ?? 'an unknown codec';
-  const mostSamples = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels);
-  const most = mostSamples / sampleRate;
-  // Without a duration, the file's size is the bound.
+  const maxSamples = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels);
+  const maxSeconds = maxSamples / sampleRate;
+  // Without a duration, the file's size bounds it.
   const isLong =
-    (seconds || (file.size * 8) / MIN_BITS_A_SECOND) > most || (await hasMore(track, mostSamples));
+    (seconds || (file.size * 8) / MIN_BITS_A_SECOND) > maxSeconds || (await hasMore(track, maxSamples));
   input.dispose();
   if (isLong) {
-    const minutes = Math.floor(most / 60);
+    const minutes = Math.floor(maxSeconds / 60);
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
     throw refuse(rule);
   }
   return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
 }
 
-/** Whether the packets hold more samples, whatever the file's times say. */
+/** Whether the packets contain more samples, regardless of the file's timestamps. */
 async function hasMore(track: InputAudioTrack, samples: number): Promise<boolean> {
   const { codec, sampleRate } = track;
   const [high, low] = SAMPLES_A_PACKET[codec ?? ''] ?? [1024, 1024];
-  const most = Math.floor(samples / (sampleRate < 32_000 ? low : high));
-  const { packetCount } = await track.computePacketStats(most + 1).catch(() => {
+  const maxPackets = Math.floor(samples / (sampleRate < 32_000 ? low : high));
+  const { packetCount } = await track.computePacketStats(maxPackets + 1).catch(() => {
     throw refuse('is damaged: its packets cannot be read');
   });
-  return packetCount > most;
+  return packetCount > maxPackets;
 }
 
-/** Limits reads: in damaged files of some formats, mediabunny would look for the next packet without end. */
+/** Limits reads: in damaged files of some formats, mediabunny searches for the next packet forever. */
 class BoundedSource extends BlobSource {
   exceeded = false;
   #reads = 0;
@@ -113,12 +116,12 @@ class BoundedSource extends BlobSource {
     this.#size = file.size;
   }
 
-  /** Starts the count again. */
+  /** Resets the count. */
   advance(): void {
     this.#reads = 0;
   }
 
-  /** Called before each read by mediabunny, also before one past the end. */
+  /** Counts reads. mediabunny calls this before each read, also past the end. */
   _getFileSize(): number {
     this.exceeded ||= ++this.#reads > MIN_READS + READS_A_BYTE * this.#size;
     if (this.exceeded) throw new Error('the file is read without end');
@@ -130,7 +133,7 @@ const isRate = (rate: number): boolean => rate >= MIN_RATE && rate <= MAX_RATE;
 
 const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.test(codec);
 
-/** Detects WebKitGTK, which reports that it decodes mp3 in a worker; its process then ends, and with it the page. */
+/** Detects WebKitGTK, which claims to decode mp3 in a worker: its process then crashes, and the page with it. */
 const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(navigator.userAgent);
 
 const refuse = (rule: string): ServiceError => invalidField('file', rule);
@@ -167,14 +170,14 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       const { timestamp, duration, sampleRate } = sample;
       const samples = mono(sample);
       sample.close();
-      // The decoder's rate: many files in HE-AAC name half of it, and it may change within a file.
+      // Use the decoder's rate: many HE-AAC files declare half of it, and it may change within a file.
       if (resampler?.rate !== sampleRate) {
         if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);
         if (resampler) yield resampler.end();
         resampler = new Resampler(sampleRate);
       }
       origin ??= timestamp;
-      // Silence that the file leaves out, a second at a time.
+      // Fill gaps in the timestamps with silence, a second at a time.
       for (let gap = timestamp - origin - position; gap > MIN_GAP_SECONDS; gap -= 1) {
         const seconds = Math.min(gap, 1);
         position += seconds;
@@ -192,7 +195,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
   }
 }
 
-/** The mean of all channels. */
+/** Mixes all channels to their mean. */
 function mono(sample: AudioSample): Float32Array<ArrayBuffer> {
   const { numberOfFrames: length, numberOfChannels: channels } = sample;
   const mixed = new Float32Array(length);

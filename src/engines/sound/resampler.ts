@@ -1,11 +1,11 @@
-/** Samples a second that models of speech take. */
+/** Sample rate that speech models take. */
 export const SAMPLE_RATE = 16_000;
-/** Zero crossings of the filter on each side. */
+/** Number of the filter's zero crossings on each side. */
 const CROSSINGS = 12;
-/** Values of the filter between two zero crossings. */
+/** Number of the filter's values between two zero crossings. */
 const RESOLUTION = 256;
 
-/** A sinc under a Hann window, from its middle on. */
+/** Right half of a sinc with a Hann window. */
 const FILTER = Float32Array.from({ length: CROSSINGS * RESOLUTION + 1 }, (_, at) => {
   const x = (Math.PI * at) / RESOLUTION;
   const hann = (1 + Math.cos(x / CROSSINGS)) / 2;
@@ -14,15 +14,15 @@ const FILTER = Float32Array.from({ length: CROSSINGS * RESOLUTION + 1 }, (_, at)
 
 /** Converts sound, in pieces, to 16 kHz. A low-pass filter removes what that rate cannot represent. */
 export class Resampler {
-  /** Samples a second that go in. */
+  /** Sample rate of the input. */
   readonly rate: number;
   readonly #step: number;
-  /** Width of the filter in samples, on each side. */
+  /** Width of the filter on each side, in input samples. */
   readonly #reach: number;
   readonly #cutoff: number;
-  /** Begins `reach` samples before the first piece. */
+  /** Input that the next outputs depend on. Starts with `reach` zeros. */
   #kept: Float32Array;
-  /** Position of the next sample in `kept`. */
+  /** Position of the next output sample in `#kept`. */
   #at: number;
 
   constructor(rate: number) {
@@ -50,7 +50,7 @@ export class Resampler {
     return result;
   }
 
-  /** Samples that the filter still holds back. */
+  /** Returns the samples that the filter still holds back. */
   end(): Float32Array<ArrayBuffer> {
     return this.push(new Float32Array(this.#step === 1 ? 0 : this.#reach));
   }

@@ -4,13 +4,13 @@ import { SAMPLE_RATE } from './resampler.ts';
 
 const WINDOW_SAMPLES = 30 * SAMPLE_RATE;
 
-/** The next 30 s of a sound. Only the window and one piece of the sound are in memory. */
+/** Window on the next 30 s of a sound. Only the window and one piece of the sound are in memory. */
 export class SampleWindow {
   readonly #sound: Sound;
   readonly #signal: AbortSignal;
   #samples = new Float32Array(0);
   #ended = false;
-  /** Samples before the window. */
+  /** Number of samples before the window. */
   #position = 0;
   #read = 0;
 
@@ -24,12 +24,12 @@ export class SampleWindow {
     return this.#position / SAMPLE_RATE;
   }
 
-  /** Seconds that have been read. */
+  /** Seconds read so far. */
   get seconds(): number {
     return this.#read / SAMPLE_RATE;
   }
 
-  /** The window; shorter only at the end. */
+  /** Returns the window, which is shorter only at the sound's end. */
   async fill(): Promise<Float32Array> {
     const pieces = [this.#samples];
     let length = this.#samples.length;
@@ -45,10 +45,10 @@ export class SampleWindow {
   async skip(seconds: number): Promise<void> {
     let remaining = Math.round(seconds * SAMPLE_RATE);
     for (;;) {
-      const taken = Math.min(remaining, this.#samples.length);
-      this.#samples = this.#samples.slice(taken);
-      this.#position += taken;
-      remaining -= taken;
+      const count = Math.min(remaining, this.#samples.length);
+      this.#samples = this.#samples.slice(count);
+      this.#position += count;
+      remaining -= count;
       if (remaining === 0 || this.#ended) return;
       const piece = await this.#next();
       if (piece) this.#samples = piece;

@@ -8,17 +8,17 @@ import type { ForPage, Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
 import type { Refused, soundWorker } from './sound-worker.ts';
 
-/** Time to open a file, or to decode a second of it. A damaged file may not be read to its end, and its decoder may never answer. */
+/** Time limit for opening a file, or decoding a second of it. With a damaged file, a decoder may never answer. */
 const READ_TIMEOUT_MS = 10_000;
-/** The page decodes a file as a whole. */
+/** Time limit in the page, which decodes a file as a whole. */
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Reads files of sound, one at a time, in a worker that ends with a file that is not read. The model stays loaded. */
+/** Reads sound files, one at a time, in a worker that is terminated on a timeout. The model stays loaded. */
 export class SoundReader {
   readonly #decodeInPage: DecodeAudio;
   readonly #helper = new RestartableHelper<typeof soundWorker>('sound');
 
-  /** @param decodeInPage decodes what the worker cannot; default: nothing does */
+  /** @param decodeInPage decodes what the worker cannot; by default, nothing */
   constructor(decodeInPage: DecodeAudio = async () => ({ plays: [] })) {
     this.#decodeInPage = decodeInPage;
     this.#helper.start().catch(() => undefined);

@@ -4,19 +4,19 @@ import { toWireError } from '../../errors/engine-errors.ts';
 import type { WireError } from '../../errors/wire-error.ts';
 import { type ForPage, openSound, type Sound } from './read-audio.ts';
 
-/** Errors are values: thrown ones lose their fields between workers. */
+/** Result of a failed call. Errors are values, as thrown errors lose their fields between workers. */
 export interface Refused {
   error: WireError;
 }
 
-/** The end of the sound is null. */
+/** Next piece of the sound; null at its end. */
 export interface NextSamples {
   samples: Float32Array<ArrayBuffer> | null;
 }
 
 let sound: Sound | null = null;
 
-/** Reads and decodes one file of sound at a time, in a separate worker, which can be ended. */
+/** Reads and decodes one sound file at a time, in a worker that can be terminated. */
 export const soundWorker = {
   async open(file: Blob): Promise<Refused | { forPage: ForPage | null }> {
     try {

@@ -25,7 +25,7 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, con
   );
 };
 
-/** Refuses a GPU that cannot run the model before anything is downloaded for it. */
+/** Rejects a GPU that cannot run the model before anything is downloaded. */
 async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   const adapter = await requestAdapter(gpu);
   if (!adapter) throw noGpu(variant.name);
@@ -33,7 +33,7 @@ async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   if (missing !== undefined) throw lacksFeature(variant.name, missing);
 }
 
-/** Context lengths to try; null: the model's own sliding window. */
+/** Lists context lengths to try; null is the model's sliding window. */
 function contextLengths(variant: WebLlmVariant, { chatConfig }: ModelFiles): (number | null)[] {
   if (chatConfig.sliding_window_size > 0) return [null];
   return halvedLengths(
@@ -55,7 +55,7 @@ async function loadOnce(
   const model = { model_id: variant.name, model: baseUrl, model_lib: baseUrl + LIBRARY };
   const appConfig: AppConfig = { cacheBackend: 'cache', model_list: [model] };
   const initProgressCallback = ({ progress, text }: InitProgressReport): void => {
-    // Others are about downloads, which the store reports itself.
+    // Other texts are about downloads, which the store reports.
     const [, what] = /^Loading (model|GPU shader modules)/.exec(text) ?? [];
     const phase = what === 'model' ? 'load' : 'compile';
     const totalBytes = files.weightBytes;
@@ -66,7 +66,7 @@ async function loadOnce(
   const lost = new AbortController();
   const onDevice = (device: GPUDevice): void => {
     devices.push(device);
-    // web-llm itself destroys a device on which a buffer could not be allocated.
+    // web-llm destroys the device if a buffer cannot be allocated.
     void device.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
   };
   const stop = (): void => void engine.unload();
@@ -80,13 +80,13 @@ async function loadOnce(
     context.signal.throwIfAborted();
     const device = devices.at(-1);
     if (!device) throw new Error('web-llm opened no GPU device');
-    const fits = contextLength ?? variant.contextLength;
+    const loadedLength = contextLength ?? variant.contextLength;
     return new WebLlmChatEngine({
       engine,
       watch,
       chatConfig: files.chatConfig,
-      fingerprint: `${variant.name}-web-llm-webgpu-${fits}`,
-      contextLength: fits,
+      fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
+      contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
       keepTemplateText: variant.keepTemplateText ?? false,
       lost: device.lost,

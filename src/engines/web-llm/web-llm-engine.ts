@@ -20,16 +20,16 @@ import { toWebLlmRequest } from './web-llm-request.ts';
 
 type Entry = ReturnType<Pipeline['getTokenLogprobArray']>[number];
 
-/** The part of the pipeline's state that a reply is read from. */
+/** Methods of the pipeline that a reply is read from. */
 export type ReplyState = Pick<
   Pipeline,
   'getMessage' | 'getTokenLogprobArray' | 'getCurRoundCompletionTotalTokens' | 'stopped'
 >;
 
-/** JSON has no -Infinity. OpenAI gives this for a token of probability 0. */
+/** OpenAI's value for a token of probability 0, as JSON has no -Infinity. */
 const MIN_LOGPROB = -9999;
 
-/** Reads deltas from the text so far: web-llm's own chunks lose log probabilities where a character spans tokens. */
+/** Reads deltas from the accumulated text: web-llm's chunks lose log probabilities if a character spans tokens. */
 class WebLlmReplyReader {
   finishReason: 'stop' | 'length' = 'stop';
   completionTokens = 0;
@@ -100,7 +100,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   readonly slots = 1;
   readonly facts: LoadedFacts;
   readonly fingerprint: string;
-  /** Tags of the empty thoughts that its replies begin with. */
+  /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
   readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
   readonly #lost: Promise<never>;
@@ -118,7 +118,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     this.#lost.catch(() => undefined);
   }
 
-  /** Leaves the empty thoughts out where the request asks for reasoning: the model then writes its own. */
+  /** Runs a job. If it asks for reasoning, the reply does not begin with empty reasoning: the model writes it. */
   run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };
@@ -169,7 +169,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
 
     try {
       const first = next();
-      // A grammar that cannot be compiled is only found after the prompt was computed.
+      // With a grammar, wait for the first chunk: web-llm compiles the grammar after it has computed the prompt.
       await (job.constraint || job.countOnly ? first : Promise.race([counted.promise, first]));
       const { whole: promptTokens, cached: cachedTokens } = prompt;
       yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
@@ -200,13 +200,13 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     }
   }
 
-  /** Reads the iterator to its end; web-llm holds the model's lock until then. */
+  /** Reads the iterator to its end: web-llm holds the model's lock until then. */
   async #drain(chunks: AsyncIterator<Chunk>): Promise<void> {
     await this.#parts.engine.interruptGenerate();
     try {
       while (!(await Promise.race([chunks.next(), this.#lost])).done);
     } catch {
-      // The lock is free after a failure as well.
+      // The lock is also released after a failure.
     }
   }
 
@@ -220,7 +220,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   async unload(): Promise<void> {
-    // web-llm unloads a model itself when its GPU is lost. A second unload fails.
+    // web-llm unloads the model when the GPU is lost. A second unload would fail.
     if (!this.#isLost) await this.#parts.engine.unload();
   }
 }

@@ -4,11 +4,11 @@ import { isOutOfMemory } from '../out-of-memory.ts';
 
 const FAILED = 'The model failed on this request. Try again, or use another model.';
 const NOT_COMPILED =
-  'The output format cannot be enforced by this model: its schema or grammar uses what the grammar compiler does not know. Simplify it.';
+  'The output format cannot be enforced by this model: its schema or grammar uses a feature that the grammar compiler lacks. Simplify it.';
 
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
-/** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
+/** Translates web-llm's error during a job for the client. web-llm exports no error classes, but their names are stable. */
 export function asJobFailure(error: unknown, cachedTokens: number): ServiceError {
   if (error instanceof ServiceError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
@@ -27,7 +27,7 @@ export function asJobFailure(error: unknown, cachedTokens: number): ServiceError
   }
 }
 
-/** An error of web-llm's during a load: one that lets the next variant be tried. */
+/** Translates web-llm's error during a load to an error after which the next variant is tried. */
 export function asLoadFailure(
   error: unknown,
   name: string,
@@ -60,8 +60,8 @@ function libraryFault(error: Error, name: string, library: string): string | und
   return undefined;
 }
 
-/** The library runs before a GPU is opened: what fails so early is not MLC's. */
-const notRun = (library: string): string => `The model library ${library} is none that web-llm can run.`;
+/** Fault of a library that fails before a GPU is opened: MLC's own libraries do not. */
+const notRun = (library: string): string => `web-llm cannot run the model library ${library}.`;
 
 export const noGpu = (name: string, cause?: unknown): ServiceError =>
   serverError(

@@ -9,7 +9,7 @@ import { CHAT_CONFIG, folderOf, libraryPath } from '../../catalog/engines/web-ll
 
 const TENSORS = 'tensor-cache.json';
 
-/** The parts of `mlc-chat-config.json` that are used here; web-llm reads the rest. */
+/** Fields of `mlc-chat-config.json` that are used here. web-llm reads the others. */
 const chatConfigSchema = z.object({
   vocab_size: z.int().positive(),
   context_window_size: z.int(),
@@ -23,7 +23,7 @@ const chatConfigSchema = z.object({
   }),
 });
 
-/** The list of weight shards that MLC writes; `dataPath` is a name in the same folder. */
+/** MLC's list of weight shards. `dataPath` is a file name in the same folder. */
 const tensorCacheSchema = z.object({
   records: z
     .array(
@@ -39,15 +39,18 @@ export type MlcChatConfig = z.output<typeof chatConfigSchema>;
 
 export interface ModelFiles {
   chatConfig: MlcChatConfig;
-  /** Bytes of all shards. */
+  /** Total size of all shards. */
   weightBytes: number;
   read: ReadArtifact;
 }
 
-/** Name under which the model library is read, beside the model's own files. */
+/** File name under which web-llm reads the model library, beside the model's files. */
 export const LIBRARY = 'model-library.wasm';
 
-/** Checks what can be checked before a GPU is touched: the two JSON files, the library's first bytes, shard sizes. */
+/**
+ * Opens and checks a model's files before a GPU is used: the two JSON files and the library's
+ * first bytes; shard sizes on reading.
+ */
 export async function openModelFiles(variant: WebLlmVariant, context: EngineContext): Promise<ModelFiles> {
   const folder = folderOf(variant);
   const opened = new Map<string, Promise<Blob>>();

@@ -11,10 +11,10 @@ import { withToolCalls } from '../prompt/tool-call-text.ts';
 import { refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
-/** A job in web-llm's terms. */
+/** A job as a request to web-llm. */
 export interface WebLlmRequest {
   input: { chat: ChatCompletionRequestStreaming } | { completion: CompletionCreateParamsStreaming };
-  /** The text that the reply already starts with. It is not generated or sent again. */
+  /** Text that the reply starts with. It is neither generated nor sent again. */
   replyStart: string;
 }
 
@@ -23,13 +23,13 @@ interface ReplyOptions {
   keepTemplateText?: boolean | undefined;
 }
 
-/** Maximum alternatives a token that web-llm accepts. */
+/** Maximum number of alternatives per token that web-llm supports. */
 const MAX_TOP_LOGPROBS = 5;
 
-/** web-llm refuses 0. With this one, it takes the most probable token. */
+/** Minimum `top_p`, as web-llm rejects 0. With this value it picks the most probable token. */
 const MIN_TOP_P = 1e-5;
 
-/** Modulus of web-llm's random numbers. It keeps a negative seed, and then fails for every request. */
+/** Modulus of web-llm's random numbers. A negative seed would make every later request fail. */
 const SEEDS = 2 ** 31 - 1;
 
 export function toWebLlmRequest(
@@ -67,7 +67,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     throw requestError(400, message, 'unsupported_value', 'top_logprobs');
   }
   const fields: EngineSampling = {
-    // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
+    // web-llm computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
     temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
     topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
     minP: () => {
@@ -87,7 +87,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     repetition_penalty: 1,
     ...engineFields(job.sampling, fields),
     ...(job.maxTokens !== undefined && { max_tokens: job.maxTokens }),
-    // With 0 alternatives it keeps no log probabilities at all.
+    // With 0 alternatives web-llm keeps no log probabilities.
     ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),
   };
 }
@@ -95,7 +95,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
 function responseFormat(constraint: Constraint): ResponseFormat {
   switch (constraint.kind) {
     case 'json_object':
-      // Without a schema it tries to compile `undefined`.
+      // Without a schema, web-llm would compile `undefined`.
       return { type: 'json_object', schema: '{"type":"object"}' };
     case 'json_schema':
       return { type: 'json_object', schema: JSON.stringify(constraint.schema) };
@@ -105,20 +105,20 @@ function responseFormat(constraint: Constraint): ResponseFormat {
 }
 
 /**
- * GBNF (llama.cpp) in the EBNF of xgrammar: the same but for `.`, any character, which xgrammar lacks.
- * Strings, character classes and comments stay as they are.
+ * Converts GBNF (llama.cpp) to xgrammar's EBNF, which lacks `.` (any character). Strings, character
+ * classes and comments stay unchanged.
  */
 const toEbnf = (gbnf: string): string =>
   gbnf.replace(/"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\./g, (part) =>
     part === '.' ? '[\\u0000-\\U0010FFFF]' : part,
   );
 
-/** System messages joined at the front, a user or tool message at the end, no empty conversation. */
+/** Arranges messages as web-llm requires: one system message at the front, and a user or tool message at the end. */
 function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateText: boolean) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
-  // A reply that has begun is continued.
+  // A final assistant message is a reply to continue.
   const last = turns.at(-1);
   const isBegun = last?.role === 'assistant' && !last.toolCalls?.length;
   const replyStart = isBegun ? (turns.pop()?.content ?? '') : '';
@@ -130,7 +130,7 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
       'toolCalls' in message && message.toolCalls
         ? withToolCalls(message.content, message.toolCalls)
         : message.content;
-    // `name` is dropped: web-llm would write it in the place of the role's own marker.
+    // `name` is dropped: web-llm would write it in place of the role's marker.
     if (message.role === 'assistant') return { role: 'assistant', content: literal('assistant', text) };
     if (message.role === 'tool' && 'tool' in roles)
       return { role: 'tool', content: literal('tool', text), tool_call_id: message.toolCallId };
@@ -138,11 +138,11 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
   });
   const end = arranged.at(-1)?.role;
   if (end !== 'user' && end !== 'tool') arranged.push({ role: 'user', content: '' });
-  // Without a system message, web-llm puts in the one of the model's configuration.
+  // Without a system message, web-llm adds that of the model's configuration.
   if (system.length > 0 || !keepTemplateText)
     arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
   return { messages: arranged, replyStart };
 }
 
-/** Escapes `$`: web-llm fills its templates by `String.replace`, which gives `$$` and `$&` a meaning. */
+/** Escapes `$`: web-llm fills templates with `String.replace`, which interprets `$$` and `$&`. */
 const escape = (text: string): string => text.replaceAll('$', '$$$$');

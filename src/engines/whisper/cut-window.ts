@@ -1,25 +1,25 @@
 import { FRAME_SECONDS } from './whisper-model.ts';
 
-/** Tokens of one segment. */
+/** A segment of a window. */
 export interface WindowSegment {
   /** Seconds from the window's start. */
   start: number;
   end: number;
-  /** Index of its first token in the window's tokens. */
+  /** Index of the segment's first token in the window's tokens. */
   first: number;
-  /** Tokens of the window, timestamps included. */
+  /** Tokens of the segment, timestamps included. */
   tokens: number[];
 }
 
 export interface WindowCut {
   segments: WindowSegment[];
-  /** Seconds of the window after which the next window begins. */
+  /** Start of the next window, in seconds from this window's start. */
   nextStart: number;
 }
 
 /**
- * Splits a window's tokens at their timestamps. The next window begins where the last finished segment ends, so that a word
- * that the window's end cuts is heard whole. Source: OpenAI's whisper, `transcribe`.
+ * Splits a window's tokens at their timestamps. The next window begins where the last finished segment ends, so that it
+ * contains a word that this window's end cuts. Source: OpenAI's whisper, `transcribe`.
  */
 export function cutWindow(tokens: readonly number[], firstTimestamp: number, seconds: number): WindowCut {
   const isTime = (token: number | undefined): boolean => token !== undefined && token >= firstTimestamp;

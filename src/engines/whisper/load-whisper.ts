@@ -18,7 +18,7 @@ const NEEDED = [
   'tokenizer_config.json',
   ...GRAPHS.map((name) => `onnx/${name}.onnx`),
 ];
-/** Maximum threads; more gain nothing for a model of this size. */
+/** Maximum number of threads. More are not faster for a model of this size. */
 const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {

@@ -12,17 +12,17 @@ import { timeWords } from './word-times.ts';
 export interface WindowOptions extends Pick<DecodeOptions, 'task' | 'temperature' | 'words'> {
   /** Seconds of sound before the window. */
   position: number;
-  /** Language; null: the one that is spoken. */
+  /** Language code; null to detect the language. */
   language: string | null;
-  /** Tokens of the text before the window; null: there was no window. */
+  /** Tokens of the text before the window; null for the first window. */
   previous: readonly number[] | null;
-  /** Text in whose style, and with whose names, the first windows are written. */
+  /** Text that sets the style and the spelling of names in the first windows. */
   prompt: string;
 }
 
 export interface TranscribedWindow {
   segments: Omit<TranscriptionSegment, 'id'>[];
-  /** Seconds of the window after which the next window begins. */
+  /** Start of the next window, in seconds from this window's start. */
   nextStart: number;
   language: string;
   previous: number[];
@@ -35,29 +35,30 @@ export type Listener = Pick<
 type Features = Awaited<ReturnType<Listener['features']>>;
 
 const RETRY_TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1];
-/** A text that compresses better than this repeats itself. */
+/** Maximum compression ratio. A text with a higher ratio repeats itself. */
 const MAX_COMPRESSION_RATIO = 2.4;
 const MIN_LOGPROB = -1;
 const NO_SPEECH = 0.6;
-/** Text that was guessed must not lead the next window astray. */
+/** Maximum temperature of text that the next window gets as context. Text sampled at a higher one is a guess. */
 const MAX_REMEMBERED_TEMPERATURE = 0.5;
 
 /**
  * Transcribes at most 30 s of sound.
- * @throws the signal's reason when aborted
+ * @throws the signal's reason
  */
 export async function transcribeWindow(
   model: Listener,
   samples: Float32Array,
-  { position, language: asked, previous: before, prompt, ...asIs }: WindowOptions,
+  { position, language: requestedLanguage, previous: context, prompt, ...decoding }: WindowOptions,
   signal: AbortSignal,
 ): Promise<TranscribedWindow> {
   const seconds = samples.length / SAMPLE_RATE;
   const features = await model.features(samples);
   signal.throwIfAborted();
-  const language = asked ?? (model.isMultilingual ? await model.language(features, signal) : 'en');
-  const previous = before ?? (prompt.trim() === '' ? [] : model.tokenize(` ${prompt.trim()}`));
-  const best = await decodeWell(model, features, { ...asIs, previous, language, seconds, signal });
+  const language =
+    requestedLanguage ?? (model.isMultilingual ? await model.language(features, signal) : 'en');
+  const previous = context ?? (prompt.trim() === '' ? [] : model.tokenize(` ${prompt.trim()}`));
+  const best = await decodeWell(model, features, { ...decoding, previous, language, seconds, signal });
   if (isSilent(best)) return { segments: [], nextStart: seconds, language, previous: [...previous] };
   const { temperature, averageLogprob, noSpeechProbability, compressionRatio } = best;
   const quality = { temperature, averageLogprob, noSpeechProbability, compressionRatio };
@@ -67,7 +68,7 @@ export async function transcribeWindow(
     if (text.trim() === '' || end <= start) return [];
     const times = { seek: Math.round(position * 100), start: position + start, end: position + end };
     const segment = { ...times, text, tokens, ...quality };
-    if (!asIs.words) return [segment];
+    if (!decoding.words) return [segment];
     const starts = best.starts.slice(first, first + tokens.length + 1).map((at) => position + at);
     return [{ ...segment, words: timeWords(tokens, starts, model.textOf.bind(model), language) }];
   });
@@ -85,7 +86,7 @@ interface Attempt extends DecodedWindow {
 const isSilent = ({ noSpeechProbability, averageLogprob }: DecodedWindow): boolean =>
   noSpeechProbability > NO_SPEECH && averageLogprob < MIN_LOGPROB;
 
-/** Greedy first; where the text repeats itself or is improbable, with more and more chance. */
+/** Decodes greedily, then with rising temperatures while the text repeats itself or is improbable. */
 async function decodeWell(
   model: Listener,
   features: Features,

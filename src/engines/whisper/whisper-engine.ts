@@ -10,21 +10,20 @@ import { SampleWindow } from '../sound/sample-window.ts';
 import type { TranscribedWindow, WindowOptions } from './transcribe-window.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
-/** Time in which the worker must stop after an abort; computing may take any time. */
+/** Time limit for the worker to stop after an abort. Computing has none. */
 const STOP_TIMEOUT_MS = 60_000;
 
-/** -60 dB: in silence the model makes words up. */
+/** Minimum amplitude (-60 dB) of a window to transcribe. In silence the model invents words. */
 const AUDIBLE = 0.001;
 
-/** The encoder's states for a second of sound. OpenAI does not say what it counts as the tokens of sound. */
+/** Encoder states per second of sound, counted as prompt tokens. OpenAI does not document how it counts. */
 const AUDIO_TOKENS = 50;
 
-/** The parts of the worker that a transcription uses. */
 type Calls = Pick<HelperWorker<typeof whisperWorker>, 'call' | 'end'>;
 
 type Reader = Pick<SoundReader, 'read' | 'end'>;
 
-/** Whisper in a worker. */
+/** Whisper, with the model and the audio decoder in separate workers. */
 export class WhisperEngine implements Engine<'transcription'> {
   readonly kind = 'transcription';
   readonly fingerprint: string;
@@ -41,13 +40,13 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.fingerprint = fingerprint;
   }
 
-  /** Source of the method: OpenAI's whisper, `transcribe`. */
+  /** Transcribes window by window. Source: OpenAI's whisper, `transcribe`. */
   async *run(job: TranscriptionJob, signal: AbortSignal, onPrefill?: () => void): Events<'transcription'> {
     const began = performance.now();
     this.#check(job);
     signal.throwIfAborted();
     const { task, prompt = '', temperature = 0, times } = job;
-    const asked = { task, prompt, temperature, words: times.includes('word') };
+    const jobOptions = { task, prompt, temperature, words: times.includes('word') };
     const start = { segments: [], position: 0, language: job.language ?? null, previous: null };
     let progress: TranscriptionProgress | typeof start = job.progress ?? start;
     const sound = this.#reader.read(job.file, signal);
@@ -63,15 +62,15 @@ export class WhisperEngine implements Engine<'transcription'> {
           continue;
         }
         const { segments, language, previous } = progress;
-        const options = { ...asked, position: window.position, language, previous };
-        const heard = await this.#transcribe(samples, options, signal);
-        const added = heard.segments.map((segment, index) => ({ id: segments.length + index, ...segment }));
-        await window.skip(heard.nextStart);
+        const options = { ...jobOptions, position: window.position, language, previous };
+        const result = await this.#transcribe(samples, options, signal);
+        const added = result.segments.map((segment, index) => ({ id: segments.length + index, ...segment }));
+        await window.skip(result.nextStart);
         progress = {
           segments: [...segments, ...added],
           position: window.position,
-          language: heard.language,
-          previous: heard.previous,
+          language: result.language,
+          previous: result.previous,
         };
         yield { type: 'delta', text: added.map(({ text }) => text).join(''), progress };
       }
@@ -94,7 +93,7 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.#worker.end();
   }
 
-  /** Settles when the worker is free again. */
+  /** Transcribes one window. Settles when the worker is free again. */
   async #transcribe(
     samples: Float32Array,
     options: WindowOptions,
@@ -112,7 +111,7 @@ export class WhisperEngine implements Engine<'transcription'> {
       return await this.#worker.call((model) => model.transcribe(samples, options));
     } catch (error) {
       signal.throwIfAborted();
-      // The worker's end has its own reason.
+      // A ServiceError is the reason why the worker ended.
       throw error instanceof ServiceError ? error : engineCrashed(error);
     } finally {
       clearTimeout(timer);
@@ -134,15 +133,15 @@ export class WhisperEngine implements Engine<'transcription'> {
     }
     if (known.length === 0 && task === 'translate')
       throw unsupported('model', 'cannot translate: it supports only English. Use a multilingual model');
-    const able = known.length === 0 ? ['en'] : known;
-    if (language !== undefined && !able.includes(language)) {
-      const rule = `${language} is not supported by this model. It supports ${able.join(', ')}`;
+    const supported = known.length === 0 ? ['en'] : known;
+    if (language !== undefined && !supported.includes(language)) {
+      const rule = `${language} is not supported by this model. It supports ${supported.join(', ')}`;
       throw unsupported('language', rule);
     }
   }
 }
 
-/** Fields that would change the answer, which only servers can do. */
+/** Fields that only servers support, with the reason. Ignoring them would give a wrong answer. */
 const REFUSED = new Map([
   ['include[]', 'log probabilities of a transcription are in `verbose_json`'],
   ['known_speaker_names[]', 'speakers are not distinguished'],

@@ -14,14 +14,14 @@ import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { logSumExp, WindowScores } from './window-scores.ts';
 
-/** Seconds of sound for each frame of the encoder, and between two timestamp tokens. */
+/** Length of an encoder frame in seconds, which is also the step of timestamp tokens. */
 export const FRAME_SECONDS = 0.02;
-/** Half of the decoder's positions: the other half is for the text before the window. */
+/** Maximum number of tokens per window: half of the decoder's positions. The other half is for the text before the window. */
 const MAX_WINDOW_TOKENS = 224;
 export const MAX_PREVIOUS_TOKENS = 223;
 const MAX_POSITIONS = 448;
 
-/** Fields of generation_config.json that this module reads itself. */
+/** Fields of generation_config.json that this module reads. */
 interface GenerationConfig {
   decoder_start_token_id: number;
   eos_token_id: number;
@@ -33,9 +33,9 @@ interface GenerationConfig {
 }
 
 export interface DecodedWindow {
-  /** Text and timestamps, without the prompt and the end. */
+  /** Text and timestamp tokens, without the prompt and the end token. */
   tokens: number[];
-  /** Second at which each token begins, and the end of the last one; empty unless words are timed. */
+  /** Start of each token in seconds, and the end of the last; empty unless words are timed. */
   starts: number[];
   /** Mean log probability of the tokens. */
   averageLogprob: number;
@@ -45,39 +45,39 @@ export interface DecodedWindow {
 export interface DecodeOptions {
   /** Tokens of the text before the window. */
   previous: readonly number[];
-  /** Language code, such as `en`. Models of one language ignore it. */
+  /** Language code, such as `en`. Monolingual models ignore it. */
   language: string;
   task: TranscriptionJob['task'];
   /** 0 is greedy. */
   temperature: number;
-  /** Seconds of the window that are sound. */
+  /** Length of the window's sound in seconds. */
   seconds: number;
   /** Whether to time the tokens. */
   words: boolean;
   signal: AbortSignal;
 }
 
-/** What `generate()` returns when it times tokens. */
+/** Result of `generate()` with token timestamps. */
 interface TimedSequences {
   sequences: Tensor;
   token_timestamps: Tensor;
   past_key_values: DynamicCache;
 }
 
-/** Whisper by transformers.js, one window of sound at a time. */
+/** Whisper in transformers.js. Decodes one window at a time. */
 export class WhisperModel {
   readonly firstTimestamp: number;
   readonly isMultilingual: boolean;
-  /** Codes of the languages that it knows. */
+  /** Language codes; empty if the model only knows English. */
   readonly languages: string[];
-  /** Whether its files give the attention that words are timed by. */
+  /** Whether its graph outputs the attention that times words. */
   readonly timesWords: boolean;
   readonly #model: PreTrainedModel;
   readonly #extractor: WhisperFeatureExtractor;
   readonly #tokenizer: PreTrainedTokenizer;
   readonly #config: GenerationConfig;
   #signal: AbortSignal | null = null;
-  /** Scores after each token of the prompt. */
+  /** Logits after each token of the prompt. */
   #promptLogits: Tensor | null = null;
 
   private constructor(
@@ -99,7 +99,7 @@ export class WhisperModel {
     this.timesWords = heads.length > 0 && outputs.some((name) => name.startsWith('cross_attentions'));
     const forward = model.forward.bind(model);
     model.forward = async (inputs: unknown) => {
-      // generate() takes no signal, and its steps would keep messages out.
+      // generate() takes no signal. Yield in each step, so that the message that aborts can arrive.
       await yieldToEventLoop();
       this.#signal?.throwIfAborted();
       const outputsOfStep = (await forward(inputs)) as { logits: Tensor };
@@ -108,7 +108,7 @@ export class WhisperModel {
     };
   }
 
-  /** @throws what transformers.js fails with */
+  /** @throws the error of transformers.js */
   static async load(
     name: string,
     options: { device: 'wasm' | 'webgpu'; dtype: Record<string, Build> },
@@ -126,18 +126,18 @@ export class WhisperModel {
     return this.#tokenizer.encode(text, { add_special_tokens: false });
   }
 
-  /** Leaves out special tokens and times. */
+  /** Decodes tokens to text, without special tokens and timestamps. */
   textOf(tokens: readonly number[]): string {
     const text = tokens.filter((token) => token < this.#config.eos_token_id);
     return text.length === 0 ? '' : this.#tokenizer.decode(text);
   }
 
-  /** Features of at most 30 s at 16 kHz. */
+  /** Extracts features from at most 30 s at 16 kHz. */
   async features(samples: Float32Array): Promise<Tensor> {
     return ((await this.#extractor(samples)) as { input_features: Tensor }).input_features;
   }
 
-  /** Code of the language that is spoken. */
+  /** Detects the language. @returns its code */
   async language(features: Tensor, signal: AbortSignal): Promise<string> {
     this.#signal = signal;
     const ids = new Tensor('int64', [BigInt(this.#config.decoder_start_token_id)], [1, 1]);
@@ -149,7 +149,7 @@ export class WhisperModel {
     return best?.[0].slice(2, -2) ?? 'en';
   }
 
-  /** Stops within one step of the decoder when the signal aborts. */
+  /** Decodes a window. An abort takes effect within one step of the decoder. */
   async decode(features: Tensor, options: DecodeOptions): Promise<DecodedWindow> {
     const { previous, temperature, seconds, words, signal } = options;
     const startOfPrevious = this.firstTimestamp - 3;
@@ -176,7 +176,7 @@ export class WhisperModel {
     const tokens = Array.from(sequences.data as BigInt64Array, Number).slice(prompt.length);
     scores.note(tokens.at(-1));
     if (tokens.at(-1) === this.#config.eos_token_id) tokens.pop();
-    // The attention of each step follows the token that comes next.
+    // The attention of a step gives the start of the next token.
     const starts = timed ? [0, ...(timed.token_timestamps.data as Float32Array).slice(prompt.length)] : [];
     return {
       tokens,
@@ -192,7 +192,7 @@ export class WhisperModel {
     return [this.#config.decoder_start_token_id, ...codes.filter((code) => code !== undefined)];
   }
 
-  /** @param position of the start token */
+  /** Probability that the window has no speech. @param position position of the start token */
   #noSpeech(position: number): number {
     if (!this.#promptLogits) throw new Error('the decoder gave no scores');
     const { data, dims } = this.#promptLogits;

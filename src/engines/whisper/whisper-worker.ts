@@ -6,15 +6,15 @@ import type { ReadFile } from '../onnx/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
 import { WhisperModel } from './whisper-model.ts';
 
-/** Languages are empty for a model that knows English alone. */
+/** Abilities of a loaded model. `languages` is empty if it only knows English. */
 export type WhisperAbilities = Pick<WhisperModel, 'languages' | 'timesWords'>;
 
 let loaded: WhisperModel | null = null;
 let running = new AbortController();
 
-/** Transcribes windows of sound, one at a time, in a separate worker: computing would block the engine's. */
+/** Transcribes windows, one at a time, in a worker, as computing would block the engine worker. */
 export const whisperWorker = {
-  /** @throws what the runtime failed with */
+  /** @throws the runtime's error */
   async load(
     name: string,
     options: Parameters<typeof WhisperModel.load>[1],
@@ -29,14 +29,14 @@ export const whisperWorker = {
     return { languages, timesWords };
   },
 
-  /** @throws what the model failed with, or the reason of a stop */
+  /** @throws the model's error; AbortError after `stop()` */
   async transcribe(samples: Float32Array, options: WindowOptions): Promise<TranscribedWindow> {
     if (!loaded) throw new Error('no model is loaded');
     running = new AbortController();
     return transcribeWindow(loaded, samples, options, running.signal);
   },
 
-  /** Ends what runs, within one step of the decoder. */
+  /** Stops the running transcription within one step of the decoder. */
   async stop(): Promise<void> {
     running.abort(new DOMException('The transcription was stopped.', 'AbortError'));
   },

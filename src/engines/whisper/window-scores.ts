@@ -1,19 +1,19 @@
 import { LogitsProcessor, type Tensor } from '@huggingface/transformers';
 
-/** The first timestamp is at most a second after the window's start. */
+/** Maximum index of the first timestamp token: a second after the window's start. */
 const MAX_INITIAL_TIMESTAMP = 50;
 
 /**
- * Adds up the log probabilities of a window's tokens, which generate() does not return, and adds two rules of OpenAI's whisper
- * that transformers.js lacks: timestamps never decrease, and the first one is early.
+ * Sums the log probabilities of a window's tokens, which generate() does not return, and enforces two rules of OpenAI's
+ * whisper that transformers.js lacks: timestamps never decrease, and the first is at most a second.
  */
 export class WindowScores extends LogitsProcessor {
   logprobs = 0;
   readonly #begin: number;
   readonly #firstTimestamp: number;
-  /** generate() divides the scores by it. */
+  /** Temperature by which generate() divides the scores. */
   readonly #temperature: number;
-  /** Scores of the next token. Processors after this one change them in place. */
+  /** Scores of the next token. Later processors change them in place. */
   #scores: Float32Array | null = null;
 
   constructor(promptLength: number, firstTimestamp: number, temperature: number) {
@@ -32,14 +32,14 @@ export class WindowScores extends LogitsProcessor {
     const latest = tokens.findLast(isTime);
     if (latest === undefined) this.#scores.fill(-Infinity, this.#firstTimestamp + MAX_INITIAL_TIMESTAMP + 1);
     else {
-      // The end of a segment comes after its start; the start of the next one may be the same.
+      // A segment ends after its start. The next segment may start at the previous end.
       const isStartNext = isTime(tokens.at(-1)) && tokens.length > 1 && !isTime(tokens.at(-2));
       this.#scores.fill(-Infinity, this.#firstTimestamp, isStartNext ? latest : latest + 1);
     }
     return logits;
   }
 
-  /** Adds the log probability of the token that was chosen last. */
+  /** Adds the log probability of the last chosen token. */
   note(token: number | undefined): void {
     if (!this.#scores || token === undefined) return;
     const scores =

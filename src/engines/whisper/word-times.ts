@@ -2,16 +2,16 @@ import type { TimedWord } from '../../jobs/transcription.ts';
 
 const PUNCTUATION = /^(?:\s|(?![%&#@*])\p{P})+|(?:\s|(?![%&#@*])\p{P})+$/gu;
 const trim = (text: string): string => text.replaceAll(PUNCTUATION, '');
-/** Languages that put no space between words: each character is one. */
+/** Languages without spaces between words. Each character counts as a word. */
 const WITHOUT_SPACES = new Set(['zh', 'yue', 'ja', 'th', 'lo', 'my']);
-/** The first and the last word of a segment last at most this many times the median, as silence may be counted to them. */
+/** Maximum length of a segment's first and last word as a multiple of the median. Silence may be counted to them. */
 const MAX_OF_MEDIAN = 2;
 const MAX_MEDIAN_SECONDS = 0.7;
 
 /**
- * The words of one segment, without the punctuation around them, as OpenAI gives them.
- * @param starts seconds at which each token begins, and the end of the last one
- * @param textOf text of some of its tokens; empty for timestamps
+ * Times the words of one segment. As in OpenAI's answers, words have no surrounding punctuation.
+ * @param starts start of each token in seconds, and the end of the last
+ * @param textOf decodes tokens to text; timestamps have none
  */
 export function timeWords(
   tokens: readonly number[],
@@ -24,7 +24,7 @@ export function timeWords(
   let from = 0;
   for (let next = 1; next <= tokens.length; next++) {
     const piece = textOf(tokens.slice(from, next));
-    // Some tokens are a part of a character.
+    // A token may be part of a character.
     if (piece.includes('\uFFFD') && next < tokens.length) continue;
     const [start = 0, end = 0] = [starts[from], starts[next]];
     const open = words.at(-1);

@@ -1,10 +1,10 @@
 /**
  * Serves a model's files to web-llm from the weight store.
- *
  * @remarks
- * - Relies on: web-llm reads all files by `caches.open('webllm/…')`. Its other backends (IndexedDB, OPFS) are its own copies.
+ * - Relies on: web-llm reads all files through `caches.open('webllm/…')`. Its other backends
+ *   (IndexedDB, OPFS) are not used.
  * - Read in: @mlc-ai/web-llm 0.2.86, `lib/cache_util.d.ts`.
- * - Notices: base URLs are of the host `weights.invalid`, which no network resolves.
+ * - Notices: base URLs have the host `weights.invalid`, which no network resolves.
  * - Then: the load fails. Nothing is downloaded from elsewhere.
  */
 /** Reads one file of a model by its name inside the model's folder. */
@@ -15,9 +15,9 @@ const folders = new Map<string, ReadArtifact>();
 let count = 0;
 
 /**
- * Makes a model's files readable for web-llm under a made-up base URL, without a request and without a second copy:
- * it reads whatever it needs by `caches.open('webllm/…')`, and those caches are answered here.
- * The URL has `/resolve/` in it, else web-llm would append `resolve/main/`.
+ * Serves a model's files to web-llm under an invented base URL, without a request or a second copy: web-llm
+ * reads them through `caches.open('webllm/…')`, which is answered here. The URL contains `/resolve/`, or
+ * web-llm would append `resolve/main/`.
  */
 export function serveArtifacts(read: ReadArtifact): { baseUrl: string; close(): void } {
   installCaches();
@@ -32,16 +32,16 @@ async function answer(request: RequestInfo | URL): Promise<Response> {
     if (url.href.startsWith(baseUrl))
       return new Response(await read(decodeURIComponent(url.href.slice(baseUrl.length))));
   }
-  // A name such as `../../x` in the model's own list of shards ends up here.
+  // Reached by a name such as `../../x` in the model's list of shards.
   throw new Error(`The model asks for a file outside of its folder: ${url.pathname}`);
 }
 
-/** The part of a Cache that web-llm uses. It is read-only. */
+/** The methods of Cache that web-llm uses, read-only. */
 const artifactCache: Pick<Cache, 'match' | 'add' | 'keys' | 'delete'> = {
   match: answer,
-  /** Downloads a shard. web-llm calls it for every shard, four at a time. */
+  /** Loads a shard into the store. web-llm calls it for every shard, four at a time. */
   add: async (request) => void (await answer(request)),
-  /** Reports no files: web-llm then asks for each before it loads the first. */
+  /** Lists no files, so that web-llm adds each file before it loads the first. */
   keys: async () => [],
   delete: async () => false,
 };
@@ -49,13 +49,13 @@ const artifactCache: Pick<Cache, 'match' | 'add' | 'keys' | 'delete'> = {
 let installed = false;
 const isOurs = (name: string): boolean => name.startsWith('webllm/');
 
-/** Shadows `caches` for names that start with `webllm/`; all others go to the browser's own, where there is one. */
+/** Shadows `caches` for names that start with `webllm/`. Other names go to the browser's caches, if it has any. */
 function installCaches(): void {
   if (installed) return;
   installed = true;
-  const own: CacheStorage | undefined = 'caches' in globalThis ? globalThis.caches : undefined;
+  const original: CacheStorage | undefined = 'caches' in globalThis ? globalThis.caches : undefined;
   const browser = (): CacheStorage => {
-    if (own) return own;
+    if (original) return original;
     throw new DOMException('This browser has no Cache API here', 'NotSupportedError');
   };
   const artifacts = artifactCache as Partial<Cache> as Cache;

@@ -1,15 +1,15 @@
 /**
- * Finds the GPU device that web-llm opens.
+ * Intercepts the GPU device that web-llm opens.
  *
  * @remarks
- * - Relies on: web-llm requests a device with the two limits below, which nothing else here requests together.
+ * - Relies on: web-llm requests a device with the two limits below. Nothing else in this worker requests both.
  * - Read in: @mlc-ai/web-llm 0.2.86, `detectGPUDevice()`.
- * - Notices: no such device was opened when the load has ended.
+ * - Notices: the load ends without such a device.
  * - Then: the load fails with `engine_failed`, and another variant is tried.
  */
 /**
- * Runs `load`, and passes on the GPU device that web-llm opens in it. web-llm keeps the device private, but only its owner
- * is notified of its loss, and can free its memory when a load fails or is aborted.
+ * Runs `load`, and reports the GPU device that web-llm opens in it. web-llm keeps the device private, but it is
+ * needed to detect its loss, and to free its memory after a failed or aborted load.
  */
 export async function withGpuDevice<T>(
   gpu: GPU,
@@ -38,7 +38,7 @@ function watchAdapter(adapter: GPUAdapter, onDevice: (device: GPUDevice) => void
     configurable: true,
     value: async (descriptor?: GPUDeviceDescriptor) => {
       const device = await requestDevice(descriptor);
-      // Other engines of this worker may open devices too. Only web-llm requests these two limits together.
+      // Other engines of this worker may open devices, too, but without both of these limits.
       const limits = descriptor?.requiredLimits ?? {};
       if (
         limits['maxStorageBuffersPerShaderStage'] === 10 &&

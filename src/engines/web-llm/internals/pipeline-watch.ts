@@ -1,35 +1,38 @@
 /**
- * Observes a prompt's length before it is computed, ends a long prompt between its pieces, and begins replies with given text.
- *
+ * Reports a prompt's length before it is computed, aborts a long prompt between its chunks,
+ * and starts replies with a prefix.
  * @remarks
  * - Relies on: `PipelineInsides`; `samplePrefillStep()` and the conversation's `appendReplyHeader()`.
  * - Read in: @mlc-ai/web-llm 0.2.86, `lib/llm_chat.d.ts`, `lib/conversation.d.ts`.
- * - Notices: a method is missing when the first prompt comes.
+ * - Notices: at the first prompt, a method is missing.
  * - Then: the request fails with `engine_failed`, whose cause names the method.
  */
 import type { MLCEngine, MLCEngineConfig } from '@mlc-ai/web-llm';
 
 export type Pipeline = Parameters<MLCEngine['prefill']>[1];
 
-/** The whole prompt in tokens, and the part of it that the KV cache had. */
+/** Number of tokens of the whole prompt, and of its part in the KV cache. */
 export interface PromptCount {
   whole: number;
   cached: number;
 }
 
 export interface Round {
-  /** Text that the reply already starts with. */
+  /** Text that the reply starts with. */
   replyStart: string;
   signal: AbortSignal;
-  /** Ends with a `CountedError` once the prompt has been counted, before anything is computed. */
+  /** Whether to end with a `CountedError` once the prompt is counted, before anything is computed. */
   countOnly: boolean;
   onPrompt(count: PromptCount): void;
 }
 
-/** Replaces web-llm's own error for a prompt that is too long, and leaves web-llm in the same state. */
+/**
+ * Ends a round after counting. Thrown where web-llm throws for a prompt that is too long, it
+ * leaves web-llm in the same state.
+ */
 export class CountedError extends Error {}
 
-/** Private members of the package, for which there is no public one. The version is pinned in package.json. */
+/** Private members of the package without a public equivalent. The version is pinned in package.json. */
 interface PipelineInsides {
   filledKVCacheLength: number;
   contextWindowSize: number;
@@ -46,8 +49,8 @@ function checkMembers(pipeline: PipelineInsides): void {
 }
 
 /**
- * Observes what web-llm does not report: the prompt's length before it is computed. Asks whether the reply is still needed,
- * and lets it begin with given text.
+ * Hooks into web-llm's pipeline: reports the prompt's length before it is computed, checks for aborts between
+ * chunks of the prompt, and starts the reply with a prefix.
  */
 export class PipelineWatch {
   readonly #attached = new WeakSet<Pipeline>();
@@ -72,10 +75,10 @@ export class PipelineWatch {
     pipeline.getInputData = async () => {
       const cached = pipeline.filledKVCacheLength;
       const { contextWindowSize } = pipeline;
-      // A prompt that is too long is counted, too.
+      // Count prompts that are too long, too.
       if (this.#round?.countOnly) pipeline.contextWindowSize = Infinity;
       const data = await getInputData().finally(() => (pipeline.contextWindowSize = contextWindowSize));
-      // Counted here and not taken from `data[1]`, which leaves out the template's own first tokens.
+      // `data[1]` does not count the template's first tokens.
       const fresh = data[0].reduce<number>((sum, part) => sum + (Array.isArray(part) ? part.length : 0), 0);
       this.#round?.onPrompt({ whole: cached + fresh, cached });
       if (this.#round?.countOnly) throw new CountedError();
@@ -83,13 +86,13 @@ export class PipelineWatch {
     };
     const embedAndForward = pipeline.embedAndForward.bind(pipeline);
     pipeline.embedAndForward = async (...input) => {
-      // Between the pieces of a long prompt: `interruptGenerate` is looked at only after all of them.
+      // Check between the chunks of a long prompt: web-llm checks `interruptGenerate` only after all of them.
       this.#round?.signal.throwIfAborted();
       return embedAndForward(...input);
     };
   }
 
-  /** Starts replies with a given text, as web-llm does with its empty thinking block. */
+  /** Starts replies with `replyStart`, as web-llm does with its empty thinking block. */
   #beginReplies(pipeline: Pipeline): void {
     const samplePrefillStep = pipeline.samplePrefillStep.bind(pipeline);
     pipeline.samplePrefillStep = async (...input) => {
@@ -107,7 +110,7 @@ export class PipelineWatch {
   }
 }
 
-/** An engine whose pipelines are watched from their first prompt on. */
+/** Creates an engine whose pipelines are watched from their first prompt on. */
 export function watchedEngine(
   webLlm: typeof import('@mlc-ai/web-llm'),
   watch: PipelineWatch,
