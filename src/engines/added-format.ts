@@ -7,12 +7,12 @@ import type { Device } from './device.ts';
 /** A model among the files of a repository. */
 export interface FoundModel {
   kind: 'chat' | 'embedding';
-  /** Path; of a split model, without the number of the part. */
+  /** Path of the file. The part number of a split model is left out. */
   file: string;
   files: RemoteFile[];
-  /** The one of `files` that is left out if the engine cannot use it. */
+  /** Member of `files` that is left out if the engine cannot use it. */
   optional?: RemoteFile | undefined;
-  /** Set if it is the one that is meant where no file is named. */
+  /** Set if this is the default when the user names no file. */
   isUsual?: boolean;
 }
 
@@ -20,18 +20,18 @@ type Unstored<V> = V extends unknown ? Omit<V, 'name' | 'files'> : never;
 
 /** A model before its files are stored. */
 export interface DescribedModel<F> {
-  /** Files in their order. */
+  /** Files in load order. */
   files: F[];
-  /** The one of `files` that sees. */
+  /** Member of `files` that encodes images. */
   projector?: F | null;
   model: Omit<AddedModel, 'id' | 'created'>;
   variant: Unstored<AddedModelRecord['variant']>;
-  /** Sampling of requests that name none. */
+  /** Sampling for requests that set none. */
   defaults?: AddedModelRecord['defaults'];
   details: Pick<ModelDetails, 'trainedContextLength' | 'hasChatTemplate' | 'canChat' | 'tensors' | 'warning'>;
-  /** Why it does not fit this device, as a phrase that follows its name; undefined: it may. */
+  /** Why the model does not fit this device, as a phrase that follows its name; undefined if it may fit. */
   shortage: string | undefined;
-  /** Why it cannot run although it fits, as such a phrase; checked only where it is added. */
+  /** Why a model that fits cannot run, as a phrase that follows its name. Checked only when the model is added. */
   fault?(): Promise<string | undefined>;
 }
 
@@ -39,20 +39,20 @@ export type SizedDevice = Pick<Device, 'gpu' | 'memoryGiB'>;
 
 /** How an engine finds and describes models that the user adds. */
 export interface AddedFormat {
-  /** Names its models where a repository has none: `GGUF file`. */
+  /** What the format's models are called in messages: `GGUF file`. */
   noun: string;
-  /** Set if the engine finds files by their names, as they are in a repository. Others take any file. */
+  /** Set if the engine finds files by the names that they have in a repository. Other engines take any file. */
   isNamed?: true;
-  /** @param isEmbedding whether the repository is said to have embedding models */
+  /** @param isEmbedding whether the repository is tagged as having embedding models */
   find(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[];
-  /** Why a repository that seems to have a model has none, as a phrase that follows its name. */
+  /** Why a repository has no usable model although it seems to, as a phrase that follows its name. */
   lack?(files: readonly RemoteFile[]): string | undefined;
-  /** Quantization of a model by the name of its file; null: the name does not tell. */
+  /** Reads the quantization from a file name; null if the name has none. */
   quantization(file: string): string | null;
-  /** Why weights of that size do not fit, as a phrase that follows their name; undefined: they may. */
+  /** Why weights of this size do not fit, as a phrase that follows their name; undefined if they may fit. */
   shortage(files: readonly { size: number }[], device: SizedDevice): string | undefined;
   /**
-   * @param repository of the files; null: they have no common place
+   * @param repository the files' repository; null if they do not come from one
    * @throws ServiceError 400 `unsupported_model`; FormatError
    */
   describe<F extends ModelFile>(

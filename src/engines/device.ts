@@ -2,15 +2,16 @@ import { reportedMemoryGiB } from '../catalog/device-memory.ts';
 import { deviceLost } from '../errors/engine-errors.ts';
 import { delay, withTimeout } from '../util/async.ts';
 
-/** Time in which a GPU process that has ended starts again. Measured: 30 ms. */
+/** Time for a crashed GPU process to restart. Measured: 30 ms. */
 const RESTART_MS = 100;
 
-/** Whether the last call of `requestAdapter` found none: the next one then asks once. */
+/** Whether the last call of `requestAdapter()` found no adapter. The next call then does not retry. */
 let isAbsent = false;
 
 /**
- * Requests an adapter, and once more where there is none. Chromium's GPU process may end as the browser starts: the first
- * request then resolves to null, and one 30 ms later to the GPU (seen on Linux with Vulkan, in each of four new browsers).
+ * Requests an adapter, and retries once if there is none. Chromium's GPU process may crash while the browser
+ * starts: the first request then resolves to null, and a request 30 ms later to the GPU (seen on Linux with
+ * Vulkan, in four browsers of four).
  */
 export async function requestAdapter(
   gpu: Pick<GPU, 'requestAdapter'> | undefined,
@@ -25,7 +26,7 @@ export async function requestAdapter(
   return adapter;
 }
 
-/** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
+/** Time limit for the GPU process to answer, in milliseconds. It may be restarting after a crash. */
 const GPU_DEADLINE_MS = 5000;
 
 /** GPU in use, watched through a separate device: all devices of a GPU process are lost together. */
@@ -35,7 +36,7 @@ export interface WatchedGpu {
   stop(): void;
 }
 
-/** Watches the GPU; null: the browser offers none now. After several losses it may offer none until it is restarted. */
+/** Watches the GPU; null if the browser offers none now. After several losses it may offer none until it is restarted. */
 export async function watchGpu(): Promise<WatchedGpu | null> {
   const lost = new AbortController();
   const opening = requestAdapter(navigator.gpu)
@@ -47,15 +48,15 @@ export async function watchGpu(): Promise<WatchedGpu | null> {
   return { lost: lost.signal, stop: () => device.destroy() };
 }
 
-/** WebKitGTK is cross-origin isolated, and has no SharedArrayBuffer unless that is switched on. */
+/** Checks both conditions: WebKitGTK can be cross-origin isolated without SharedArrayBuffer. */
 export const hasThreads = (): boolean =>
   crossOriginIsolated && typeof globalThis.SharedArrayBuffer === 'function';
 
 type ProcessorNavigator = Pick<DeviceNavigator, 'hardwareConcurrency' | 'deviceMemory'>;
 
 /**
- * Logical processors, counted low where the browser hides their number: WebKit, and private windows of Firefox, report 4
- * for any number below 8. Chromium reports the true number, and is the one that has `deviceMemory`.
+ * Number of logical processors, assumed low if the browser hides it: WebKit, and Firefox in private windows, report 4
+ * for any number below 8. Chromium reports the true number; only Chromium has `deviceMemory`.
  */
 export function processors(from: ProcessorNavigator = navigator): number {
   const { hardwareConcurrency = 1, deviceMemory } = from;
@@ -63,18 +64,18 @@ export function processors(from: ProcessorNavigator = navigator): number {
 }
 
 /**
- * Threads of llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. They
- * wait for each other by spinning, some hundred times a token: with one off its core, all stand still. A
- * phone behind a hidden number has six cores and more, so that two threads are right there.
+ * Number of llama.cpp's threads: half of the reported processors, which is about the number of physical cores. The
+ * threads synchronize by spinning, some hundred times a token: if one is preempted, all of them stall. Phones that
+ * hide their number have six cores or more, so two threads suit them.
  */
 export const chatThreads = ({ hardwareConcurrency = 1 }: ProcessorNavigator = navigator): number =>
   Math.max(1, Math.floor(hardwareConcurrency / 2));
 
-/** Abilities of this device, on which the choice of a variant depends. */
+/** Properties of this device that decide which variant is selected. */
 export interface Device {
-  /** GPU that the browser offers through WebGPU; null if none. */
+  /** GPU that the browser offers through WebGPU; null if it offers none. */
   gpu: Gpu | null;
-  /** Gibibytes as the browser reports them, rounded and at most 8 (Chromium: 32); 1.5 on an iPhone; null: not reported. */
+  /** Memory in GiB as the browser reports it, rounded and at most 8 (Chromium: 32); 1.5 on an iPhone; null if not reported. */
   memoryGiB: number | null;
   /** Logical processors. */
   cores: number;
@@ -100,10 +101,10 @@ export interface DeviceNavigator {
   connection?: { saveData?: boolean };
 }
 
-/** Limit for a request for an adapter, which some drivers never settle. */
+/** Time limit for an adapter request, in milliseconds. Some drivers never settle it. */
 const ANSWER_TIMEOUT_MS = 3000;
 
-/** Detects the device's abilities; null is what the browser does not report. Never throws. */
+/** Detects the device's properties; those that the browser does not report are null. Never throws. */
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
 ): Promise<Device> {
@@ -126,7 +127,7 @@ async function findGpu(navigator: DeviceNavigator): Promise<Gpu | null> {
   };
 }
 
-/** The flag moved from the adapter to its info; Chromium's software adapters can be told by their names as well. */
+/** Detects a software adapter. The flag moved from the adapter to its info; Chromium's are also recognizable by name. */
 function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): boolean {
   return (
     adapter.info.isFallbackAdapter === true ||

@@ -3,7 +3,7 @@ import { requestError, serverError, type ServiceError, unsupported } from '../er
 import type { EmbeddingEvent, EmbeddingJob } from '../jobs/embedding.ts';
 import { MAX_CHARACTERS } from './prompt/prompt-bounds.ts';
 
-/** Refuses a text or token ids before the work of tokenizing. @throws ServiceError `context_length_exceeded` */
+/** Rejects oversized text or token ids before tokenizing them. @throws ServiceError `context_length_exceeded` */
 export function refuseOversizedInput(
   { length }: { length: number },
   index: number,
@@ -25,14 +25,14 @@ interface EmbeddingModel extends EmbeddingTraining {
 
 type Vector = Float32Array<ArrayBuffer>;
 
-/** What a job asks of an embedding model. */
+/** An embedding job, checked against its model. */
 interface Embedding {
   input: EmbeddingJob['input'];
-  /** Makes the answer of the input's vectors. */
+  /** Builds the answer from the input's vectors. */
   toEvent(vectors: readonly Vector[], promptTokens: number): EmbeddingEvent;
 }
 
-/** Begins an answer. @throws ServiceError 400 for what this model cannot do */
+/** Checks and prepares a job. @throws ServiceError 400 if this model cannot do it */
 export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerprint: string): Embedding {
   const began = performance.now();
   const length = resolveDimensions(job.dimensions, model);
@@ -48,7 +48,7 @@ export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerp
   };
 }
 
-/** Resolves the parameter `dimensions` to the length of the answer's vectors. */
+/** Resolves the `dimensions` parameter to the length of the answer's vectors. */
 function resolveDimensions(
   asked: number | undefined,
   { dimensions: full, minDimensions: shortest = full }: EmbeddingModel,
@@ -62,7 +62,7 @@ function resolveDimensions(
   throw requestError(400, `\`dimensions\` must be ${allowed}.`, 'unsupported_value', 'dimensions');
 }
 
-/** @returns the first numbers of a vector, as a vector of length 1 */
+/** Truncates a vector to `length` numbers and normalizes it. */
 function shortened(vector: Vector, length: number): Vector {
   if (vector.length === length) return vector;
   const first = vector.slice(0, length);
@@ -70,7 +70,7 @@ function shortened(vector: Vector, length: number): Vector {
   return norm === 0 ? first : first.map((value) => value / norm);
 }
 
-/** Puts the model's prefix before each text of a request that names its `input_type`. */
+/** Adds the model's prefix for `input_type` to each text, if the request sets it. */
 function withPrefix(
   { input, inputType }: EmbeddingJob,
   prefixes: EmbeddingTraining['prefixes'],
@@ -82,9 +82,9 @@ function withPrefix(
   return { texts: input.texts.map((text) => prefixes[inputType] + text) };
 }
 
-/** Error for a result that is not a vector of finite numbers of this length; undefined: it is one. A model may compute anything. */
+/** Returns an error if the result is not a vector of finite numbers of this length. A damaged model may compute anything. */
 export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
   if (vector.length === dimensions && vector.every((value) => Number.isFinite(value))) return undefined;
-  const message = `The model gave something else than a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;
+  const message = `The model did not return a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;
   return serverError('engine_failed', message);
 }

@@ -8,35 +8,35 @@ import type { PageServices, Progress } from '../protocol/worker-control.ts';
 
 /** Facts about a model that are known only once it is in memory. */
 export interface LoadedFacts {
-  /** Tokens of prompt and reply together, as it was loaded. Default: the catalog's. */
+  /** Context length that the model was loaded with, in tokens of prompt and reply. Default: the catalog's. */
   contextLength?: number;
-  /** False for a model without a notation for conversations, which only continues text. */
+  /** False if the model has no chat format and only continues text. */
   chats?: boolean;
   /** Whether the model's chat template has think tags. */
   thinks?: boolean;
-  /** Whether it takes images. */
+  /** Whether the model takes images. */
   vision?: boolean;
 }
 
-/** A model in memory. Ids, choices, stop sequences and OpenAI's formats are above it. */
+/** A model in memory. The layers above it handle ids, choices, stop sequences and OpenAI's formats. */
 export interface Engine<K extends ModelKind = ModelKind> {
   readonly kind: K;
   /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q4_1-wllama-k0123abcd-wasm-2t`. */
   readonly fingerprint: string;
-  /** Maximum of concurrent jobs. */
+  /** Maximum number of concurrent jobs. */
   readonly slots: number;
   readonly facts: LoadedFacts;
   /** Set if the engine enforces JSON Schemas itself. Other engines get grammars. */
   readonly takesSchemas?: true;
   /**
-   * Runs one job and yields its events, `done` last. A chat or a transcription yields `accepted` once its input is known to be
-   * valid; a chat with `countOnly` yields nothing else.
-   * @throws ServiceError; the signal's reason when aborted, and only after the engine is free again
+   * Runs one job and yields its events, `done` last. A chat or a transcription yields `accepted` once its input is
+   * known to be valid; a chat with `countOnly` yields nothing else.
+   * @throws ServiceError; the signal's reason once the engine is free again
    * @param onPrefill called when the input is known to fit and the engine begins to compute
    */
   run(job: JobOf<K>, signal: AbortSignal, onPrefill?: () => void): AsyncIterable<EventOf<K>>;
   /**
-   * Scores each label as the whole reply to a chat; nothing is generated. Absent: the engine cannot.
+   * Scores each label as the whole reply to a chat, without generating text. Absent if the engine cannot.
    * @throws as `run()` does
    */
   score?(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores>;
@@ -44,7 +44,7 @@ export interface Engine<K extends ModelKind = ModelKind> {
 }
 
 export interface LabelScores {
-  /** Log probability of the tokens of each label that count, less a number that all labels share; in the order of the labels. */
+  /** Log probability of each label, up to a constant that all labels share; in the order of the labels. */
   logProbabilities: number[];
   promptTokens: number;
   cachedTokens: number;
@@ -54,7 +54,7 @@ export const runs = <K extends ModelKind>(engine: Engine, kind: K): engine is En
   engine.kind === kind;
 
 export interface EngineContext extends Partial<PageServices> {
-  /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
+  /** Opens a weight file. Downloads it first if it is not stored. Its hash may still be verified during the load. */
   file(path: string): Promise<Blob>;
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
@@ -69,25 +69,25 @@ export type LoadEngine<V extends VariantBase, K extends ModelKind> = (
 
 export type Backend = 'wasm' | 'webgpu';
 
-/** Engine as the host knows it. `registry.ts` has those of this package. */
+/** Interface between the engine host and an engine. `registry.ts` lists the engines of this package. */
 export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
-  /** @param chats of the loaded model, once it is known */
+  /** @param chats `LoadedFacts.chats`, once the model is loaded */
   capabilities(variant: V, chats?: boolean): readonly Capability[];
   /** Set if its variants need a GPU unless they say otherwise. */
   needsGpu?: true;
-  /** Why a variant cannot answer now, as a phrase that follows its name. Absent: its weights decide. */
+  /** Why a variant cannot answer now, as a phrase that follows its name. Absent if only its weights matter. */
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;
-  /** The variant on a backend, for the host to measure which is faster. Absent, or undefined: it has only one. */
+  /** The variant on a backend, to benchmark which is faster. Absent, or undefined, if it has only one. */
   onBackend?(variant: V, backend: Backend): V | undefined;
-  /** WASM file, as the package names it: another content is another version of the engine. */
+  /** Name of its WASM file, whose content identifies the engine's version. */
   wasm?: string;
-  /** How the user adds models for it. Absent: there is no way. */
+  /** Format of models that the user can add. Absent if the user cannot add any. */
   added?(): Promise<AddedFormat>;
-  /** Functions, by name, that workers can run which the engine starts from this script. */
+  /** APIs, by name, that the engine's helper workers offer. They start from the engine worker's script. */
   helpers?: Readonly<Record<string, () => Promise<object>>>;
   /** Imports the engine's code. */
   load(variant: V, context: EngineContext): Promise<Engine>;
 }
 
-/** Plug-ins by the name that variants have for them. */
+/** Plug-ins by the `engine` of their variants. */
 export type Engines = Readonly<Record<string, EnginePlugin>>;

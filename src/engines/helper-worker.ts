@@ -6,9 +6,9 @@ import { ServiceError } from '../errors/service-error.ts';
 import { helperLock, whenReleased } from '../protocol/locks.ts';
 import { openWorker } from './open-worker.ts';
 
-/** What the engine worker's script offers where an engine has started it again, as a helper worker. */
+/** API of the engine worker's script when an engine starts it as a helper worker. */
 export interface HelperHost {
-  /** Resolves when the worker holds the lock. `name`: of the plug-ins' `helpers`. */
+  /** Resolves when the worker holds the lock. @param name key in a plug-in's `helpers` */
   helper(name: string, lock: string): Promise<object & ProxyMarked>;
 }
 
@@ -19,17 +19,17 @@ export class HelperWorker<Helper extends object> {
   readonly #worker: Worker;
   readonly #host: Remote<HelperHost>;
   #helper: Remote<Helper> | null = null;
-  /** Aborts when the worker has ended, however it did: a call to it would never settle. */
+  /** Aborts when the worker has ended for any reason: a call to it would never settle. */
   readonly #gone = new AbortController();
 
   private constructor(type: WorkerType) {
-    // The engine's own script, so that no bundler must find another.
+    // The engine worker's own script, so that bundlers need not emit another.
     const name = 'localtext-helper';
     this.#worker = openWorker(location.href, { type, name }, (error) => this.end(error));
     this.#host = wrap<HelperHost>(this.#worker);
   }
 
-  /** @throws ServiceError, or what `load` failed with */
+  /** @throws ServiceError; the error of `load` */
   static async open<Helper extends object>(
     name: string,
     load: Load<Helper>,
@@ -77,7 +77,7 @@ export class HelperWorker<Helper extends object> {
     return abortable(call(this.#helper), this.#gone.signal);
   }
 
-  /** @param reason what calls under way reject with */
+  /** Terminates the worker. @param reason rejects pending calls */
   end(reason: unknown = new Error('the model was unloaded')): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(reason);
@@ -87,8 +87,8 @@ export class HelperWorker<Helper extends object> {
 }
 
 /**
- * The types in which a worker's script may start another worker, the likelier first: its own type, which bundlers decide.
- * Firefox on a busy machine at times stops for good in the start of a second worker, right after a first that failed.
+ * Worker types to try, the current script's own type first; bundlers decide it. The order matters: on a busy
+ * machine Firefox sometimes hangs while it starts a second worker right after a failed first one.
  */
 const scriptTypes = (): [WorkerType, WorkerType] =>
   isModule() ? ['module', 'classic'] : ['classic', 'module'];
@@ -98,7 +98,7 @@ function isModule(): boolean {
   const scope = globalThis as unknown as { importScripts(...urls: string[]): void };
   try {
     scope.importScripts();
-    // Firefox refuses it to modules only where there is a script to load, by a TypeError.
+    // Firefox throws its TypeError in a module only if there is a script to load.
     if (navigator.userAgent.includes('Firefox/')) scope.importScripts('data:text/javascript,');
     return false;
   } catch (error) {

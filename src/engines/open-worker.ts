@@ -2,13 +2,13 @@ import { serverError, type ServiceError } from '../errors/service-error.ts';
 import { blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
-/** @param onFailure told when it cannot start or fails: who calls it would wait without a time limit */
+/** Starts a worker. @param onFailure called if it cannot start, or fails: calls to it would never settle */
 export function openWorker(
   url: string,
   options: WorkerOptions,
   onFailure: (error: ServiceError) => void,
 ): Worker {
-  // The listener is this scope's: it would outlive the worker, and keep all that its owner holds.
+  // The violation listener is on the global scope: it must not outlive the worker, or its owner leaks.
   const watch = new AbortController();
   let failed = false;
   const fail = (error: ServiceError): void => {
@@ -30,7 +30,7 @@ export function openWorker(
     terminate();
   };
   worker.addEventListener('message', () => watch.abort(), { once: true });
-  // Also of a script that a policy refuses: that is told first.
+  // A blocked script fires this event, too. Wait, so that the policy violation is reported first.
   worker.addEventListener('error', (event) => setTimeout(() => fail(notStarted(url, event))), { once: true });
   return worker;
 }
@@ -46,6 +46,6 @@ function notStarted(url: string, event: Event): ServiceError {
   );
 }
 
-/** @param directive of the Content-Security-Policy that refuses the script as a worker */
+/** @param directive Content-Security-Policy directive that blocks the script */
 export const workerBlocked = (script: string, directive: string, cause?: unknown): ServiceError =>
   serverError('worker_blocked', blockedMessage(script, directive), cause);

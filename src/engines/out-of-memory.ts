@@ -1,11 +1,11 @@
 import { serverError, ServiceError } from '../errors/service-error.ts';
 import { messageOf } from '../util/printable.ts';
 
-/** Messages of the runtimes and the browsers; ONNX Runtime throws a bare number, too. A regular expression is a file's. */
+/** Messages of runtimes and browsers; ONNX Runtime also throws a bare number. "expression too large" is about a regex. */
 const OUT_OF_MEMORY =
   /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|(?<!expression )too large|^\d+$/i;
 
-/** Whether a load failed for want of memory. */
+/** Whether an error message means that memory ran out. */
 export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(message);
 
 export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
@@ -19,8 +19,8 @@ export const isLackOfMemory = (error: unknown): boolean =>
   error instanceof ServiceError ? error.code === 'out_of_memory' : isOutOfMemory(messageOf(error));
 
 /**
- * Loads with the first context length for which there is memory.
- * @throws what the last try failed with
+ * Loads with the first of these context lengths that fits into memory.
+ * @throws the error of the last attempt
  */
 export async function loadFitting<Length, T>(
   lengths: readonly Length[],

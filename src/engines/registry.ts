@@ -8,7 +8,7 @@ import { whisper } from './whisper/plugin.ts';
 
 type DeviceEngine = Exclude<Variant['engine'], 'upstream'>;
 
-/** The engines of this package. The code of each is loaded with the first variant that names it. */
+/** The engines of this package. An engine's code is imported when its first variant loads. */
 export const ENGINES: { [E in DeviceEngine]: EnginePlugin<Extract<Variant, { engine: E }>> } = {
   wllama: llamaCpp,
   transformers,

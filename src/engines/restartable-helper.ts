@@ -8,14 +8,14 @@ const START_TIMEOUT_MS = 20_000;
 
 interface CallOptions {
   timeoutMs: number;
-  /** Makes the error of a call that failed; of one that took too long where `cause` is null. */
+  /** Makes the error of a failed call. `cause` is null if the call timed out. */
   toError(cause: unknown): Error;
-  /** Ends the call, and the worker with it. */
+  /** Aborts the call and ends the worker. */
   signal?: AbortSignal;
 }
 
 /**
- * A helper whose worker ends with a call that fails or takes too long, as no message reaches a worker whose thread is busy. The
+ * Helper whose worker is terminated when a call fails or times out, as a busy thread receives no messages. The
  * next call starts another worker.
  */
 export class RestartableHelper<Helper extends object> {
@@ -30,7 +30,7 @@ export class RestartableHelper<Helper extends object> {
     this.#load = load;
   }
 
-  /** @throws ServiceError, or what `load` failed with */
+  /** @throws ServiceError; the error of `load` */
   start(): Promise<HelperWorker<Helper>> {
     const starting = (this.#worker ??= this.#open());
     starting.catch(() => {
@@ -39,7 +39,7 @@ export class RestartableHelper<Helper extends object> {
     return starting;
   }
 
-  /** @throws as `start()` does; what `toError` makes; the signal's reason */
+  /** @throws the errors of `start()` and `toError`; the signal's reason */
   async call<T extends object>(
     call: (helper: Remote<Helper>) => Promise<T>,
     { timeoutMs, toError, signal = this.#ended.signal }: CallOptions,
@@ -54,7 +54,7 @@ export class RestartableHelper<Helper extends object> {
       cause = error;
     }
     worker.end();
-    // A later call may have started another one.
+    // A later call may have started another worker.
     if (this.#worker === starting) this.#worker = null;
     signal.throwIfAborted();
     this.#ended.signal.throwIfAborted();
@@ -67,7 +67,7 @@ export class RestartableHelper<Helper extends object> {
     this.#worker = null;
   }
 
-  /** Ends the worker, and fails calls under way and later ones. */
+  /** Ends the worker; pending and later calls fail. */
   end(): void {
     this.#ended.abort(new Error('the model was unloaded'));
     this.stop();

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 
-/** Jobs that may wait for one model's slots. */
+/** Maximum number of jobs that wait for one model's slots. */
 const QUEUE_LIMIT = 64;
 
 /** Assumed duration of a job before the first one has finished, in milliseconds. */
@@ -8,29 +8,29 @@ const FIRST_GUESS_MS = 5000;
 
 /** A job's claim on a slot. */
 export interface Claim {
-  /** Jobs of one client share its part of the slots. */
+  /** Client id. Jobs of one client share its slots. */
   client: string;
-  /** Absent: the job keeps its slot. */
+  /** Absent if the job cannot be paused. */
   yields?: Yielding;
-  /** Whether its client may have given it up without a sign, as one that is not streamed. */
+  /** Whether its client may have abandoned it unnoticed, which is possible if the reply is not streamed. */
   mayBeAbandoned?: boolean;
 }
 
 export interface Yielding {
   /**
-   * What the job gives way as. `sharing`: to jobs of a client with fewer slots; `short`: to all jobs that are neither short
-   * nor long; `long`: also to short ones.
+   * Jobs that it yields to. `sharing`: jobs of a client with fewer slots; `short`: all jobs that are neither short
+   * nor long; `long`: also short jobs.
    */
   as: 'sharing' | 'short' | 'long';
-  /** How often the job has given way: each time it keeps its slot for longer. */
+  /** How often the job was paused. With each pause it keeps its slot for longer. */
   pauses: number;
   /** Called when another job needs its slot. */
   onPause(): void;
 }
 
-/** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
+/** Time added with each pause to how long a job keeps its slot, in milliseconds: it finishes under any load. */
 const PAUSE_STEP_MS = 1000;
-/** Time for which a job keeps its client's only slot while another client has none, in milliseconds. */
+/** How long a job keeps its client's only slot while another client has none, in milliseconds. */
 const ONLY_SLOT_MS = 5000;
 
 interface Runner {
@@ -49,7 +49,7 @@ interface Waiter {
   onAbort(): void;
 }
 
-/** Ranks of jobs: those of a lower one are served first. */
+/** Ranks of jobs. Lower ranks are served first. */
 const FIRST = 0;
 const SHORT = 1;
 const LONG = 2;
@@ -60,9 +60,9 @@ const rankOf = ({ claim: { yields } }: Pick<Waiter, 'claim'>): number => (yields
 const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn - b.turn;
 
 /**
- * The queue of one engine, with as many jobs at once as the engine has slots. Clients take turns; a client's own jobs are
- * served as they come, or the latest first. Jobs that give way wait for all others; beside others one long job runs at
- * most. Those that share give way to clients with fewer slots.
+ * Queue of an engine that runs a job per slot. Clients take turns; a client's jobs run in order of arrival, except
+ * that jobs that may be abandoned alternate with the latest. Short and long jobs wait for all others; at most one
+ * long job runs beside others. Sharing jobs yield to clients with fewer slots.
  */
 export class SlotQueue {
   readonly #limit: number;
@@ -70,7 +70,7 @@ export class SlotQueue {
   readonly #runners = new Set<Runner>();
   /** Turn of each client's latest job. */
   readonly #lastTurns = new Map<string, number>();
-  /** Clients whose latest job has taken the turn of their first. */
+  /** Clients whose previous turn went to their latest job. */
   readonly #servedLatest = new Set<string>();
   #turn = 0;
   #slots: number;
@@ -89,20 +89,21 @@ export class SlotQueue {
     return this.#runners.size;
   }
 
-  /** The engine's own number, known once it is loaded. */
+  /** Number of the engine's slots, known once it is loaded. */
   set slots(slots: number) {
     this.#slots = slots;
     this.#admit();
   }
 
-  /** Whether a job that comes now must wait. */
+  /** Whether a new job must wait. */
   get busy(): boolean {
     return this.#runners.size >= this.#slots;
   }
 
   /**
-   * Waits for a slot; the function it resolves to gives the slot back, once.
-   * @throws ServiceError 429 when the queue is full; the signal's reason when it aborts first
+   * Waits for a slot.
+   * @returns a function that releases the slot; later calls have no effect
+   * @throws ServiceError 429 if the queue is full; the signal's reason if it aborts first
    */
   enter(signal: AbortSignal, claim: Claim = { client: '' }): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
@@ -131,12 +132,12 @@ export class SlotQueue {
     });
   }
 
-  /** The last waiting job of the client with most of them. */
+  /** The last waiting job of the client with the most waiting jobs. */
   get #lastOfMost(): Waiter | undefined {
     const counts = new Map<string, number>();
     for (const { claim } of this.#waiting) counts.set(claim.client, (counts.get(claim.client) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    return this.#waiting.findLast(({ claim }) => counts.get(claim.client) === most);
+    const max = Math.max(...counts.values());
+    return this.#waiting.findLast(({ claim }) => counts.get(claim.client) === max);
   }
 
   #take(claim: Claim): () => void {
@@ -165,8 +166,8 @@ export class SlotQueue {
   }
 
   /**
-   * The job that gets the turn of `first`. Every second time it is the latest of its client's jobs that may have been
-   * abandoned: the client may still wait for that one alone.
+   * The job that gets the turn of `first`. Every second time this is the latest of the client's jobs that may have been
+   * abandoned: it may be the only job that the client still waits for.
    */
   #admittedInTurnOf(first: Waiter): Waiter {
     const { client } = first.claim;
@@ -175,7 +176,7 @@ export class SlotQueue {
     if (!isInDoubt(first) || this.#servedLatest.delete(client)) return first;
     this.#servedLatest.add(client);
     const inDoubt = this.#waiting.filter(isInDoubt);
-    // Each of the others gets the turn after its own, so that no other client waits for longer.
+    // The client's other jobs move back by one turn, so that no other client waits longer.
     for (const waiter of inDoubt) waiter.turn++;
     this.#waiting.sort(inTurn);
     return inDoubt.at(-1) ?? first;
@@ -185,12 +186,12 @@ export class SlotQueue {
     return [...this.#runners].filter(({ claim }) => claim.client === client).length;
   }
 
-  /** The first waiting job: of those that give way alike, one whose client has the fewest slots. */
+  /** The next waiting job: lowest rank first, then the client with the fewest slots. */
   get #first(): Waiter | undefined {
     return this.#waiting.toSorted((a, b) => rankOf(a) - rankOf(b) || this.#slotsOf(a) - this.#slotsOf(b))[0];
   }
 
-  /** The first waiting job, if it may run now. */
+  /** The next waiting job, if it may run now. */
   #next(): Waiter | undefined {
     const first = this.#first;
     if (!first || this.busy) return undefined;
@@ -208,7 +209,7 @@ export class SlotQueue {
     const isWaiting = this.#waiting.some((waiter) => rankOf(waiter) < LONG);
     if (long.length > 0) {
       const others = isWaiting || runners.length > long.length;
-      // Beside others one may stay, unless it has the last slot.
+      // One long job may stay beside others, unless others wait for its slot.
       return others ? (isWaiting && long.length === 1 ? long : long.slice(0, -1)) : [];
     }
     const first = this.#waiting.filter((waiter) => rankOf(waiter) === FIRST);
@@ -216,16 +217,19 @@ export class SlotQueue {
     return short.length > 0 ? short : this.#unshared(runners);
   }
 
-  /** The latest job of the client with most slots, or the oldest of those that have one, where a client that waits has fewer. */
+  /**
+   * The job to pause for a waiting client with fewer slots: the latest of the largest
+   * holder, or the oldest if each has one.
+   */
   #unshared(runners: readonly Runner[]): Runner[] {
     const first = this.#first;
     if (!first || !this.busy || rankOf(first) !== FIRST) return [];
     const has = this.#slotsOf(first);
     const ready = runners.filter(({ claim }) => claim.yields);
-    const most = Math.max(0, ...ready.map((runner) => this.#slotsOf(runner)));
-    const having = ready.filter((runner) => this.#slotsOf(runner) === most);
-    if (most > has + 1) return having.slice(0, 1);
-    return most === 1 && has === 0 ? having.slice(-1) : [];
+    const max = Math.max(0, ...ready.map((runner) => this.#slotsOf(runner)));
+    const having = ready.filter((runner) => this.#slotsOf(runner) === max);
+    if (max > has + 1) return having.slice(0, 1);
+    return max === 1 && has === 0 ? having.slice(-1) : [];
   }
 
   #makeWay(): void {

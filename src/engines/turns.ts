@@ -1,15 +1,15 @@
 export interface TakesTurns {
-  /** Parts that are still to be computed. */
+  /** Number of parts still to compute. */
   left: number;
-  /** Set by the first `push`. A request that waits in several queues, one after another, keeps it. */
+  /** Arrival number, set by the first `push()` and kept in later queues. */
   arrived?: number;
 }
 
 let arrivals = 0;
 
 /**
- * Order in which requests of several parts get their turns. Every second turn goes to the request that is nearest to its end,
- * the latest of several: a short one does not wait for all that are long, or that nobody waits for any more.
+ * Queue of requests that are computed in parts. Every second turn goes to the request with the fewest parts left,
+ * the latest if several have as few: a short request does not wait for all long or abandoned ones.
  */
 export class Turns<Request extends TakesTurns> {
   readonly #waiting: Request[] = [];
@@ -45,12 +45,12 @@ export class Turns<Request extends TakesTurns> {
   }
 }
 
-/** Runs parts of requests one at a time, in the order of their turns. */
+/** Runs parts of requests one at a time, in the order of `Turns`. */
 export class OneByOne {
   readonly #turns = new Turns<Part>();
   #busy = false;
 
-  /** Waits for a turn of the request, and runs the part. @throws what the part throws */
+  /** Waits for the request's turn and runs the part. @throws the error of `part` */
   async run<T>(request: TakesTurns, part: () => Promise<T>): Promise<T> {
     await new Promise<void>((begin) => {
       Object.assign(request, { begin });

@@ -11,7 +11,7 @@ import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
 
-/** Maximum time until the browser has counted a prompt, which may load the model, or sent the next part of a reply. */
+/** Time limit for the browser to count a prompt, which may load the model, or to send the next part of a reply. */
 const SILENCE_MS = 60_000;
 
 export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { pageModel, signal }) => {
@@ -25,7 +25,7 @@ export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, {
 
 type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
 
-/** Uses the page's sessions of the browser's own model. The browser does not name it. */
+/** Runs chats in the page's Prompt API sessions. The browser does not name its model. */
 class BuiltInEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly slots = 1;
@@ -70,7 +70,7 @@ class BuiltInEngine implements Engine<'chat'> {
           if (!job.countOnly && promptTokens >= this.facts.contextLength)
             throw contextLengthExceeded(promptTokens, this.facts.contextLength);
           onPrefill?.();
-          // A refused schema is only found with the first part of the reply.
+          // Do not accept yet: the browser rejects a schema only with the first part of the reply.
           if (job.countOnly) return yield this.#accepted(promptTokens);
           continue;
         }
@@ -90,7 +90,7 @@ class BuiltInEngine implements Engine<'chat'> {
       signal.throwIfAborted();
       if (isContextLengthError(error)) throw error;
       const { wire } = error instanceof ServiceError ? error : engineCrashed(error);
-      // Before the reply has begun, another variant may give it.
+      // Before the reply has begun, another variant may answer.
       throw new ServiceError({ ...wire, ...(!accepted && { passOn: true }) }, { cause: error });
     } finally {
       port.postMessage('abort');
@@ -116,7 +116,7 @@ class BuiltInEngine implements Engine<'chat'> {
       const { contextLength } = this.facts;
       return contextLengthExceeded(counts?.requested ?? contextLength, counts?.quota ?? contextLength);
     }
-    // The schema is all of a request that the API may not know.
+    // The schema is the only part of a request that the API may not support.
     if (job.constraint && ['NotSupportedError', 'SyntaxError', 'TypeError'].includes(name))
       return cannot('response_format', "has a schema that the browser's model cannot follow");
     const withheld = "The browser withheld its model's reply. Change the messages, or use another model.";

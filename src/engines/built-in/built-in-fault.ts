@@ -12,7 +12,7 @@ const FAULTS: Record<PageModelAvailability['state'], string | undefined> = {
   available: undefined,
 };
 
-/** Why the browser's own model cannot answer now, as a phrase that follows its name; undefined: it can. */
+/** Why the browser's model cannot answer now, as a phrase that follows its name; undefined if it can. */
 export async function builtInFault(
   model: PageModel | undefined,
   { languages = [] }: BuiltInVariant,

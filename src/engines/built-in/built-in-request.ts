@@ -10,7 +10,7 @@ import {
 import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
 
-/** Error for what the browser's model cannot do: the model's next variant may. */
+/** Error for what the browser's model cannot do. The next variant may be able to (`passOn`). */
 export function cannot(param: string, rule: string): ServiceError {
   return new ServiceError({
     status: 400,
@@ -22,10 +22,10 @@ export function cannot(param: string, rule: string): ServiceError {
   });
 }
 
-/** What this browser's sessions take. */
+/** What this browser's sessions support. */
 export interface SessionFacts {
   languages: readonly string[];
-  /** `temperature`. */
+  /** Whether `temperature` can be set. */
   samples: boolean;
   images: boolean;
 }
@@ -37,8 +37,8 @@ export function refuseImages({ input }: ChatJob, { images }: SessionFacts): void
 }
 
 /**
- * A job in the Prompt API's terms.
- * @throws ServiceError 400 for what the API cannot do
+ * Translates a job into a Prompt API request.
+ * @throws ServiceError 400 for a parameter that the API does not support
  */
 export function toBuiltInRequest(
   job: ChatJob,
@@ -46,7 +46,7 @@ export function toBuiltInRequest(
   images: ReadonlyMap<ChatImage, ImageBitmap>,
 ): PageModelRequest {
   const { input, constraint, maxTokens, countOnly, resume } = job;
-  if (!('messages' in input)) throw cannot('prompt', "is not possible: the browser's model has chats alone");
+  if (!('messages' in input)) throw cannot('prompt', "is not possible: the browser's model only chats");
   if (job.topLogprobs !== undefined)
     throw cannot('logprobs', "is not possible: the browser's model gives no log probabilities");
   return {
@@ -86,7 +86,7 @@ function toSchema(constraint: Constraint): Record<string, unknown> {
   return constraint.kind === 'json_schema' ? constraint.schema : { type: 'object' };
 }
 
-/** The system's messages joined at the front, then the history; the last turn is the prompt. */
+/** Joins the system messages at the front, followed by the history. The last turn is the prompt. */
 function toPrompts(
   messages: readonly ChatMessage[],
   begun: string,
@@ -110,13 +110,13 @@ function toPrompts(
 function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap>): PageModelMessage {
   if (message.role === 'assistant')
     return { role: 'assistant', content: withToolCalls(message.content, message.toolCalls ?? []) };
-  // The API has no role for what a function answered.
+  // The API has no role for a function's result.
   const content = message.role === 'tool' ? `Result of the call:\n${message.content}` : message.content;
   const pictures = ('images' in message && message.images) || [];
   return { role: 'user', content: pictures.length === 0 ? content : toParts(content, pictures, images) };
 }
 
-/** The images in their places between the texts. */
+/** Splits the content into parts: texts, with the images at their positions. */
 function toParts(
   content: string,
   pictures: readonly ChatImage[],

@@ -1,6 +1,6 @@
 import { IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
 
-/** @throws ImageError */
+/** Decodes the base64 of an image's `data:` URL. @throws ImageError */
 export function bytesOfDataUrl(url: string): Uint8Array<ArrayBuffer> {
   const comma = url.indexOf(',');
   const [, type, isBase64] =
@@ -9,7 +9,7 @@ export function bytesOfDataUrl(url: string): Uint8Array<ArrayBuffer> {
     throw new ImageError('has a `data:` URL that is not in base64. Use `data:image/png;base64,…`');
   if (!/^image\//i.test(type))
     throw new ImageError(`is of the type ${JSON.stringify(type.slice(0, 60))}, which is no image`);
-  // Before the text is decoded, which takes as much memory again.
+  // Check before decoding, which takes as much memory again.
   if (((url.length - comma) * 3) / 4 > MAX_IMAGE_BYTES + 3) throw new ImageError(IMAGE_TOO_LARGE);
   try {
     const text = atob(url.slice(comma + 1));

@@ -6,20 +6,20 @@ import { abortable, Mutex } from '../../util/async.ts';
 import { RestartableHelper } from '../restartable-helper.ts';
 import type { Decoded, imageWorker } from './image-worker.ts';
 
-/** Time limit of one image. */
+/** Time limit for one image. */
 const DECODE_TIMEOUT_MS = 10_000;
-/** The memory of a decoder without work is freed. */
+/** Time after which an idle decoder is ended, to free its memory. */
 const IDLE_MS = 10_000;
 
 const NOT_DECODED = `could not be decoded within ${DECODE_TIMEOUT_MS / 1000} s and the browser's memory. Send it as PNG or JPEG, or a smaller one`;
 
-/** One worker for all models: memory holds one decoded image at a time. */
+/** Shared by all models, so that only one image is decoded at a time. */
 const decoder = new RestartableHelper<typeof imageWorker>('image');
 let idle: ReturnType<typeof setTimeout> | undefined;
 const turns = new Mutex();
 
 /**
- * Decodes a request's images, which have been fetched, in a worker that ends with an image that takes too long.
+ * Decodes a request's images, already fetched, in a worker that is ended if an image takes too long.
  * @throws ServiceError 400 that names the part; the signal's reason
  */
 export async function decodeImages<Image>(

@@ -4,13 +4,16 @@ import { ImageError } from '../../images/check-image.ts';
 import { decodeImage, drawImage, type ModelImage, toPixmap } from '../../images/draw-image.ts';
 import { bytesOfDataUrl } from './data-url.ts';
 
-/** Maximum length of the longer side. Models take less, or cut the image into tiles; SmolVLM takes this. */
+/** Maximum length of the longer side, in pixels. Models downscale further or cut tiles; SmolVLM takes this size. */
 const MAX_SIDE = 2048;
 
-/** Errors are values: thrown ones lose their class between workers. `fault` follows the image's name. */
+/**
+ * Result of decoding. Errors are values, as thrown errors lose their class between workers.
+ * `fault` follows the image's name.
+ */
 export type Decoded<Image> = { image: Image; fault: null } | { image: null; fault: string };
 
-/** Decodes images in a separate worker, which can be ended. */
+/** Decodes images in a worker that can be terminated. */
 export const imageWorker = {
   pixmap: (source: Blob | string): Promise<Decoded<ModelImage>> =>
     decoded(source, async (bitmap) => {
