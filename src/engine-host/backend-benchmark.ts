@@ -7,7 +7,7 @@ import { delay } from '../util/async.ts';
 import type { Device } from '../engines/device.ts';
 import type { WeightStore } from '../model-files/weight-store.ts';
 
-/** Short and long, so that the result reflects both launch cost and throughput. */
+/** Texts of different lengths, so that the result reflects both launch cost and throughput. */
 const TEXTS = [
   'A lamp.',
   'The weather is lovely today.',
@@ -15,19 +15,19 @@ const TEXTS = [
   'Every text is turned into a vector, and texts that mean alike lie close to each other. '.repeat(2),
 ];
 
-/** Rounding differs from device to device; a wrong kernel gives completely different numbers. */
+/** Minimum similarity of the vectors. Devices differ in rounding; a wrong kernel gives completely different numbers. */
 const MIN_COSINE = 0.99;
-/** A first run, with its shaders to compile, may take longer; one that takes this long is not run again. */
+/** Minimum time limit for the GPU's first run, which compiles shaders. A run that exceeds the limit is not repeated. */
 const MIN_TIMEOUT_MS = 5000;
 const MAX_RATIO = 20;
-/** A switch costs a load: only a clear gain is worth it. */
+/** Maximum share of WASM's time that the GPU may take. Switching costs a load, so the gain must be clear. */
 const MAX_SHARE = 0.8;
 
 export const probeResultSchema = z.object({
   device: z.enum(['wasm', 'webgpu']),
   wasmMs: z.number(),
   gpuMs: z.number(),
-  /** Cosine of the text on which they agree least. */
+  /** Lowest cosine similarity of the two backends' vectors. */
   cosine: z.number(),
 });
 export type ProbeResult = z.output<typeof probeResultSchema>;
@@ -37,7 +37,7 @@ interface Run {
   vectors: Float32Array[];
 }
 
-/** Times both on the same texts, after one run each to warm up, and compares their vectors. */
+/** Times both backends on the same texts, after a warm-up run each, and compares their vectors. */
 async function probe(
   wasm: Engine<'embedding'>,
   gpu: Engine<'embedding'>,
@@ -57,7 +57,7 @@ function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
   return `on ${device === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;
 }
 
-/** The better of two runs after a first; the first if it takes longer than `timeoutMs`. */
+/** Returns the faster of two runs after a warm-up run, or the warm-up run if it exceeds `timeoutMs`. */
 async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: AbortSignal): Promise<Run> {
   const warmUp = await runOnce(engine, signal);
   if (warmUp.ms > timeoutMs) return warmUp;
@@ -84,25 +84,25 @@ type LoadEmbedder = (backend: Backend, signal: AbortSignal) => Promise<Engine<'e
 export interface BenchmarkOptions {
   device: Promise<Device>;
   store: () => Promise<Pick<WeightStore, 'notes'>>;
-  /** Results by variant, for the reasons of the choice. */
+  /** Descriptions of results by variant, shown with the reasons for its selection. */
   notes: Map<string, string>;
   which: NonNullable<DeviceLimits['probe']>;
-  /** Changes with the browser and with the packages: what was measured before it does not hold. */
+  /** Version of the browser and the packages. Results of other versions are ignored. */
   version: string;
   /** Whether any request runs. */
   busy(): boolean;
-  /** A result has come: the variant should run there from now on. */
+  /** Called with a new result: the variant should run on `result.device` from now on. */
   onResult(variant: Variant, result: ProbeResult): void;
 }
 
-/** The worker must have been idle for this long. */
+/** How long the worker must have been idle before a measurement. */
 const IDLE_MS = 3000;
-/** Checks per idle period. */
+/** Number of checks per idle period. */
 const POLLS = 6;
-/** A GPU that takes longer than this for the whole measurement is no gain. */
+/** Time limit for the whole measurement. A GPU that exceeds it is not faster. */
 const MAX_MS = 120_000;
 
-/** A model is in memory twice while it is measured. */
+/** Maximum size of a model's weights, which are in memory twice during the measurement. */
 const MAX_BYTES = 2 ** 30;
 
 /** Measures, once per device and model and while idle, whether a GPU is faster than WASM and correct. */
@@ -116,7 +116,7 @@ export class BackendBenchmark {
     this.#options = options;
   }
 
-  /** Backend of a variant: the measured one, else WASM. */
+  /** Resolves to the faster backend if it was measured, or else to WASM. */
   async backend(variant: Variant): Promise<Backend> {
     if (this.#disabled.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
@@ -155,7 +155,7 @@ export class BackendBenchmark {
     }
   }
 
-  /** An arriving request ends the measurement, which restarts once the worker is idle. */
+  /** Runs the measurement. A request aborts it; it restarts once the worker is idle. */
   async #measure(
     wasm: Engine<'embedding'>,
     gpu: Engine<'embedding'>,
@@ -163,7 +163,7 @@ export class BackendBenchmark {
   ): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();
-      const look = setInterval(() => {
+      const busyCheck = setInterval(() => {
         if (this.#options.busy()) interrupted.abort(new Error('a request came'));
       }, IDLE_MS / POLLS);
       const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MAX_MS)]);
@@ -172,13 +172,13 @@ export class BackendBenchmark {
       } catch (error) {
         if (!interrupted.signal.aborted) throw error;
       } finally {
-        clearInterval(look);
+        clearInterval(busyCheck);
       }
       await this.#idle(signal);
     }
   }
 
-  /** Uses WASM until this worker ends, after a measured GPU has failed. */
+  /** Uses WASM until this worker ends, because the GPU that was faster has failed. */
   disable({ name }: Pick<Variant, 'name'>): void {
     if (this.#results.get(name)?.device !== 'webgpu') return;
     this.#tried.add(name);

@@ -32,11 +32,11 @@ export interface HostOptions extends WorkerOptions {
   /** Models that the user added. */
   added: AddedModelRecord[];
   page: PageServices;
-  /** The page's cross-origin storage, for a worker that has none. */
+  /** The page's cross-origin storage, for browsers that do not offer it in workers. */
   pageFiles: SharedFiles | null;
 }
 
-/** The models, weights and requests of an engine worker. */
+/** Composition root of an engine worker: wires its models, weights and requests. */
 export class EngineHost implements Serving {
   readonly epoch: string;
   readonly scope: string;
@@ -44,7 +44,7 @@ export class EngineHost implements Serving {
   readonly locks = navigator.locks;
   readonly modelManager: ModelManager;
   readonly weights: WeightsService;
-  /** Device; absent until it is detected. */
+  /** The device; undefined until it is detected. */
   #device: Device | undefined;
   readonly #channel: StatusChannel;
   readonly #estimates: Estimates;
@@ -56,14 +56,14 @@ export class EngineHost implements Serving {
     const siteCatalog = withoutServers(options.catalog);
     const catalog = withAdded(siteCatalog, added);
     const device = detectDevice();
-    void device.then((found) => (this.#device = found));
+    void device.then((detected) => (this.#device = detected));
     this.epoch = epoch;
     this.scope = scope;
     this.imageOrigins = options.images?.origins ?? [];
 
     const rate = new DownloadRate();
     const store = untilFailure(() => openStore(options, rate));
-    // Each load that needs it reports the failure.
+    // Loads that need the store report the failure.
     store().catch(() => undefined);
     const sources = new WeightSources(store, modelsUrl, options.sources);
     this.#estimates = new Estimates(sources, rate, engines);

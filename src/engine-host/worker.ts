@@ -14,18 +14,18 @@ import { setAppScope } from '../engines/engine-file.ts';
 import type { HelperHost } from '../engines/helper-worker.ts';
 import { ENGINES } from '../engines/registry.ts';
 
-// onnxruntime-web starts its threads by a plain URL.
+// onnxruntime-web starts its threads with a plain URL, which Trusted Types would block.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl & HelperHost = {
   async start(options, pageFiles, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
-    // Taken before ports are accepted: clients watch it from then on.
+    // Hold the lock before ports are accepted: clients then watch it.
     await keepLock(navigator.locks, engineLock(options.epoch));
     setAppScope(options.scope);
     const added = await readAdded(options.scope);
-    // Comlink's object has no own properties: nothing can be copied from it.
+    // Comlink's proxy cannot be spread, as it has no own properties.
     const page = { decodeAudio, pageModel, loads };
     const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
@@ -45,8 +45,8 @@ const control: WorkerControl & HelperHost = {
 };
 
 /**
- * Reads the added models. Where the browser refuses the database, the site's own models still answer.
- * @throws DOMException `TimeoutError` where it only takes long: a change of the list would lose those that it holds
+ * Reads the added models. If the browser denies the database, the site's own models still work.
+ * @throws DOMException `TimeoutError` if the database is only slow: saving a shorter list would lose the models in it
  */
 async function readAdded(scope: string): Promise<AddedModelRecord[]> {
   try {

@@ -5,7 +5,7 @@ import { type Engine, runs } from '../../engines/engine.ts';
 import { decideByLabels, type ScoringEngine } from './label-decisions.ts';
 import { decideBySimilarity } from './similarity-decisions.ts';
 
-/** Answers all questions of one job. @throws ServiceError, which passes on to the next variant where the engine cannot */
+/** Answers all questions of a job. @throws ServiceError, with `passOn` if the engine cannot score answers */
 export async function* decide(
   engine: Engine<'chat' | 'embedding'>,
   job: DecisionJob,

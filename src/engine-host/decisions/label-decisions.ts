@@ -2,22 +2,22 @@ import type { ChatJob } from '../../jobs/chat.ts';
 import type { DecisionEvent, DecisionJob, DecisionProgress, DecisionQuestion } from '../../jobs/decision.ts';
 import type { Engine, LabelScores } from '../../engines/engine.ts';
 
-/** Answers by the probability that a chat model gives to each label as its reply. */
+// Answers with the probability of each label as a chat model's reply.
 
 /** An engine that can score labels. */
 export type ScoringEngine = Engine<'chat'> & Required<Pick<Engine<'chat'>, 'score'>>;
 
 type Input = Pick<DecisionJob, 'model' | 'input'>;
 
-/** Scores without an input are kept for so many questions of one engine: forms and inboxes ask the same again. */
+/** Maximum number of cached questions per engine. Forms and inboxes repeat the same questions. */
 const MAX_PRIORS = 512;
 
-/** Questions that are scored without the input per call: an engine that dies loses no more work. */
+/** Number of questions to score without the input in advance. An engine that dies loses at most this work. */
 const PART = 32;
 
 const priors = new WeakMap<ScoringEngine, Map<string, LabelScores>>();
 
-/** Continues with the first question that has no answer. */
+/** Answers a job's questions, starting with the first that `progress` does not answer. */
 export async function* decideByLabels(
   engine: ScoringEngine,
   { model, input, questions, progress }: DecisionJob,
@@ -26,13 +26,13 @@ export async function* decideByLabels(
   let { answers, promptTokens, cachedTokens } = progress ?? { answers: [], promptTokens: 0, cachedTokens: 0 };
   while (answers.length < questions.length) {
     const part: { question: DecisionQuestion; prior: LabelScores }[] = [];
-    // Before the input: between two questions they would push its state out of the cache.
+    // Score priors first: between two questions they would evict the input's state from the cache.
     for (const question of questions.slice(answers.length, answers.length + PART))
       part.push({ question, prior: await priorOf(engine, model, question, signal) });
     for (const { question, prior } of part) {
       const scored = await engine.score(toChatJob({ model, input }, question), labelsOf(question), signal);
       if (answers.length === 0) ({ promptTokens, cachedTokens } = scored);
-      // The input is counted once: the prompt without it is what this question adds.
+      // Count the input once: later questions add only their prompt without the input.
       else promptTokens += prior.promptTokens;
       answers = [...answers, toProbabilities(question, scored, prior)];
       yield { type: 'delta', progress: { answers, promptTokens, cachedTokens } };
@@ -42,8 +42,8 @@ export async function* decideByLabels(
 }
 
 /**
- * Divides the probability of each label by the one that it has without the input, so that a common word has no advantage. The
- * labels do not stand in the prompt, so their order cannot matter.
+ * Divides the probability of each label by its probability without the input, so that common words have no
+ * advantage. The labels are not part of the prompt, so their order has no effect.
  */
 function toProbabilities({ type }: DecisionQuestion, scored: LabelScores, prior: LabelScores): number[] {
   const gains = scored.logProbabilities.map((score, index) => score - (prior.logProbabilities[index] ?? 0));
@@ -70,23 +70,23 @@ async function priorOf(
   return prior;
 }
 
-/** Labels with a space before each: most words are one token after a space, and such labels are read in one step. */
+/** Prepends a space to each label: after a space most words are one token, and such labels are scored in one step. */
 const labelsOf = ({ type, options }: DecisionQuestion): string[] =>
   type === 'predicate' ? [' yes', ' no'] : options.map(({ label }) => ` ${label}`);
 
 /**
- * The input comes first: the questions after it share its state. Only images need the chat template; plain text asks the
- * smallest model better.
+ * Builds the prompt of a question. The input comes first, so that all questions share its state. Only images
+ * require the chat template: without it the smallest model answers better.
  */
 function toChatJob({ model, input }: Input, { type, instructions }: DecisionQuestion): ChatJob {
   const { text, images } = input;
-  const asked = `${text}\n\nQuestion: ${type === 'predicate' ? asQuestion(instructions) : instructions}`;
+  const content = `${text}\n\nQuestion: ${type === 'predicate' ? asQuestion(instructions) : instructions}`;
   const lead = type === 'predicate' ? 'Answer (yes or no):' : 'Answer:';
   const job = { kind: 'chat' as const, model, sampling: { temperature: 0, topP: 1 } };
-  if (!images) return { ...job, input: { prompt: `${asked}\n${lead}` } };
+  if (!images) return { ...job, input: { prompt: `${content}\n${lead}` } };
   return {
     ...job,
-    input: { messages: [{ role: 'user', content: asked, images }] },
+    input: { messages: [{ role: 'user', content, images }] },
     resume: { text: lead, tokens: 0 },
     reasoning: { enableThinking: false },
     thoughts: { text: '', ended: true },

@@ -2,12 +2,12 @@ import type { DecisionAnswer, DecisionJob, DecisionProgress, DecisionQuestion } 
 import type { Engine } from '../../engines/engine.ts';
 import { softmax } from './label-decisions.ts';
 
-/** Answers by the similarity of the input to each described option, for embedding models. */
+// Answers with the similarity of the input to each option's description, for embedding models.
 
-/** Divides similarities before they become probabilities: docs/typed-answers.md has the calibration error. */
+/** Temperature of the softmax over similarities. docs/typed-answers.md has the calibration error. */
 const TEMPERATURE = 0.04;
 
-/** A predicate is true of an input that is closer to it than to any of these. */
+/** Unrelated texts. A predicate is true if the input is closer to it than to any of these. */
 const UNRELATED = [
   'The meeting is on Monday at ten.',
   'I bought a new chair for the kitchen.',
@@ -37,7 +37,7 @@ export async function decideBySimilarity(
   return { answers: toAnswers(questions, vectors, others), promptTokens, cachedTokens: 0 };
 }
 
-/** @param vectors of the input, then of the texts of each question; of length 1 */
+/** @param vectors unit vectors of the input, then of the texts of each question */
 function toAnswers(
   questions: readonly DecisionQuestion[],
   [input = new Float32Array(), ...vectors]: readonly Float32Array[],
@@ -60,7 +60,7 @@ function toAnswers(
   });
 }
 
-/** The texts that stand for each answer. What a level is called says less than its description. */
+/** Lists the texts that represent each option. A score's label is left out if it has a description, which says more. */
 function meanings({ type, instructions, options }: DecisionQuestion): string[][] {
   if (type === 'predicate') return [[instructions]];
   return options.map(({ label, description }) => {

@@ -7,18 +7,18 @@ import { loadId } from './load-id.ts';
 import type { LoadVariant } from './loaded-model.ts';
 import type { OnJob } from './model-manager.ts';
 
-/** How long a page may take to answer, in milliseconds. A page that is blocked delays nothing. */
+/** Time limit for the page's answer, in milliseconds, as a blocked page must not delay a load. */
 const PAGE_MS = 1000;
 
 /**
- * Tells the page which loads are under way, and which first jobs after a load. A page that runs out of memory ends without notice:
- * its successor finds in its record what it was doing.
+ * Reports running loads, and the first jobs after a load, to the page, which records them. A page that runs out of
+ * memory ends without notice: the next one reads in the record what it was doing.
  */
 export class CrashGuard {
   readonly #engines: Engines;
   readonly #loads: PageServices['loads'];
   readonly #underWay = new Set<string>();
-  /** Variants in memory that have not generated a token yet. */
+  /** Loaded variants that have not generated a token yet. */
   readonly #untried = new Set<Variant>();
 
   constructor(engines: Engines, loads: PageServices['loads']) {
@@ -26,19 +26,19 @@ export class CrashGuard {
     this.#loads = loads;
   }
 
-  /** `loadId` of the variants with which a tab has ended. */
+  /** Resolves to the `loadId` of each variant that ended a tab. */
   fatal(): Promise<readonly string[]> {
     return this.#ask(this.#loads.fatal(), []);
   }
 
   /**
-   * Records a load while it is past its download: that ends no tab by the model's size.
-   * @throws ServiceError `model_load_failed` where it has ended a tab
+   * Wraps a load so that it is recorded once its download is over: a download uses little memory.
+   * @throws ServiceError `model_load_failed` if the variant ended a tab before
    */
   recorded(load: LoadVariant): LoadVariant {
     return async (variant, options): Promise<Engine> => {
       const id = loadId(variant, this.#engines);
-      // The planner skips it where another variant can run.
+      // The planner skips such a variant only if another can run.
       if ((await this.fatal()).includes(id)) {
         await this.#ask(this.#loads.refused(id), undefined);
         throw endedTab(variant);
@@ -56,7 +56,7 @@ export class CrashGuard {
         return engine;
       } finally {
         ended = true;
-        // A tab that ends while the model is idle says nothing about it.
+        // A tab that ends while the model is idle does not end because of it.
         this.#note(variant, false);
       }
     };

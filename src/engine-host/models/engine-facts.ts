@@ -5,7 +5,7 @@ import type { EngineFacts, ModelFacts } from '../../protocol/model-facts.ts';
 import { shared } from '../../util/async.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
-/** Returns a function that stores an engine's facts if they have changed. Most changes of its status do not affect them. */
+/** Creates a function that stores an engine's facts if they have changed. Most status changes do not affect them. */
 export function factsWriter(
   epoch: string,
   read: () => Promise<Record<string, ModelFacts>>,
@@ -20,7 +20,7 @@ export function factsWriter(
       await write({ epoch, models });
       written = text;
     } catch (error) {
-      // Facts are optional: with a full storage the models answer all the same.
+      // Facts are optional: models also answer if the storage is full.
       console.warn('localtext: the facts for GET /v1/models cannot be stored', error);
     }
   });
@@ -28,8 +28,9 @@ export function factsWriter(
 }
 
 /**
- * @param variant the one that answers, or would
- * @param bytes exact size of its weights; null: only the hub knows it
+ * Collects a model's facts for `GET /v1/models`.
+ * @param variant the variant that answers, or would
+ * @param bytes exact size of its weights; null if only the hub knows it
  */
 export function modelFacts(
   { kind }: Pick<CatalogModel, 'kind'>,
@@ -39,9 +40,9 @@ export function modelFacts(
   engines: Engines,
 ): ModelFacts {
   const engine = loadedModel?.engine ?? null;
-  // A device that is short of memory has loaded it with a shorter context.
+  // If memory is short, the model was loaded with a shorter context.
   const { thinks = false, vision, contextLength = variant.contextLength } = engine?.facts ?? {};
-  // Whether the browser's own model takes images is known once it is loaded.
+  // Before the load, only a projector shows that a model takes images.
   const sees = engine ? vision === true : hasProjector(variant);
   return {
     context_length: contextLength,

@@ -3,17 +3,17 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { messageOf, printable } from '../../util/printable.ts';
 import { isOutOfMemory, outOfMemory } from '../../engines/out-of-memory.ts';
 
-/** The smallest module: its header alone. */
+/** The smallest WebAssembly module: a header. */
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-/** Messages of Chromium, Firefox and WebKit for a script of the site that did not arrive. */
+/** Messages of Chromium, Firefox and WebKit for a script that could not be fetched. */
 const NO_SCRIPT = /dynamically imported module|importing a module script failed/i;
 
 const MAX_CAUSE = 300;
 
 /**
- * Engines and hashes of downloads need WebAssembly.
- * @throws ServiceError `model_load_failed` where the site's policy does not allow it
+ * Checks that WebAssembly is allowed, which engines and the hashes of downloads require.
+ * @throws ServiceError `model_load_failed` if the site's policy does not allow it
  */
 export function requireWasm(variant: Variant): void {
   try {
@@ -26,10 +26,10 @@ export function requireWasm(variant: Variant): void {
   }
 }
 
-/** Tells whether a script of the engine did not arrive. */
+/** Whether a script of the engine could not be fetched. */
 export const lacksScript = (cause: unknown): boolean => NO_SCRIPT.test(messageOf(cause));
 
-/** Names the cause of a load that failed with anything but a ServiceError. */
+/** Translates an error of a load that is not a ServiceError. */
 export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   const text = messageOf(cause);
   const noScript =
@@ -42,7 +42,7 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   return loadError(variant, why, cause);
 }
 
-/** A model has no other variant than such with which a tab has ended. */
+/** Error if all variants of a model that can run have ended a tab. */
 export const endedTab = (variant: Variant): ServiceError =>
   loadError(
     variant,

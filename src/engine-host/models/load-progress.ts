@@ -8,19 +8,19 @@ type OnProgress = LoadVariantOptions['onProgress'];
 const isOfEngine = (phase: Progress['phase']): boolean => phase === 'load' || phase === 'compile';
 
 /**
- * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
- * bytes of a phase only grow.
+ * Keeps progress from going back: once the engine loads, later downloads are not reported,
+ * and the bytes of a phase only grow.
  */
 export function onlyForward(onProgress: OnProgress): OnProgress {
   let current: Progress['phase'] = 'download';
-  let most = 0;
+  let maxBytes = 0;
   return (progress) => {
     const { phase, loadedBytes } = progress;
     if (isOfEngine(current) && !isOfEngine(phase)) return;
-    if (current !== phase) most = 0;
+    if (current !== phase) maxBytes = 0;
     current = phase;
-    most = Math.max(most, loadedBytes);
-    onProgress({ ...progress, loadedBytes: most });
+    maxBytes = Math.max(maxBytes, loadedBytes);
+    onProgress({ ...progress, loadedBytes: maxBytes });
   };
 }
 
@@ -28,9 +28,9 @@ type Count = Pick<Progress, 'loadedBytes' | 'totalBytes'>;
 
 interface FileState {
   missing: boolean;
-  /** Bytes that come over the network. */
+  /** Bytes transferred over the network. */
   network: Count;
-  /** Bytes that have been prepared from those; null: none yet. */
+  /** Bytes prepared from the transferred ones; null if none yet. */
   prepared: Count | null;
 }
 
@@ -40,8 +40,7 @@ export interface FilesProgress {
 }
 
 /**
- * Adds up the bytes of a model's files, as one bar for all of them: what comes over the network, and, once all of that has
- * come, what is made of it.
+ * Sums the progress of a model's files: bytes over the network, and, once all have arrived, bytes prepared from them.
  */
 export async function loadProgress(
   store: WeightStore,
@@ -59,7 +58,7 @@ export async function loadProgress(
   const report = (): void => {
     const all = [...states.values()];
     const downloading = all.filter((state) => state.missing);
-    // The engine reports the progress of its load itself.
+    // From here on, the engine reports the progress.
     if (downloading.length === 0)
       return onProgress({ phase: 'load', loadedBytes: 0, totalBytes: weightBytes({ files }) });
     const prepared = downloading.flatMap((state) => state.prepared ?? []);

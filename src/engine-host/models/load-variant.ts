@@ -23,7 +23,7 @@ import type { WeightSources } from '../../model-files/sources/weight-sources.ts'
 import type { StoredFile } from '../../model-files/stored-file.ts';
 import { engineFileName, FileReplaced } from '../../engines/engine-file.ts';
 
-/** Failures of a load that another backend would meet again. */
+/** Failures of a load that do not depend on the backend. */
 const FILE_ERRORS = new Set<ErrorCode | null>([
   'build_replaced',
   'download_cancelled',
@@ -33,7 +33,7 @@ const FILE_ERRORS = new Set<ErrorCode | null>([
   'weights_unavailable',
 ]);
 
-/** Loads that start again: an engine has a script and a WASM file. */
+/** Maximum number of retries after a replaced file: an engine has a script and a WASM file. */
 const MAX_AGAIN = 2;
 
 export interface LoaderOptions {
@@ -49,7 +49,7 @@ export interface LoaderOptions {
 
 type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };
 
-/** Loads variants by their engines, with their files out of the store. */
+/** Loads variants in their engines, with files from the store. */
 export class VariantLoader {
   readonly #options: LoaderOptions;
 
@@ -57,9 +57,9 @@ export class VariantLoader {
     this.#options = options;
   }
 
-  async load(unresolved: Variant, given: LoadVariantOptions): Promise<Engine> {
+  async load(unresolved: Variant, { onProgress, ...others }: LoadVariantOptions): Promise<Engine> {
     const { benchmark, sources, modelStorage } = this.#options;
-    const options = { ...given, onProgress: onlyForward(given.onProgress) };
+    const options = { ...others, onProgress: onlyForward(onProgress) };
     if (hasWeights(unresolved)) requireWasm(unresolved);
     const variant = await sources.resolve(unresolved, options.signal);
     const isMeasured = this.#on(variant, 'wasm') !== undefined;
@@ -72,7 +72,7 @@ export class VariantLoader {
       benchmark.disable(variant);
       return this.#load(variant, 'wasm', options);
     });
-    // Housekeeping: answers neither wait for it nor fail with it.
+    // Housekeeping: answers do not wait for it, nor fail with it.
     modelStorage
       .used(variant)
       .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
@@ -93,12 +93,12 @@ export class VariantLoader {
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
     const onBackend = (backend && this.#on(variant, backend)) ?? variant;
-    for (let again = 0; ;) {
+    for (let retries = 0; ;) {
       try {
         return await this.#loadIntact(onBackend, options);
       } catch (error) {
-        // A service worker that the browser stops fails the requests that it was answering.
-        if ((error instanceof FileReplaced || lacksScript(error)) && again++ < MAX_AGAIN) continue;
+        // The file was replaced, or the browser stopped the service worker, which fails its pending requests.
+        if ((error instanceof FileReplaced || lacksScript(error)) && retries++ < MAX_AGAIN) continue;
         const full = error instanceof ServiceError && error.code === 'storage_full';
         if (!full || options.signal.aborted) throw error;
         await this.#options.modelStorage.makeMoreRoom(variant.files);
@@ -106,9 +106,9 @@ export class VariantLoader {
     }
   }
 
-  /** @throws ServiceError `weights_corrupt` when stored files are damaged and cannot be repaired */
+  /** Loads an engine from intact files. @throws ServiceError `weights_corrupt` if damaged files cannot be repaired */
   async #loadIntact(variant: VariantBase, options: LoadVariantOptions): Promise<Engine> {
-    // Damaged chunks of a stored file are dropped by the first load, and downloaded again by the second.
+    // The first load drops damaged chunks of stored files; the second downloads them again.
     for (let tries = 1; tries <= 2; tries++) {
       const { engine, intact } = await this.#loadOnce(variant, options);
       if (engine && intact) return engine;
@@ -152,9 +152,9 @@ export class VariantLoader {
         throw error;
       }
     });
-    // The bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
+    // Stored bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
     const loading = this.#engine(variant).load(variant, context);
-    // Not every engine ends its load when a file cannot be fetched: transformers.js may wait forever.
+    // Some engines do not fail if a file cannot be fetched: transformers.js may wait forever.
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
     // Also store optional files, so that the model is complete; ignore their failures.
@@ -187,7 +187,7 @@ export class VariantLoader {
   }
 }
 
-/** A failed download says nothing about the stored bytes. Damaged ones may look corrupt at first. */
+/** Whether files are missing rather than damaged: `weights_corrupt` may be due to stored bytes that can be repaired. */
 const isLacking = (reason: unknown): boolean =>
   reason instanceof ServiceError && reason.code !== 'weights_corrupt';
 

@@ -18,7 +18,7 @@ export interface LoadVariantOptions {
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
 
-/** Pause before a failed load is retried. */
+/** Backoff before a failed load is retried. */
 const PAUSES = { firstMs: 1000, maxMs: 30_000 };
 
 /** One load, shared by all callers that wait for it. */
@@ -34,21 +34,21 @@ type State =
   | { name: 'idle' }
   | Loading
   | { name: 'ready'; engine: Engine; progress: Progress }
-  /** Failed: not loaded again before `retryAt`. Both times are values of `performance.now()`. */
+  /** Not loaded again before `retryAt`. Both times are values of `performance.now()`. */
   | { name: 'failed'; error: unknown; failedAt: number; retryAt: number };
 
-/** One variant's place in memory: empty, being filled, or holding an engine. */
+/** A variant's state in memory (idle, loading, ready or failed), with its engine and queue. */
 export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
   /** The source of each file, by path. */
   readonly files = new Map<string, string>();
-  /** Time of the last request that used it, by `performance.now()`. */
+  /** Time of the last request that used the model, as `performance.now()`. */
   lastUsed = 0;
   readonly #loadVariant: LoadVariant;
   readonly #onChange: () => void;
   #state: State = { name: 'idle' };
-  /** Failed loads in a row. */
+  /** Number of consecutive failed loads. */
   #failures = 0;
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
@@ -74,7 +74,7 @@ export class LoadedModel {
     return 'progress' in this.#state ? this.#state.progress : null;
   }
 
-  /** Resolves when the engine is loaded. All callers share one load, which is cancelled when the last one leaves. */
+  /** Resolves when the engine is loaded. All callers share one load, which is aborted when the last caller aborts. */
   async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
     signal.throwIfAborted();
     const state = this.#state;
@@ -89,7 +89,7 @@ export class LoadedModel {
     } finally {
       loading.callers.delete(caller);
       if (loading.callers.size === 0 && this.#state === loading) {
-        // A new caller starts a new load instead of joining a cancelled one.
+        // A new caller must start a new load, not join an aborted one.
         this.#become({ name: 'idle' });
         loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
       }
@@ -103,7 +103,7 @@ export class LoadedModel {
     await engine.unload().catch(() => undefined);
   }
 
-  /** Lets a failed load be retried so many milliseconds after its failure, as circumstances have changed. */
+  /** Shortens the backoff of a failed load to `pauseMs` after the failure, as circumstances have changed. */
   resetBackoff(pauseMs = 0): void {
     const state = this.#state;
     if (state.name === 'failed') state.retryAt = Math.min(state.retryAt, state.failedAt + pauseMs);
@@ -161,7 +161,7 @@ export class LoadedModel {
     } catch (thrown) {
       if (signal.aborted || this.#state !== loading) throw thrown;
       const error = thrown instanceof ServiceError ? thrown : loadFailed(this.variant, thrown);
-      // No failure of the variant: the next request loads it at once.
+      // The variant did not fail: the next request loads it at once.
       if (error.code === 'download_cancelled') {
         this.#become({ name: 'idle' });
         throw error;

@@ -8,12 +8,12 @@ import { delay, Mutex } from '../../util/async.ts';
 import type { Engines } from '../../engines/engine.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
-/** What each variant takes of this device: memory, and time for what is still to be downloaded. */
+/** Estimates of each variant's memory and remaining download time. */
 export class Estimates {
   readonly #sources: Pick<WeightSources, 'missingBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   readonly #engines: Engines;
-  /** Estimates by the variant's name; variants that run elsewhere have none. */
+  /** Estimates by the variant's name. Variants without weights have none. */
   readonly known = new Map<string, VariantEstimate>();
 
   constructor(
@@ -26,7 +26,7 @@ export class Estimates {
     this.#engines = engines;
   }
 
-  /** Looks up what is stored. Never rejects: the estimate is for people. */
+  /** Updates the estimates from what is stored. Never rejects, as estimates are only displayed. */
   async refresh({ models }: Pick<Catalog, 'models'>): Promise<void> {
     const variants = models.flatMap((model) => model.variants);
     await Promise.all(variants.map((variant) => this.#refresh(variant)));
@@ -46,19 +46,19 @@ export class Estimates {
 
 /** Memory of a modest device, for browsers that report none. */
 const UNKNOWN_GIB = 4;
-/** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
+/** How long a load waits for requests to end before it exceeds the budget, which is an estimate. */
 const ROOM_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
 export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
 
-/** Decides which models are in memory together. The least recently used is unloaded first, never during a request. */
+/** Limits which models are in memory at once. Unloads the least recently used model first, never during a request. */
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
   readonly #loadedModels: ReadonlyMap<string, LoadedModel>;
   readonly #engines: Engines;
   readonly #turns = new Mutex();
-  /** Variants that have their memory, of those that are being loaded. */
+  /** Variants whose load was admitted. Those still loading count towards the budget. */
   readonly #admitted = new WeakSet<Variant>();
 
   constructor(bytes: Promise<number>, loadedModels: ReadonlyMap<string, LoadedModel>, engines: Engines) {
@@ -69,14 +69,14 @@ export class MemoryBudget {
 
   /** Runs a load once there is room for it. Loads get room one after another. */
   async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
-    // It may have been loaded before.
+    // A previous load may have been admitted.
     this.#admitted.delete(variant);
     await this.#turns.run(() => this.#makeRoom(variant, signal));
     this.#admitted.add(variant);
     return load();
   }
 
-  /** @returns whether any model was unloaded */
+  /** Unloads all models without requests. @returns whether any model was unloaded */
   async unloadIdle(): Promise<boolean> {
     const idle = [...this.#loadedModels.values()].filter(isIdle);
     await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
@@ -93,9 +93,9 @@ export class MemoryBudget {
       const others = [...this.#loadedModels.values()].filter((each) => each.variant !== variant);
       const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
       const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
-      const taken = [...inMemory, ...loading];
-      const sum = taken.reduce((total, each) => total + memoryCost(each.variant), 0);
-      if (taken.length === 0 || sum + needed <= budget) return;
+      const reserved = [...inMemory, ...loading];
+      const sum = reserved.reduce((total, each) => total + memoryCost(each.variant), 0);
+      if (reserved.length === 0 || sum + needed <= budget) return;
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
       if (oldest?.engine) await oldest.drop(oldest.engine);
       else if (performance.now() > deadline) return;

@@ -32,12 +32,12 @@ import {
 } from './model-source.ts';
 
 export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
-  /** The site's own. */
+  /** The site's own catalog. */
   catalog: Catalog;
   engines: Engines;
   added: AddedModelRecord[];
   save(added: readonly AddedModelRecord[]): Promise<void>;
-  /** Makes a catalog with other added models the one in use. */
+  /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog): void;
   modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
   device: Promise<Device>;
@@ -45,7 +45,7 @@ export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'stor
 
 type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 
-/** The models that the user adds beside the site's catalog. */
+/** Manages the models that the user adds to the site's catalog. */
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
@@ -59,12 +59,12 @@ export class ModelAdder {
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
-  /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws ServiceError */
+  /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
   add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
     return this.#turns.run(() => this.#add(command, signal, onProgress));
   }
 
-  /** The models of a repository of the model hub, the smallest first. @throws ServiceError */
+  /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
   async offers(source: RepositorySource, signal: AbortSignal): Promise<HubOffer[]> {
     const { sources, engines } = this.#options;
     const models = await listModels(source, sources, await addedFormats(engines), signal);
@@ -87,7 +87,7 @@ export class ModelAdder {
     return { suggestedId: toModelId(model.name), ...known, ...details, problem };
   }
 
-  /** Whether a model has this id or variant. */
+  /** Whether an added model has this id or variant name. */
   has(target: string): boolean {
     return this.#added.some((each) => isNamed(each, target));
   }
@@ -102,7 +102,7 @@ export class ModelAdder {
     );
   }
 
-  /** @throws ServiceError 400, also while requests run on it */
+  /** @throws ServiceError 400, also while requests use the model */
   async delete(target: string): Promise<void> {
     const { name } = this.#find(target).variant;
     await this.#options.modelStorage.delete(name);
@@ -111,7 +111,7 @@ export class ModelAdder {
   }
 
   async #add(
-    { id: wanted, source, keepTemplateText }: AddCommand,
+    { id: requestedId, source, keepTemplateText }: AddCommand,
     signal: AbortSignal,
     onProgress: OnProgress,
   ): Promise<AddedModel> {
@@ -123,9 +123,9 @@ export class ModelAdder {
     if (fault !== undefined) throw unsupportedModel(`${name} ${fault}. Use another file of this model.`);
     if (described.shortage !== undefined)
       throw unsupportedModel(`${name} ${described.shortage}. Choose a smaller model.`);
-    // The same model again is no conflict.
-    const holder = this.#added.find(({ model }) => model.id === wanted);
-    if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
+    // Adding the same model again is not a conflict.
+    const holder = this.#added.find(({ model }) => model.id === requestedId);
+    if (requestedId !== null && holder?.model.bytes !== bytes) this.#requireFree(requestedId);
     const slug = toModelId(name);
     const storing = { files, bytes, slug, signal, onProgress };
     return storeFiles(this.#options, storing, async (stored) => {
@@ -133,8 +133,8 @@ export class ModelAdder {
         projector && files[index] === projector ? { ...file, role: 'projector' as const } : file,
       );
       const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
-      if (same) return requireSameId(same.model, wanted);
-      const id = wanted ?? this.#unusedId(slug);
+      if (same) return requireSameId(same.model, requestedId);
+      const id = requestedId ?? this.#unusedId(slug);
       this.#requireFree(id);
       const created = Math.floor(Date.now() / 1000);
       const model: AddedModel = { id, ...described.model, created };
@@ -169,7 +169,7 @@ export class ModelAdder {
   #find(target: string): AddedModelRecord {
     const found = this.#added.find((each) => isNamed(each, target));
     if (found) return found;
-    const message = `${target} is no model that was added in this browser. models.list() names those that were.`;
+    const message = `${target} is not a model that was added in this browser. models.list() lists those.`;
     throw requestError(400, message, 'model_not_added', 'target');
   }
 
@@ -199,9 +199,9 @@ async function storageShortage(bytes: number): Promise<string | null> {
   return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(free)} more`;
 }
 
-/** @throws ServiceError 400 `model_exists` when it is to have another id */
-function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
-  if (wanted === null || wanted === model.id) return model;
+/** Returns a model that was added before. @throws ServiceError 400 `model_exists` if another id is requested */
+function requireSameId(model: AddedModel, requestedId: string | null): AddedModel {
+  if (requestedId === null || requestedId === model.id) return model;
   const message = `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`;
   throw requestError(400, message, 'model_exists', 'source');
 }
@@ -211,7 +211,7 @@ const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean 
 
 const hashOf = (file: WeightFile): string => file.sha256;
 
-/** Computes a hash over all files: models that share a file have different names. */
+/** Computes a hash over all files, so that models that share a file get different names. */
 const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
   files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
 

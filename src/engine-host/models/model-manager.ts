@@ -13,25 +13,28 @@ import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { LoadedModels } from './loaded-models.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
-/** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
+/** Errors after which an engine is unusable. The next request reloads it, or loads the next variant. */
 const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
 
-/** Failures of a load that would be the same a second time. */
+/** Failures of a load that a retry would repeat. */
 const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 
-/** Failures of a load after which no other variant is tried: the engine's files are gone, or the user gave the download up. */
+/**
+ * Failures of a load after which no other variant is tried: the engine's files are gone, or
+ * the user cancelled the download.
+ */
 const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
 
-/** Least time between two loads of a variant that fails, in milliseconds. */
+/** Minimum time between two loads of a failing variant, in milliseconds. */
 const AGAIN_MS = 1000;
 
-/** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
+/** Number of GPU losses of a variant after which it is not tried again. */
 const MAX_LOSSES = 2;
 
 /** Restricts which of a model's variants a request may use. */
 type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
 
-/** Reports that a variant begins a job, gives the first part of an answer, or has no job any more. */
+/** Called when a variant begins a job, sends the first part of an answer, or becomes idle. */
 export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
 
 export interface ModelManagerOptions {
@@ -42,23 +45,23 @@ export interface ModelManagerOptions {
   load: LoadVariant;
   onChange: () => void;
   plan: PlanVariants;
-  /** Bytes that models may take in memory together. */
+  /** Maximum memory of all models together. */
   budgetBytes: Promise<number>;
   variantFacts: VariantFacts;
   onDeviceLost: (variant: Variant) => void;
-  /** A load is asked for that may have failed before. */
+  /** Called when the page requests a load that may have failed before. */
   onAgain: () => void;
   onJob: OnJob;
 }
 
-/** Loads models and keeps them in memory. Ids that share weights share one engine and one queue. */
+/** Loads models and keeps them in memory. Models that share a variant share its engine and queue. */
 export class ModelManager {
   readonly onJob: OnJob;
   readonly #options: ModelManagerOptions;
   #catalog: Catalog;
   readonly #loadedModels: LoadedModels;
   readonly #plans = new Map<string, Plan>();
-  /** Failures by variant, for which it is given up after `MAX_LOSSES`. */
+  /** Number of GPU losses, and of failures of the browser's model, by variant. */
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
   readonly #memory: MemoryBudget;
@@ -75,7 +78,7 @@ export class ModelManager {
     return this.#catalog;
   }
 
-  /** The model that answers for this id: the first variant that has not failed for good. */
+  /** Returns the variant that answers for this id: the first that has not failed, or else the first. */
   loadedModel(id: string, kind?: Kind, limit: VariantFilter = {}): LoadedModel {
     const model = this.#model(id, kind);
     const plan = this.#plans.get(id);
@@ -86,9 +89,9 @@ export class ModelManager {
   }
 
   /**
-   * Loads the model unless it is in memory, going through its variants in order. `again`: the page or its user asks for the
-   * load itself, so what failed is tried again.
-   * @throws the last variant's error, when none could be loaded
+   * Loads a model unless it is in memory, trying its variants in order. With `again`, the page or its user
+   * requested the load explicitly, and failed variants are retried.
+   * @throws the last variant's error if none could be loaded
    */
   async ready(
     id: string,
@@ -106,7 +109,7 @@ export class ModelManager {
       try {
         await this.#load(loadedModel, signal, (progress) => onProgress?.({ model: id, ...progress }));
         loadedModel.lastUsed = performance.now();
-        // Includes the variants that failed before, so that the status shows them.
+        // A failure may have cleared the plan. Plan again, so that the status shows the failed variants.
         await this.#planned(model);
         return loadedModel;
       } catch (error) {
@@ -127,7 +130,7 @@ export class ModelManager {
     const load = () => abortable(loadedModel.load(signal, onProgress), signal);
     await load().catch(async (error: unknown) => {
       signal.throwIfAborted();
-      // Unloading other models may free the memory that it lacks.
+      // Unloading other models may free enough memory.
       const short = toWireError(error).code === 'out_of_memory';
       if (!short || !(await this.#memory.unloadIdle())) throw error;
       loadedModel.resetBackoff();
@@ -137,7 +140,7 @@ export class ModelManager {
 
   #dropFailures(model: CatalogModel): void {
     this.#options.onAgain();
-    // The browser may offer its own model by now.
+    // The browser may now offer its own model.
     if (this.#lacksExternal(model) || this.#endedTab(model)) this.#plans.delete(model.id);
     for (const { name } of model.variants) this.#loadedModels.get(name)?.resetBackoff(AGAIN_MS);
   }
@@ -146,14 +149,14 @@ export class ModelManager {
     return this.#plans.get(id)?.reasons.some(({ endedTab }) => endedTab) ?? false;
   }
 
-  /** The model's variants after this one that the request may use, by their names. */
+  /** Names of the model's later variants that the request may use. */
   after(id: string, { name }: Variant, limit: VariantFilter): string[] {
     const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
     const names = candidates.map(({ variant }) => variant.name);
     return names.slice(names.indexOf(name) + 1);
   }
 
-  /** Whether a variant that the browser itself runs is not a candidate: it may be available by now. */
+  /** Whether the browser's own model is a variant but not a candidate. It may be available by now. */
   #lacksExternal({ id, variants }: CatalogModel): boolean {
     const external = variants.find((variant) => !hasWeights(variant));
     return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
@@ -167,7 +170,7 @@ export class ModelManager {
     this.#plans.clear();
   }
 
-  /** Models were added or removed; what is in memory of the others stays. */
+  /** Replaces the catalog after models were added or removed. Other models stay in memory. */
   setCatalog(catalog: Catalog): void {
     this.#catalog = catalog;
     const variants = new Set(catalog.models.flatMap((model) => model.variants.map(({ name }) => name)));
@@ -186,7 +189,10 @@ export class ModelManager {
     this.#options.onChange();
   }
 
-  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs, or failures of the browser's own model, its variant is tried no more. */
+  /**
+   * Drops an engine that failed with a fatal error. After `MAX_LOSSES` lost GPUs, or failures of the browser's own
+   * model, its variant is not tried again.
+   */
   async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
     const { code } = toWireError(error);
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
@@ -203,7 +209,7 @@ export class ModelManager {
     await loadedModel.drop(engine);
   }
 
-  /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
+  /** Name of the variant that answers for a model, or would; undefined if none is chosen yet. */
   chosen(id: string): string | undefined {
     const candidates = this.#plans.get(id)?.candidates ?? [];
     const working = candidates.find(({ name }) => {
@@ -213,7 +219,10 @@ export class ModelManager {
     return (working ?? candidates[0])?.name;
   }
 
-  /** Facts by id of the models that have a chosen variant. `exactBytes`: null where only the hub knows. */
+  /**
+   * Facts of the models that have a chosen variant, by id.
+   * @param exactBytes resolves to null if only the hub knows the size
+   */
   async facts(exactBytes: (variant: Variant) => Promise<number | null>): Promise<Record<string, ModelFacts>> {
     const facts: Record<string, ModelFacts> = {};
     for (const model of this.#catalog.models) {

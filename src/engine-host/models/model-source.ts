@@ -23,7 +23,7 @@ interface CountOptions {
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
   phase: LoadProgress['phase'];
-  /** Place, size and hash of the file in the store. */
+  /** Determines the file's path in the store, its size and hash. */
   describe(options: CountOptions): Promise<WeightFile>;
   store(file: WeightFile, options: CountOptions): Promise<void>;
 }
@@ -31,18 +31,18 @@ export interface SourceFile extends ModelFile {
 export interface OpenedSource {
   files: SourceFile[];
   format: AddedFormat;
-  /** Repository of the files; null: they have no common place. */
+  /** The files' repository; null if they do not come from one. */
   repository: string | null;
 }
 
 export interface SourceAccess {
   store: WeightStore;
   sources: Pick<WeightSources, 'repository'>;
-  /** Files of the page that adds them; null: it has none for that ticket. */
+  /** Requests files from the page that adds them; null if it has none for this ticket. */
   requestFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
 
-/** @throws ServiceError */
+/** Resolves a source to the files of one model. @throws ServiceError */
 export async function openSource(
   source: ModelSource,
   { store, sources, requestFiles }: SourceAccess,
@@ -76,7 +76,7 @@ export async function openSource(
       return { files: remote, format, repository };
     }
     default:
-      throw requestError(400, 'Unknown source of a model.', 'unsupported_value', 'source');
+      throw requestError(400, 'Unknown model source.', 'unsupported_value', 'source');
   }
 }
 
@@ -86,7 +86,7 @@ async function urlFile(
   signal: AbortSignal,
 ): Promise<SourceFile> {
   if (!/^https?:/.test(url))
-    throw requestError(400, `${url} is no http or https URL.`, 'invalid_value', 'source');
+    throw requestError(400, `${url} is not an http or https URL.`, 'invalid_value', 'source');
   const rule = '`sha256` must be the SHA-256 of the file in 64 hex digits.';
   if (!/^[0-9a-f]{64}$/i.test(sha256)) throw requestError(400, rule, 'invalid_value', 'source');
   const { size } = await readStart(url, 1, signal);
@@ -125,7 +125,7 @@ function remoteFile(
   };
 }
 
-/** Read twice, so that its hash is known before anything is written. */
+/** Opens a file of this device. It is read twice, so that its hash is known before anything is written. */
 function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
   let chunks: string[] = [];
   return {
@@ -150,15 +150,15 @@ export interface FileStorage {
 interface Storing {
   files: readonly SourceFile[];
   bytes: number;
-  /** Part of the id, made of the model's name. */
+  /** Suggested id, derived from the model's name. */
   slug: string;
   signal: AbortSignal;
   onProgress: OnProgress;
 }
 
 /**
- * Stores all files of a model, and has `use` make one of them. What an abort, a lost connection or the end of this worker
- * leaves is kept for the next time; what is refused goes.
+ * Stores all files of a model, and calls `use` to create the model from them. Partial files are kept after an
+ * abort, a lost connection or the end of this worker, and removed after other errors.
  */
 export async function storeFiles<T>(
   storage: FileStorage,
@@ -169,7 +169,7 @@ export async function storeFiles<T>(
   const { modelStorage } = storage;
   const { unfinished } = modelStorage;
   const store = await storage.store();
-  // Before a local file is read as a whole to be hashed.
+  // Check the space before hashing, which reads local files whole.
   const expected = await unfinished.expected(slug, bytes);
   await modelStorage.makeRoom(expected);
   if (files.some(({ phase }) => phase === 'copy')) await store.tryRoom(expected);
@@ -182,7 +182,7 @@ export async function storeFiles<T>(
       const described = weights[index];
       if (described) await file.store(described, { signal, onProgress: report.storing(file) });
     }
-    // What was copied in one piece may be complete when the abort arrives.
+    // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     const used = await use(weights);
     await unfinished.forget(slug, weights);
@@ -196,7 +196,7 @@ export async function storeFiles<T>(
   }
 }
 
-/** Bytes of all files together. One of this device is read twice, and each time counts half. */
+/** Sums the progress of all files. Files of this device are read twice; each pass counts half. */
 function reportOf({ files, bytes, slug, onProgress }: Storing) {
   const hashedBytes = new Map<SourceFile, number>();
   const stored = new Map<SourceFile, number>();
@@ -204,7 +204,7 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
     [...counts.values()].reduce((total, each) => total + each, 0);
   const phase = files[0]?.phase ?? 'copy';
   const counting = (counts: Map<SourceFile, number>) => (file: SourceFile) => (count: number) => {
-    // A file that changed on the server is downloaded once more.
+    // A download restarts if the file changed on the server; progress must not go back.
     counts.set(file, Math.max(count, counts.get(file) ?? 0));
     const loadedBytes = phase === 'copy' ? (sum(hashedBytes) + sum(stored)) / 2 : sum(stored);
     onProgress({ model: slug, phase, loadedBytes, totalBytes: bytes });
@@ -212,7 +212,7 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
   return { hashing: counting(hashedBytes), storing: counting(stored) };
 }
 
-/** Throws a 400 for a file that cannot be read or is no model. */
+/** Rethrows an error, as a 400 if the file cannot be read or is not a model. */
 export function asInvalidFile(error: unknown): never {
   if (error instanceof ServiceError && error.code === 'weights_corrupt')
     throw invalidFile('The file changed while it was copied. Add it again. Nothing was stored.');

@@ -14,16 +14,14 @@ import {
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
-/** Facts about variants beside their plan and their state, by their names. */
+/** Facts about variants beyond their plan and state, by name. */
 export interface VariantFacts {
-  /** Notes on how a variant runs, beyond why it was chosen. */
+  /** Notes on how a variant runs, appended to the reason for its selection. */
   notes?: ReadonlyMap<string, string>;
   estimates?: ReadonlyMap<string, VariantEstimate>;
 }
 
-/**
- * @param loadedModels the model's variants that were loaded or tried, in the order in which they answer
- */
+/** @param loadedModels the model's variants that were loaded or tried, in order of preference */
 export function modelStatus(
   { id, kind, variants }: CatalogModel,
   plan: Plan | undefined,
@@ -49,7 +47,7 @@ export function modelStatus(
   };
 }
 
-/** The part of a status that depends on what is in memory. */
+/** Status fields that depend on the loaded model. */
 function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus> {
   const { variant, state, engine, progress, queue, error, files } = loadedModel;
   const thinks = engine?.facts.thinks;
@@ -67,7 +65,7 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
   };
 }
 
-/** The variant that answers may be a later one than planned. */
+/** Adjusts the reasons if a later variant than planned was loaded. */
 function reasonsAfterLoad(
   planned: VariantReason[],
   shown: LoadedModel | undefined,
@@ -86,7 +84,7 @@ function reasonsAfterLoad(
   ];
 }
 
-/** @param deviceOnly the request, or its key, is limited to variants that run on this device */
+/** @param deviceOnly whether the request, or its key, is limited to variants that run on this device */
 export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): ServiceError {
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
   const way = why
@@ -100,7 +98,7 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
 
 const PERIOD_MS = 200;
 
-/** Tells every tab what changed, five times a second at most. */
+/** Broadcasts the status to all tabs after changes, at most five times a second. */
 export class StatusChannel {
   readonly #channel: BroadcastChannel;
   readonly #status: () => EngineStatus;

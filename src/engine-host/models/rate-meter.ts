@@ -1,15 +1,15 @@
 const WINDOW_MS = 5000;
-/** The first bytes come slowly: an estimate from them would be of days. */
+/** Time before the first estimate. The first bytes arrive slowly, and would give estimates of days. */
 const SETTLE_MS = 2000;
-/** Progress may come with every network packet. */
+/** Minimum time between samples, as progress may be reported for every network packet. */
 const SAMPLE_MS = 100;
 
-/** Bytes a second over a sliding window, so that a stall shows and a burst does not. */
+/** Measures bytes per second over a sliding window, so that a stall shows and a burst does not. */
 export class RateMeter {
   #samples: { at: number; bytes: number }[] = [];
   #since: number | null = null;
 
-  /** @returns bytes a second, or null until bytes have come for a while. */
+  /** @param bytes total so far @returns bytes per second; null until bytes have arrived for a while */
   add(bytes: number): number | null {
     const now = performance.now();
     const latest = this.#samples.at(-1);

@@ -9,20 +9,20 @@ import type { ModelSource } from '../../protocol/weights-command.ts';
 
 const SHOWN = 20;
 
-/** A model of a repository of the model hub. */
+/** A model in a repository of the model hub. */
 export interface HubModel extends FoundModel {
   format: AddedFormat;
-  /** The commit that it was found at. */
+  /** Commit in which the model was found. */
   revision: string;
-  /** Size of all its files. */
+  /** Total size of its files. */
   bytes: number;
 }
 
-/** The formats in which the engines take models that the user adds. */
+/** Lists the engines' formats for models that the user adds. */
 export const addedFormats = (engines: Engines): Promise<AddedFormat[]> =>
   Promise.all(Object.values(engines).flatMap(({ added }) => added?.() ?? []));
 
-/** The models of a repository in these formats, the smallest first. @throws ServiceError */
+/** Lists a repository's models in these formats, the smallest first. @throws ServiceError */
 export async function listModels(
   source: RepositorySource,
   sources: Pick<WeightSources, 'repository'>,
@@ -44,8 +44,9 @@ export async function listModels(
 }
 
 /**
- * The one model that `file` names: a path, or a part of one that only one model has, as its quantization; null: the only
- * model, or the usual one of its format. @throws ServiceError
+ * Chooses the model that `file` names: a path, or a unique part of a path, such as the quantization. If `file` is
+ * null, the only model, or its format's usual model.
+ * @throws ServiceError
  */
 export function chooseModel(
   { repository, file }: Pick<Extract<ModelSource, { type: 'hub' }>, 'repository' | 'file'>,

@@ -7,40 +7,43 @@ import type { Engines } from '../../engines/engine.ts';
 import { loadId } from './load-id.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 
-/** Largest download on a device that is asked to save data. */
+/** Maximum download on a device with reduced data usage. */
 const SAVE_DATA_BYTES = 256 * 1e6;
 
 export interface Plan {
   /** Variants that this device can run and whose weights can be fetched, best first. */
   candidates: Variant[];
-  /** Why the first was chosen, and why each one before it was skipped. */
+  /** Why the first candidate was chosen, and why each variant before it was skipped. */
   reasons: VariantReason[];
 }
 
-/** Orders a model's variants for loading; `faults` of those that have failed for good, by name. */
+/** Orders a model's variants for loading. @param faults reasons of variants that failed permanently, by name */
 export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
 
 export interface PlannerOptions {
   device: Promise<Device>;
   sources: Pick<WeightSources, 'fault' | 'missingBytes' | 'room'>;
-  /** Whether stored models are deleted for others: the load then finds out whether there is room. */
+  /** Whether stored models may be deleted for others. Only the load then checks whether there is room. */
   evict?: boolean;
   engines: Engines;
-  /** Names of variants that the page prefers, the most wanted first. */
+  /** Names of variants that the page prefers, in order of preference. */
   prefer?: readonly string[] | undefined;
-  /** `loadId` of variants with which a tab has ended. Where another can run, they are skipped; else their load fails. */
+  /**
+   * Resolves to the `loadId` of variants that ended a tab. They are skipped if another can
+   * run; otherwise their load fails.
+   */
   fatal?: () => Promise<readonly string[]>;
 }
 
 /** Orders a model's variants by what the device can do and where its weights are available. */
 export function variantPlanner(options: PlannerOptions): PlanVariants {
   const { device, sources, engines, evict = false, prefer = [], fatal = async () => [] } = options;
-  /** Asks a hub, or for a manifest, only for what the device can run. */
+  /** Queries the hub or a manifest last, and only for variants that the device can run. */
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
     unmetNeed(variant, await device, engines) ??
     (await downloadFault(variant)) ??
     (await sources.fault(variant));
-  /** The storage is asked each time: a model may have been deleted. */
+  /** Checks the storage each time, as a model may have been deleted. */
   const downloadFault = async (variant: Variant): Promise<string | undefined> => {
     const bytes = await sources.missingBytes(variant);
     if (bytes === 0) return undefined;
@@ -68,8 +71,8 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
     }
     const ended = await fatal();
     const sound = runnable.filter((variant) => !ended.includes(loadId(variant, engines)));
-    // Catalogs name the smallest variant last. Where each has ended its tab, only that one is a candidate: its load is
-    // refused at first, and tried again some minutes later.
+    // Catalogs list the smallest variant last. If all have ended a tab, only the smallest is a candidate: its load is
+    // refused at first, and retried some minutes later.
     const candidates = sound.length > 0 ? sound : runnable.slice(-1);
     const [first] = candidates;
     if (!first) return { candidates, reasons: skipped };
@@ -90,18 +93,18 @@ const ENDED_TAB = {
   endedTab: true,
 } as const;
 
-/** Variants that the page prefers, then the others, each in their order. */
+/** Sorts the variants that the page prefers to the front. */
 function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {
   const rank = ({ name }: Variant): number => {
-    const place = prefer.indexOf(name);
-    return place >= 0 ? place : prefer.length;
+    const index = prefer.indexOf(name);
+    return index >= 0 ? index : prefer.length;
   };
   return variants.toSorted((a, b) => rank(a) - rank(b));
 }
 
 type Needs = Required<Pick<DeviceNeeds, 'webgpu' | 'features' | 'cores'>>;
 
-/** A software GPU is slower than WASM: `webgpu: false` accepts one. */
+/** Resolves a variant's needs. `webgpu` requires a hardware GPU, as a software GPU is slower than WASM. */
 function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
   const { features = [], cores = 1, webgpu = engines[engine]?.needsGpu ?? false } = needs;
   return { features, cores, webgpu: webgpu || features.length > 0 };

@@ -3,17 +3,17 @@ import { invalidField, ServiceError, unsupported } from '../../errors/service-er
 import type { ChatImage } from '../../jobs/chat.ts';
 import { readStream } from '../../util/read-stream.ts';
 
-/** Maximum images of a request. */
+/** Maximum number of images in a request. */
 const MAX_IMAGES = 16;
-/** Maximum bytes of all images that a request fetches: this worker has them in memory at once. */
+/** Maximum total size of the images that a request fetches: they are in this worker's memory at once. */
 const MAX_FETCHED_BYTES = 80_000_000;
-/** Time limit of all images of a request. */
+/** Time limit for all images of a request. */
 const FETCH_MS = 20_000;
 
 /**
- * Fetches a job's images, at once and before it takes a slot: a slow server must not hold one. The browser keeps the files
- * outside this worker's memory.
- * @returns the image with its file; as it is where its URL has the file
+ * Fetches a job's images in parallel, before the job takes a slot: a slow server must not hold one. The browser
+ * keeps the files outside this worker's memory.
+ * @returns a function that adds its file to an image. An image with a `data:` URL is returned unchanged.
  * @throws ServiceError 400 that names the part; the signal's reason
  */
 export async function fetchImages(
@@ -47,21 +47,21 @@ export async function fetchImages(
   }
 }
 
-const TOO_MANY_BYTES = `exceeds ${MAX_FETCHED_BYTES / 1e6} MB, the most that all images at URLs of a request may have together. Send fewer or smaller ones`;
+const TOO_MANY_BYTES = `exceeds ${MAX_FETCHED_BYTES / 1e6} MB, the limit for all images that a request fetches. Send fewer or smaller ones`;
 
-/** @param count throws where all images have too many bytes. @throws ServiceError 400 */
+/** @param count counts bytes, and throws if all images together exceed the limit. @throws ServiceError 400 */
 async function fetchImage(
-  { url: given, param }: ChatImage,
+  { url: source, param }: ChatImage,
   origins: readonly string[],
   count: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const url = imageUrl(given, param, origins);
+  const url = imageUrl(source, param, origins);
   const isOwn = url.origin === location.origin;
   try {
     const response = await fetch(url, {
       credentials: isOwn ? 'same-origin' : 'omit',
-      // One could lead to another origin.
+      // A redirect could lead to an unlisted origin.
       redirect: 'error',
       signal,
     });
@@ -79,19 +79,22 @@ async function fetchImage(
   }
 }
 
-/** A prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
-export function imageUrl(given: string, param: string, origins: readonly string[]): URL {
-  const own = location.origin;
-  const url = URL.canParse(given, own) ? new URL(given, own) : null;
+/** Checks an image's URL: a prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
+export function imageUrl(source: string, param: string, origins: readonly string[]): URL {
+  const siteOrigin = location.origin;
+  const url = URL.canParse(source, siteOrigin) ? new URL(source, siteOrigin) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
     throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');
-  if (url.origin === own || origins.some((each) => URL.canParse(each) && new URL(each).origin === url.origin))
+  if (
+    url.origin === siteOrigin ||
+    origins.some((each) => URL.canParse(each) && new URL(each).origin === url.origin)
+  )
     return url;
   const rule = `is at ${url.origin.slice(0, 200)}: images are fetched from this site alone. Send it as a \`data:\` URL, or let the site allow that origin by \`start({ images: { origins } })\``;
   throw unsupported(param, rule);
 }
 
-/** @throws ImageError for what is no image within the bounds */
+/** Reads a response as an image. @throws ImageError if it is not an image, or exceeds a limit */
 async function readBody(
   { body }: Response,
   count: (bytes: number) => void,

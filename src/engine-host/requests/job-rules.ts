@@ -14,21 +14,21 @@ import type { Engine } from '../../engines/engine.ts';
 
 /** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
-  /** Completes the job before it takes a place in the queue. @throws ServiceError 400 */
+  /** Completes the job before it queues. @throws ServiceError 400 */
   prepare?(
     request: { job: JobOf<K>; imageOrigins: readonly string[] },
     signal: AbortSignal,
   ): Promise<JobOf<K>>;
-  /** Turns the job into what the engine takes. @throws ServiceError 400 */
+  /** Adapts the job to the engine. @throws ServiceError 400 */
   compile?(engine: Engine<ModelOf<K>>, job: JobOf<K>): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run: RunJob<K>;
-  /** Estimates the time that the job takes an engine, in tokens of a reply. */
+  /** Estimates the time that the job takes an engine, in reply tokens. */
   work(job: JobOf<K>): number;
-  /** Whether the job, once interrupted, begins again from its start. Absent: it never does. */
+  /** Whether the job must restart from its beginning after an interruption. Absent if it never does. */
   restarts?(job: JobOf<K>): boolean;
-  /** Whether the job gives way even where it is short, if its answer is not streamed. Absent: it does not. */
+  /** Whether the job yields its slot even if it is short, if its answer is not streamed. Absent if it does not. */
   yieldsWhenShort?(job: JobOf<K>): boolean;
-  /** Which equal requests of the client take the job's answer, too. Absent: all. */
+  /** Selects which equal requests of the client share the job's answer. Absent: all. */
   sharedWith?(job: JobOf<K>): 'all' | 'retries' | 'none';
 }
 
@@ -39,25 +39,25 @@ export type RunJob<K extends Kind> = (
   onPrefill: () => void,
 ) => AsyncIterable<EventOf<K>>;
 
-const fetchAll: typeof fetchImages = async (...given) =>
-  (await import('./fetch-images.ts')).fetchImages(...given);
+const fetchAll: typeof fetchImages = async (...args) =>
+  (await import('./fetch-images.ts')).fetchImages(...args);
 
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
 
-/** Tokens of a prompt that are computed in the time of one of a reply, at least. */
+/** Minimum number of prompt tokens that are computed in the time of one reply token. */
 const PROMPT_TOKENS = 10;
-/** Tokens of an image, about. */
+/** Approximate number of tokens of an image. */
 const IMAGE_TOKENS = 500;
 
-/** A question of a decision is a prompt, and a step that reads the first tokens of all its options. */
+/** Work of a decision's question: a prompt, and a step that scores the first tokens of all options. */
 const QUESTION = 8;
-/** Further tokens of an option. */
+/** Work of an option's further tokens. */
 const OPTION = 2;
 
-/** Bytes of compressed sound that count as a token: 32 KB, some seconds, run to their end, and up to a minute is short. */
+/** Bytes of compressed sound per token of work: 32 KB (some seconds) are never paused, up to a minute is short. */
 const SOUND_BYTES = 1024;
-/** The same of a wav file: 4 s at 16 kHz run to their end. */
+/** Bytes of a wav file per token of work: 4 s at 16 kHz are never paused. */
 const WAV_BYTES = 4096;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
@@ -74,15 +74,15 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       return { ...job, input: { messages } };
     },
     compile: withGrammar,
-    run: (engine, job, ...given) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...given),
+    run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
       countOnly ? 0 : maxTokens + promptTokens(input) / PROMPT_TOKENS,
     restarts: repeats,
     yieldsWhenShort: ({ countOnly }) => !countOnly,
     sharedWith: ({ seeded, sampling: { temperature, seed } }) => {
-      // A seed of localtext's own is the request's.
+      // A job with a generated seed belongs to one request.
       if (seeded) return 'none';
-      // Equal requests for a sampled reply get one each, unless one is a retry of another.
+      // Equal requests for a random reply get separate replies, unless one is a retry of another.
       return temperature > 0 && seed === undefined ? 'retries' : 'all';
     },
   },
@@ -98,8 +98,8 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       const toFetched = await fetchAll(images, imageOrigins, signal);
       return { ...job, input: { ...job.input, images: images.map(toFetched) } };
     },
-    async *run(...given) {
-      yield* (await import('../decisions/decide.ts')).decide(...given);
+    async *run(...args) {
+      yield* (await import('../decisions/decide.ts')).decide(...args);
     },
     work: ({ questions }) =>
       questions.reduce((sum, { options }) => sum + QUESTION + OPTION * options.length, 0),
@@ -115,7 +115,7 @@ function promptTokens(input: ChatJob['input']): number {
 
 const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
 
-/** Replaces the JSON Schema of a job by its grammar. */
+/** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
 async function withGrammar(
   { takesSchemas }: Engine<'chat'>,
   job: ChatJob,
@@ -127,7 +127,7 @@ async function withGrammar(
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 
-/** A conversation that does not fit is tried again without its oldest turns. */
+/** Runs a chat, and retries a conversation that does not fit without its oldest turns. */
 async function* truncating(...[engine, job, signal, onPrefill]: Parameters<RunJob<'chat'>>): Events<'chat'> {
   for (let tries = 1; ; tries++) {
     try {

@@ -26,18 +26,18 @@ export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
 
 export interface JobSink<K extends Kind> {
   onStage: OnStage;
-  /** Takes the next event. The engine generates no further until it resolves. */
+  /** Takes the next event. The engine pauses until the promise resolves. */
   send(event: EventOf<K>): Promise<void> | void;
 }
 
-/** Thrown where a job gives way to others: its asker asks again. */
+/** Thrown if a job yields its slot to others. The asker sends it again. */
 export class JobPaused extends Error {}
 
-/** Time after which an answer that is not read gives way to jobs that wait, in milliseconds. */
+/** Time after which a job whose answer is not read yields its slot to waiting jobs, in milliseconds. */
 const UNREAD_MS = 5000;
-/** Time after which one that would begin again gives way, in milliseconds. */
+/** Time after which such a job yields its slot if it would have to restart, in milliseconds. */
 const UNREAD_REPEATED_MS = 30_000;
-/** How often a transcription gives way within a window of sound, which is then computed again. */
+/** How often a transcription may yield inside a window of sound, which is then computed again. */
 const MAX_CUT_WINDOWS = 2;
 
 export interface JobRequest<K extends Kind> {
@@ -49,8 +49,8 @@ export interface JobRequest<K extends Kind> {
 }
 
 /**
- * Waits for the model and for a slot in it, then passes the engine's events on. A variant that cannot do what the request asks
- * for leaves it to the next one.
+ * Waits for the model and for a slot, then forwards the engine's events. If a variant cannot do what the request
+ * asks for, the next variant runs the job.
  */
 export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
@@ -66,7 +66,7 @@ export async function serveJob<K extends Kind>(
   }
 }
 
-/** @returns the model's next variants, which are to run the job; null when it is done */
+/** Runs the job on one variant. @returns later variants to run the job on instead; null if it is done */
 async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
   { id, job, origin, pauses = 0 }: JobRequest<K>,
@@ -117,7 +117,7 @@ async function serveOnce<K extends Kind>(
   }
 }
 
-/** The time that a job has a slot, which ends early where the job gives way to others. */
+/** A job's hold on a slot, which ends early if the job yields to others. */
 class SlotLease {
   readonly claim: Claim;
   readonly #over = new AbortController();
@@ -128,7 +128,7 @@ class SlotLease {
     this.#unreadMs = rulesOf(job.kind).restarts?.(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const as = yieldsAs(job, origin);
     const mayBeAbandoned = origin?.background === true;
-    // Two tabs that share an engine would throw each other's windows away.
+    // A sharing transcription finishes its window: two tabs would otherwise keep discarding each other's windows.
     const keepsWindow = job.kind === 'transcription' && (as === 'sharing' || pauses >= MAX_CUT_WINDOWS);
     const onPause = (): void => {
       this.#mustPause = true;
@@ -144,15 +144,15 @@ class SlotLease {
   }
 
   /**
-   * Waits until the reader has taken an event. One that does not, as in a tab that a dialog blocks, must not keep a slot that
-   * others wait for: not even with a job that begins again.
+   * Waits until the reader has taken an event. A reader that does not, such as in a tab blocked by a dialog, must
+   * not keep a slot that others wait for, even if its job has to restart.
    */
   async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
     const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
     await sent.finally(() => clearInterval(timer));
   }
 
-  /** Gives way where another job was waiting for the end of a window of sound. */
+  /** Yields the slot if another job was waiting for the end of a window of sound. */
   afterDelta(): void {
     if (this.#mustPause) this.#end();
   }
@@ -162,7 +162,7 @@ class SlotLease {
   }
 }
 
-/** Turns the job into what the engine takes, and begins it. @throws ServiceError 400 */
+/** Adapts the job to the engine, and starts it. @throws ServiceError 400 */
 async function startJob<K extends Kind>(
   engine: Engine<ModelOf<K>>,
   job: JobOf<K>,
@@ -175,7 +175,7 @@ async function startJob<K extends Kind>(
   return run(engine, compiled.job, signal, () => onStage('prefill', { servedBy: engine.fingerprint }));
 }
 
-/** The engine has just ended; it spent the time before its prefill on the template and on other jobs. */
+/** Shows a job's spans in the User Timing API, counted back from its end, which is now. */
 function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], detail: SpanDetail): void {
   const now = performance.now();
   if ('computeMs' in timings) return showSpan('compute', timings.computeMs, detail, now);
@@ -189,7 +189,10 @@ interface Place<K extends Kind> {
   leave(): void;
 }
 
-/** Queues first: the queue is bounded during a load too, and a model with queued requests is never unloaded. */
+/**
+ * Waits for a slot and a loaded model. Queues before the load, as this bounds the queue during a load, too, and a
+ * model with queued requests is never unloaded.
+ */
 async function enterQueue<K extends Kind>(
   modelManager: ModelManager,
   job: JobOf<K>,
@@ -200,11 +203,11 @@ async function enterQueue<K extends Kind>(
   const { model, kind } = job;
   for (;;) {
     const loadedModel = modelManager.loadedModel(model, kind, job);
-    const left = new AbortController();
-    const either = AbortSignal.any([signal, left.signal]);
+    const abandoned = new AbortController();
+    const either = AbortSignal.any([signal, abandoned.signal]);
     const queued = loadedModel.queue.enter(either, claim);
     const giveUp = () => {
-      left.abort();
+      abandoned.abort();
       queued.then(
         (leave) => leave(),
         () => undefined,
@@ -213,7 +216,7 @@ async function enterQueue<K extends Kind>(
     if (loadedModel.state !== 'ready') onStage('loading');
     const ready = modelManager.ready(model, either, job);
     try {
-      // The first to settle: a full queue rejects immediately, whatever the load does.
+      // A full queue rejects immediately, without waiting for the load.
       await Promise.race([queued, ready]);
       const loaded = await ready;
       if (loaded === loadedModel) {
@@ -223,7 +226,7 @@ async function enterQueue<K extends Kind>(
         if (engine && canRun(engine, kind)) return { loadedModel, engine, leave };
         if (engine) throw unsuitable(model, kind);
       }
-      // Another variant answers, or the engine crashed while this job waited: once more.
+      // Another variant was loaded, or the engine crashed while this job waited. Queue again.
       giveUp();
     } catch (error) {
       ready.catch(() => undefined);

@@ -14,10 +14,10 @@ import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
 
-/** A port without a request is closed after this time: its client has died, or asked another engine. */
+/** Time after which a port without a request is closed: its client has died, or asked another engine. */
 const SILENCE_MS = 30_000;
 
-/** Least time between two progress messages of a phase, in milliseconds. */
+/** Minimum time between two progress messages of a phase, in milliseconds. */
 const PROGRESS_MS = 100;
 
 const shared = new SharedJobs();
@@ -26,12 +26,12 @@ export interface Serving {
   epoch: string;
   scope: string;
   modelManager: ModelManager;
-  /** Origins beside the site's own that images may be fetched from. */
+  /** Origins, besides the site's, that images may be fetched from. */
   imageOrigins: readonly string[];
   locks: LockManager;
   weights: WeightsService;
   status(): EngineStatus;
-  /** Called when a request begins that changes the status. The function that it returns is called when that request ends. */
+  /** Called when a request begins that may change the status. @returns a function to call when the request ends */
   onRequest(): () => void;
 }
 
@@ -69,7 +69,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     try {
       await reply(question);
     } catch (error) {
-      // An aborted request has no sink.
+      // Nobody waits for the answer to an aborted request.
       if (abort.signal.aborted) return;
       if (error instanceof JobPaused) {
         send({ type: 'paused' });
@@ -80,7 +80,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     } finally {
       end?.();
       stopWatching();
-      // The end of its other side closes no BroadcastChannel.
+      // A BroadcastChannel is not closed by the end of its other side.
       port.close();
     }
   }
@@ -127,30 +127,30 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   }
 }
 
-/** Answers a port from the page, and offers its asker a way past the page for the next ones. */
+/** Answers a port that the page passed on, and gives its asker a link over which to send later ports directly. */
 export function serveLinked(port: MessagePort, serving: Serving): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
   servePort(port, serving, port2);
 }
 
-/** Flow control: deltas that the client can still buffer. One consumer at a time. */
+/** Flow control: number of deltas that the client can still buffer. One consumer at a time. */
 class Credit {
-  #left = CREDIT_WINDOW;
+  #available = CREDIT_WINDOW;
   #added: Deferred | null = null;
 
   add(count: number): void {
-    this.#left += count;
+    this.#available += count;
     this.#added?.resolve();
   }
 
-  /** Waits until one more fits, and takes that place. */
+  /** Waits for credit and takes one. */
   async take(signal: AbortSignal): Promise<void> {
-    while (this.#left <= 0) {
+    while (this.#available <= 0) {
       this.#added = createDeferred();
       await abortable(this.#added.promise, signal);
     }
-    this.#left--;
+    this.#available--;
   }
 }
 
@@ -159,7 +159,7 @@ function throttled(report: OnProgress): OnProgress {
   return (progress) => {
     const at = performance.now();
     const { phase, loadedBytes, totalBytes } = progress;
-    // A phase may report once, as the compilation of shaders.
+    // Never drop a phase's first report: it may be the only one, as for the compilation of shaders.
     if (phase === last.phase && at - last.at < PROGRESS_MS && loadedBytes < totalBytes) return;
     last = { at, phase };
     report(progress);
@@ -176,7 +176,7 @@ export class KeepAlive {
   #requests = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** Counts a request in; the function returned counts it out, once. */
+  /** Counts a request. @returns a function that uncounts it; later calls have no effect */
   hold(): () => void {
     if (this.#requests++ === 0) this.#timer = setInterval(ping, KEEP_ALIVE_MS);
     let held = true;
@@ -189,7 +189,7 @@ export class KeepAlive {
 }
 
 function ping(): void {
-  // Only the request matters; without a service worker it fails.
+  // Only the request matters: it fails without a service worker.
   const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }

@@ -15,7 +15,7 @@ export interface WeightsService extends ImportExportDependencies {
   modelStorage: ModelStorage;
   sources: WeightSources;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
-  /** The status has changed. */
+  /** Called when the status has changed. */
   onChange(): void;
 }
 
@@ -55,7 +55,7 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
 /** Commands that change nothing. */
 const QUESTIONS = new Set<CommandType>(['list', 'describe', 'offers', 'inspect']);
 
-/** Does what a page asks of the weight store. @throws ServiceError */
+/** Runs a page's command on the weight store. @throws ServiceError */
 export async function serveWeights<T extends CommandType>(
   service: WeightsService,
   command: CommandOf<T>,

@@ -10,14 +10,14 @@ type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<v
 type Step<K extends Kind> = (sink: JobSink<K>) => Promise<void> | void;
 
 /**
- * Jobs whose answer several requests may take. A client that gives up a request which is not streamed and sends it again, as SDKs
- * do at a time limit, cannot tell the service worker: the repetition follows the job that already runs.
+ * Lets repeated requests share one job. A client that abandons a request without a stream and repeats it, as SDKs
+ * do after a timeout, cannot notify the service worker: the repetition joins the job that already runs.
  */
 export class SharedJobs {
-  /** Jobs that run, by their hash. */
+  /** Running jobs by their hash. */
   readonly #running = new Map<string, unknown>();
 
-  /** Runs the job, or follows an equal one of the same client. @throws the signal's reason; what `work` throws */
+  /** Runs the job, or joins an equal job of the same client. @throws the signal's reason; the error of `work` */
   async run<K extends Kind>(
     { id, job, origin }: { id: string; job: JobOf<K>; origin?: Origin },
     sink: JobSink<K>,
@@ -26,7 +26,7 @@ export class SharedJobs {
   ): Promise<void> {
     const sharedWith = rulesOf<K>(job.kind).sharedWith?.(job) ?? 'all';
     if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
-    // One of several choices is wanted beside the others: its id ends in its index.
+    // The choices of one request must not share a job: their ids end with the choice's index.
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
     signal.throwIfAborted();
     const known = this.#running.get(key) as SharedJob<K> | undefined;
@@ -40,35 +40,32 @@ export class SharedJobs {
   }
 
   #forget(key: string, ended: unknown): void {
-    // One that was abandoned may end after its successor has begun.
+    // An abandoned job may end after its successor has begun.
     if (this.#running.get(key) === ended) this.#running.delete(key);
   }
 }
 
-/** SHA-256 of plain data with files in it. */
+/** Computes the SHA-256 of plain data that may contain files. */
 async function hashOf(value: unknown): Promise<string> {
   const files: Blob[] = [];
   const text = JSON.stringify(value, (_key, part: unknown) =>
     part instanceof Blob ? [files.push(part), part.size] : part,
   );
   const encoded = new TextEncoder().encode(text);
-  // A Blob goes through the browser's process.
+  // Create a Blob only if there are files: it takes a round trip to the browser process.
   return sha256(
     files.length === 0 ? encoded : new Uint8Array(await new Blob([encoded, ...files]).arrayBuffer()),
   );
 }
 
-/** No client gives a request up so soon to repeat it. */
+/** Time within which an equal request is not a repetition: no client gives up so soon. */
 const TOGETHER_MS = 1000;
 
-/** SDKs wait between attempts, and begin with half a second. */
+/** Tolerance for the pauses between an SDK's attempts, which begin with half a second. */
 const ATTEMPT_GRACE_MS = 2000;
 
 const givenUp = (): ServiceError =>
-  requestError(
-    408,
-    'The client has given this request up: it takes longer than the time before it was repeated.',
-  );
+  requestError(408, "The request was repeated: it exceeded the client's timeout.");
 
 class SharedJob<K extends Kind> {
   readonly #past: Step<K>[] = [];
@@ -77,7 +74,7 @@ class SharedJob<K extends Kind> {
   readonly #end: Promise<void>;
   readonly #began = performance.now();
   #followers = 0;
-  /** An SDK's attempts, and when they came, but for those that a later one has ended. */
+  /** An SDK's attempts and their arrival times, without those that a later attempt has ended. */
   readonly #attempts: { number: number; limit: AbortController; at: number }[] = [];
 
   constructor(work: Work<K>, onEnd: (ended: SharedJob<K>) => void) {
@@ -91,7 +88,7 @@ class SharedJob<K extends Kind> {
     this.#abandoned.signal.addEventListener('abort', end);
   }
 
-  /** Whether an equal request is no repetition: by its number, or, without one, as it comes at once. */
+  /** Whether an equal request is not a repetition: it is a first attempt, or, without a number, arrives almost at once. */
   isConcurrentAttempt(attempt: number | undefined): boolean {
     return attempt === undefined ? performance.now() - this.#began < TOGETHER_MS : attempt === 0;
   }
@@ -111,22 +108,22 @@ class SharedJob<K extends Kind> {
     }
   }
 
-  /** Notes an equal request that is computed by itself: a later attempt may be its. */
+  /** Records an equal request that is computed separately, as a later attempt may be its repetition. */
   noteAttempt(number: number | undefined): void {
     if (number !== undefined)
       this.#attempts.push({ number, limit: new AbortController(), at: performance.now() });
   }
 
-  /** A later attempt says that the one before is given up, and after how long: the later one has as much time. */
+  /** Limits an attempt's time. A repetition reveals the client's timeout, after which the repetition is abandoned, too. */
   #limitOf(number: number): { signal: AbortSignal; stop(): void } {
     const limit = new AbortController();
     const at = performance.now();
     const [before, other] = this.#attempts.filter((attempt) => attempt.number === number - 1);
     this.#attempts.push({ number, limit, at });
-    // With equal requests beside each other, it is not known which was given up.
+    // With several equal requests, it is unknown which of them was repeated.
     if (!before || other) return { signal: limit.signal, stop: () => undefined };
     this.#attempts.splice(this.#attempts.indexOf(before), 1);
-    // Not at once: its other choices are still to be followed.
+    // Wait until the repetition has joined the jobs of its other choices.
     setTimeout(() => before.limit.abort(givenUp()), ATTEMPT_GRACE_MS);
     const timer = setTimeout(() => limit.abort(givenUp()), at - before.at + ATTEMPT_GRACE_MS);
     return { signal: limit.signal, stop: () => clearTimeout(timer) };
@@ -134,7 +131,7 @@ class SharedJob<K extends Kind> {
 
   async #pass(step: Step<K>): Promise<void> {
     this.#past.push(step);
-    // A sink whose request is gone leaves by its signal.
+    // Ignore failures: a sink whose request has ended is removed through its signal.
     await Promise.allSettled([...this.#sinks].map(step));
   }
 }

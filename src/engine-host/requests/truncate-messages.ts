@@ -1,16 +1,16 @@
 import type { ChatMessage } from '../../jobs/chat.ts';
 
-/** Maximum number of tries. Each drops at least one turn; the last one, all that may be dropped. */
+/** Maximum number of tries. Each drops at least one turn, and the last try all turns that may be dropped. */
 export const MAX_TRUNCATIONS = 6;
 
-/** Room for the reply, and for an estimate by characters that is too low. */
+/** Share of the context to fill: leaves room for the reply, and for the error of an estimate by characters. */
 const MARGIN = 0.9;
 
 /**
- * The conversation without its oldest turns. System messages and the last turn, with the last user message, stay. A turn is a
- * user's message with all that answers it, so that no tool result is left without its call.
- * @param share of the conversation that fits, about; 0: drops all that may be dropped
- * @returns null: nothing is left to drop
+ * Drops the oldest turns of a conversation. System messages and the last turn stay. A turn is a user message with
+ * all replies to it, so that no tool result is left without its call.
+ * @param share approximate fraction of the conversation that fits; 0 drops all turns that may be dropped
+ * @returns null if no turn can be dropped
  */
 export function dropOldestTurns(messages: readonly ChatMessage[], share: number): ChatMessage[] | null {
   const turns: ChatMessage[][] = [];
@@ -30,10 +30,10 @@ export function dropOldestTurns(messages: readonly ChatMessage[], share: number)
   return dropped.size === 0 ? null : messages.filter((message) => !dropped.has(message));
 }
 
-/** Approximate length of text with as many tokens as an image. */
+/** Approximate number of characters with as many tokens as an image. */
 const IMAGE_CHARACTERS = 2000;
 
-/** Size in characters, with some for each message's role. */
+/** Size in characters, with an allowance for each message's role. */
 const sizeOf = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => {
     const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];

@@ -3,14 +3,15 @@ import type { Origin } from '../../protocol/engine-port.ts';
 import type { Yielding } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
-/** Work of a job that gives way at most to clients with fewer slots, in tokens of a reply. */
+/** Maximum work of a job that yields only to clients with fewer slots, in reply tokens. */
 const MIN_PAUSED = 32;
-/** Work of a job that gives way only where such a one, or a streamed one, is waiting. */
+/** Maximum work of a short job, in reply tokens. It yields to streamed jobs and to jobs of at most `MIN_PAUSED`. */
 const SHORT = 128;
 
 /**
- * What the job yields its slot as; null if it never does. A decision loses only the question under way, a transcription nothing. A
- * stream gives way only to clients with fewer slots; one with a constraint or log probabilities would begin again.
+ * Decides which jobs a job yields its slot to; null if it never yields. A paused decision loses only the current
+ * question, a transcription at most its current window. A stream yields only to clients with fewer slots, and never
+ * if it would have to restart.
  */
 export function yieldsAs(job: Job, origin: Origin | undefined): Yielding['as'] | null {
   const { work: estimate, restarts, yieldsWhenShort } = rulesOf(job.kind);
