@@ -26,8 +26,8 @@ export interface ImportExportDependencies {
 }
 
 /**
- * Description that an export of a model has beside its files. @throws ServiceError 400 `weights_missing` when it is not
- * stored completely
+ * Creates the description that is exported beside a model's files.
+ * @throws ServiceError 400 `weights_missing` if the model is not stored completely
  */
 export async function exportDescription(
   { store, modelStorage, chosen }: ImportExportDependencies,
@@ -47,7 +47,7 @@ export async function exportDescription(
   return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
 }
 
-/** @throws ServiceError 400 naming the file, when it belongs to no model of the catalog or has other bytes */
+/** Imports a weight file or a description. @throws ServiceError 400 if no model of the catalog has such a file */
 export async function importFile(
   dependencies: ImportExportDependencies,
   name: string,
@@ -119,5 +119,5 @@ function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[
 async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
   const refuse = (how: string) => requestError(400, `${name} ${how}.`, 'invalid_description', 'import');
   if (blob.size > MAX_DESCRIPTION_BYTES) throw refuse('is too large for the description of a model');
-  return parseJson(await blob.text(), descriptionSchema, 'is no description of a model', refuse);
+  return parseJson(await blob.text(), descriptionSchema, 'is not a model description', refuse);
 }

@@ -16,13 +16,13 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Whether it is in memory or being loaded. */
   inUse(variant: string): boolean;
-  /** Takes it out of memory; false while requests run or it is being loaded. */
+  /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
   release(variant: string): Promise<boolean>;
 }
 
-/** The stored weights as models: which are stored, which may be deleted, and when they were last used. */
+/** Manages stored weights by model: which are stored, which may be deleted, and when they were last used. */
 export class ModelStorage {
-  /** Models whose adding was interrupted. */
+  /** Added models whose files are incomplete. */
   readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
@@ -35,7 +35,7 @@ export class ModelStorage {
     this.setCatalog(options.catalog);
   }
 
-  /** Models were added or removed. */
+  /** Replaces the catalog after models were added or removed. */
   setCatalog({ models }: Catalog): void {
     this.#variants.clear();
     for (const { id, variants } of models) {
@@ -76,7 +76,7 @@ export class ModelStorage {
     await this.#index.delete(name);
   }
 
-  /** Returns the variant's files, as far as they are known without a network. */
+  /** Lists the variant's files, as far as they are known without the network. */
   async files(name: string): Promise<WeightFile[]> {
     const known = this.#variants.get(name);
     const listed = known ? await this.#options.sources.files(known.variant) : null;
@@ -95,13 +95,13 @@ export class ModelStorage {
     throw requestError(400, `There is no model or variant ${target} here.`, 'model_not_found', 'target');
   }
 
-  /** Each of the catalog's variants with the files known of it. */
+  /** Lists the catalog's variants with their known files. */
   async known(): Promise<{ variant: Variant; files: WeightFile[] }[]> {
     const variants = [...this.#variants.values()].map(({ variant }) => variant);
     return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
   }
 
-  /** Makes room for a download of these files: deletes unfinished models, and others where the site allows it. */
+  /** Makes room for a download of these files: deletes unfinished models, and others if the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed, free } = await (await this.#options.store()).room(files);
     if (free === null || free >= needed) return;
@@ -118,8 +118,8 @@ export class ModelStorage {
   }
 
   /**
-   * Deletes the least recently used model, where the site allows it. Called after a write that found the storage full,
-   * whatever the browser reported (Chromium reports 10 GiB to every site).
+   * Deletes the least recently used model, if the site allows it. Called after a write that found the storage full,
+   * whatever the browser had reported (Chromium reports 10 GiB to every site).
    * @throws ServiceError `storage_full` saying what could be deleted
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
@@ -130,7 +130,7 @@ export class ModelStorage {
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }
 
-  /** Records the use of a loaded variant, and deletes the versions that its weights replace. */
+  /** Records the use of a loaded variant, and deletes versions that it replaces. */
   async used({ name, files }: Variant): Promise<void> {
     const models = this.#variants.get(name)?.models ?? [];
     const before = (await this.#index.entries()).get(name);
@@ -138,15 +138,15 @@ export class ModelStorage {
     await this.#deleteOutdated(name, models, before?.files ?? []);
   }
 
-  /** Variants that are not in use and share no file with these, the least recently used first. */
+  /** Lists variants that are not in use and share none of these files, the least recently used first. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
-    const wanted = new Set(files.map(({ sha256 }) => sha256));
+    const needed = new Set(files.map(({ sha256 }) => sha256));
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
-      // Nobody else can supply the files of an added model.
+      // An added model's files have no other source.
       if (each.storedBytes === 0 || each.inUse || isAddedVariant(each.variant)) continue;
       const itsFiles = await this.files(each.variant);
-      if (!itsFiles.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
+      if (!itsFiles.some(({ sha256 }) => needed.has(sha256))) others.push(each);
     }
     return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
   }
@@ -208,7 +208,7 @@ function storedState(stored: number, bytes: number): StoredVariant['state'] {
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
 
-/** Result, or null where the browser lacks the API or does not allow it. */
+/** Resolves to null if the browser lacks the API or denies it. */
 async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

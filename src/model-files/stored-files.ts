@@ -23,8 +23,9 @@ import {
 const UNKNOWN: Provenance = { from: null, shared: false };
 
 /**
- * Files in the backend under their SHA-256, an integrity record beside each complete one. Files are common to all apps
- * of the origin; paths and notes are those of one app. The caller holds the file's lock while it changes one.
+ * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.
+ * All apps of the origin share the files; paths and notes belong to one app. The caller must hold a
+ * file's lock while it changes the file.
  */
 export class StoredFiles {
   readonly #backend: StorageBackend;
@@ -35,7 +36,7 @@ export class StoredFiles {
     this.#scope = scope;
   }
 
-  /** The file's own bytes; null: not complete, or elsewhere. */
+  /** Reads a complete file; null if it is incomplete, or only in cross-origin storage. */
   async complete({ sha256, bytes }: WeightFile): Promise<Blob | null> {
     if (!(await this.#backend.read(recordName(sha256)))) return null;
     const blob = await this.#backend.read(sha256);
@@ -43,24 +44,24 @@ export class StoredFiles {
   }
 
   async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
-    // A file that is being finished has its record before its checkpoint goes.
+    // Check first: `finish()` writes the record before it removes the checkpoint.
     const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
     if (checkpoint) return Math.min(bytes, checkpoint.chunks.length * CHUNK_BYTES);
     if (!(await this.#backend.read(recordName(sha256)))) return 0;
     return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
   }
 
-  /** Hashes the bytes. Without a valid record the hash of the whole file decides, and it gets a new record. */
+  /** Verifies the bytes against the record. Without a valid one, hashes the whole file and writes a new record. */
   async isIntact(file: WeightFile, blob: Blob): Promise<boolean> {
     const record = await this.record(file);
     if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
     const chunks = await chunksIfSound(file, blob).catch(() => null);
-    // Without a new record the whole file is hashed again the next time.
+    // If the record cannot be written, the next check hashes the whole file again.
     if (chunks) await this.finish(file, chunks, record ?? undefined).catch(() => undefined);
     return chunks !== null;
   }
 
-  /** The chunks' hashes of a file that lacks nothing but its record; null: it has to be downloaded. */
+  /** Returns the chunk hashes of a complete file that only lacks its record; null if it must be downloaded. */
   async unrecorded(file: WeightFile, signal: AbortSignal): Promise<string[] | null> {
     const blob = await this.#backend.read(file.sha256);
     if (blob?.size !== file.bytes || (await this.#backend.read(checkpointName(file.sha256)))) return null;
@@ -69,14 +70,14 @@ export class StoredFiles {
     return chunks;
   }
 
-  /** Turns a damaged file back into an unfinished download: the intact chunks stay, the others are fetched again. */
+  /** Turns a damaged file back into a partial download that keeps the intact chunks. */
   async salvage(file: WeightFile): Promise<void> {
     const { sha256, bytes } = file;
     if (!(await this.#backend.read(recordName(sha256)))) return;
     const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
     const chunks = blob && record ? await intactChunks(blob, record) : [];
-    // Downloaded again meanwhile.
+    // The file was downloaded again in the meantime.
     if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
     const kept =
       chunks.length > 0 &&
@@ -88,7 +89,7 @@ export class StoredFiles {
     else await this.remove(file);
   }
 
-  /** The record after the note, as it makes the file count as complete. The checkpoint goes last. */
+  /** Marks a file as complete: writes the path note, then the record, then removes the checkpoint. */
   async finish(file: WeightFile, chunks: string[], provenance: Provenance = UNKNOWN): Promise<void> {
     const { path, bytes, sha256 } = file;
     const { from, shared } = provenance;
@@ -98,24 +99,24 @@ export class StoredFiles {
     await this.#backend.remove(checkpointName(sha256));
   }
 
-  /** The record first: if the tab ends in between, the rest counts as unfinished. */
+  /** Removes a file, its record first: if the tab ends in between, the rest counts as incomplete. */
   async remove({ path, sha256 }: WeightFile): Promise<void> {
     await this.#backend.remove(recordName(sha256));
     const note = await pathNote(this.#scope, path);
-    // A newer version may lie at the path by now.
+    // A newer version may use the path by now.
     if ((await this.#read(note))?.includes(sha256)) await this.#backend.remove(note);
     await this.#backend.remove(checkpointName(sha256));
     await this.#backend.remove(sha256);
   }
 
-  /** Another app, or another version of this one, may have stored the file. */
+  /** Maps the file's path to its hash: another app, or another version of this app, may have stored the file. */
   async keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
     const name = await pathNote(this.#scope, path);
     const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
     if ((await this.#read(name)) !== text) await replace(this.#backend, name, text);
   }
 
-  /** A small text of this app; null: none of that name. */
+  /** Reads one of this app's notes, a small text; null if there is none. */
   async note(name: string): Promise<string | null> {
     return this.#read(await noteOf(this.#scope, name));
   }
@@ -133,7 +134,7 @@ export class StoredFiles {
     await this.#backend.remove(await noteOf(this.#scope, name));
   }
 
-  /** Integrity record; null: none, or an invalid one. */
+  /** Reads the integrity record; null if it is missing or invalid. */
   async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
     return parseRecord(await this.#read(recordName(sha256)), sha256);
   }

@@ -6,17 +6,17 @@ import { Mutex } from '../util/async.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({
-  /** Ids that it answered for. */
+  /** Ids of the models that it answered for. */
   models: z.array(z.string()),
   /** Milliseconds since 1970. */
   used: z.number(),
   files: z.array(weightFile),
 });
 
-/** A variant that was loaded once. */
+/** Entry of a variant that was loaded at least once. */
 export type UsageEntry = z.output<typeof entrySchema>;
 
-/** The name that earlier versions read and wrote. */
+/** Name of the note, kept for compatibility with earlier versions. */
 const NOTE = 'ledger';
 
 /** Records which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
@@ -44,7 +44,7 @@ export class UsageIndex {
     if ((await this.entries()).delete(variant)) await this.#write();
   }
 
-  /** A damaged index is replaced by an empty one: the weights do not depend on it. */
+  /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
     const entries = new Map<string, UsageEntry>();
     try {
@@ -69,24 +69,24 @@ export class UsageIndex {
 const PREFIX = 'unfinished/';
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Whether it stands for a model whose adding was interrupted. */
+/** Whether an entry's name is that of an incomplete added model. */
 export const isUnfinished = (name: string): boolean => name.startsWith(PREFIX);
 
 const nameOf = (slug: string, files: readonly WeightFile[]): string =>
   `${PREFIX}${slug}-${(files[0]?.sha256 ?? '').slice(0, 8)}`;
 
-/** Stored files of added models whose adding was interrupted: listed, deletable, and kept for a week. */
+/** Incomplete files of models that are being added. They are listed, can be deleted, and expire after a week. */
 export class UnfinishedModels {
   readonly #index: UsageIndex;
   readonly #remove: (name: string) => Promise<void>;
 
-  /** @param remove deletes a variant, and its files that no other needs */
+  /** @param remove deletes a variant, and files that no other variant uses */
   constructor(index: UsageIndex, remove: (name: string) => Promise<void>) {
     this.#index = index;
     this.#remove = remove;
   }
 
-  /** The files that a model of that name will have, as far as they are known from the last time. */
+  /** Predicts the files of a model with this name, from an interrupted attempt if its total size is equal. */
   async expected(slug: string, bytes: number): Promise<WeightFile[]> {
     const entries = [...(await this.#index.entries())];
     const known = entries.find(([name]) => name.startsWith(`${PREFIX}${slug}-`))?.[1].files ?? [];
@@ -95,11 +95,11 @@ export class UnfinishedModels {
   }
 
   async keep(slug: string, files: WeightFile[]): Promise<void> {
-    // No ids: it must not count as an earlier version of a model.
+    // No model ids, so that the entry does not count as an outdated version of a model.
     await this.#index.set(nameOf(slug, files), { models: [], used: Date.now(), files });
   }
 
-  /** Forgets a model that is finished: its files belong to it now. */
+  /** Removes the entry of a completed model, which now owns the files. */
   async forget(slug: string, files: readonly WeightFile[]): Promise<void> {
     await this.#index.delete(nameOf(slug, files));
   }

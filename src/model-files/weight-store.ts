@@ -12,15 +12,13 @@ import { hashBlob } from './integrity/integrity-record.ts';
 import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
-/** One for the whole origin: all its apps share the files. */
-
 export interface WeightStoreOptions {
   rate?: DownloadRate;
-  /** Cross-origin storage; null: not used. */
+  /** Cross-origin storage; null if not used. */
   shared?: CrossOriginSource | null;
 }
 
-/** The weights of all engines. */
+/** Downloads, verifies and stores the weights of all engines. */
 export class WeightStore {
   readonly backend: StorageBackend;
   readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
@@ -29,7 +27,7 @@ export class WeightStore {
   readonly #modelsUrl: string;
   readonly #rate: DownloadRate;
   readonly #shared: CrossOriginSource | null;
-  /** Checks by hash that run, or found the file intact, in this worker's life. */
+  /** Running integrity checks, and those that found the file intact, by hash. */
   readonly #checks = new Map<string, Promise<boolean>>();
   readonly #downloads = new PausableDownloads();
 
@@ -48,7 +46,7 @@ export class WeightStore {
     this.#shared = shared;
   }
 
-  /** Files among these that are not complete. */
+  /** Lists files that are not stored completely. */
   async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
     const stored = await Promise.all(
       files.map(async (file) => (await this.#files.complete(file)) ?? (await this.#isShared(file))),
@@ -56,13 +54,13 @@ export class WeightStore {
     return files.filter((_, index) => !stored[index]);
   }
 
-  /** Returns the bytes of these files that cross-origin storage alone has, as far as they are known without asking it. */
+  /** Counts bytes that only cross-origin storage has, according to the records. */
   async sharedBytes(files: readonly WeightFile[]): Promise<number> {
     const shared = await this.#split(files, true);
     return weightBytes({ files: shared }) - (await this.storedBytes(shared));
   }
 
-  /** Files that are in cross-origin storage (`isShared`), or those that are not. */
+  /** Selects the files that are in cross-origin storage (`isShared`), or those that are not. */
   async #split(files: readonly WeightFile[], isShared: boolean): Promise<WeightFile[]> {
     const shared = await Promise.all(files.map((file) => this.#isShared(file)));
     return files.filter((_, at) => shared[at] === isShared);
@@ -73,23 +71,23 @@ export class WeightStore {
     return stored.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
+  /** Computes the bytes still to store for these files, and the free space; null if unknown or not needed. */
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
     const own = await this.#split(files, false);
-    // An unfinished file may occupy its final size already.
+    // A partial file may already occupy its final size.
     const blobs = await Promise.all(own.map(({ sha256 }) => this.backend.read(sha256)));
     const needed = own.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
     return { needed, free: needed > 0 ? await this.backend.free() : null };
   }
 
   /**
-   * The file's bytes, downloaded first when they are not complete. One call downloads, in one tab; others wait for it.
+   * Opens a file, and downloads it first if it is incomplete. One call in one tab downloads; others wait for it.
    * @throws ServiceError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
-  async file(file: WeightFile, given: FileOptions): Promise<StoredFile> {
+  async file(file: WeightFile, callerOptions: FileOptions): Promise<StoredFile> {
     try {
-      return await this.#downloads.run(file, given.signal, async (signal) => {
-        const options = { ...given, signal };
+      return await this.#downloads.run(file, callerOptions.signal, async (signal) => {
+        const options = { ...callerOptions, signal };
         const fetchUnlessStored = async () =>
           (await this.#stored(file)) ??
           (await this.#findShared(file, options)) ??
@@ -101,7 +99,7 @@ export class WeightStore {
     }
   }
 
-  /** Holds the running downloads of these files; what has arrived is kept. */
+  /** Pauses the running downloads of these files. Downloaded chunks are kept. */
   pause(files: readonly WeightFile[]): void {
     for (const each of this.#downloads.of(files)) each.pause();
   }
@@ -121,7 +119,7 @@ export class WeightStore {
   }
 
   /**
-   * Stores a blob as the first of these files whose hash it has. They have its size.
+   * Stores a blob as the first of these files that has its hash. All candidates must have its size.
    * @throws ServiceError `weights_corrupt`, `storage_full`
    */
   async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
@@ -133,8 +131,8 @@ export class WeightStore {
   }
 
   /**
-   * Stores a blob that the caller has just hashed, continuing from the chunks that are stored.
-   * @throws ServiceError `storage_full`, `weights_corrupt` when the blob has changed meanwhile
+   * Stores a blob that the caller has just hashed, resuming after chunks that are already stored.
+   * @throws ServiceError `storage_full`; `weights_corrupt` if the blob has changed in the meantime
    */
   async putHashed(
     file: WeightFile,
@@ -155,14 +153,14 @@ export class WeightStore {
   }
 
   /**
-   * Checks that the missing bytes of these files fit, before a long download or import. What the browser reports to be free
-   * may be more than it gives.
+   * Checks that the missing bytes of these files fit, before a long download or import. Allocates them, as the
+   * browser may report more free space than it grants.
    * @throws ServiceError `storage_full`
    */
   async tryRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed } = await this.room(files);
     if (needed === 0) return;
-    // The name stays the same: should the worker end here, the next try removes it.
+    // A fixed name: if the worker ends here, the next call removes the file.
     const name = 'room';
     const writer = await this.backend.write(name);
     try {
@@ -175,7 +173,7 @@ export class WeightStore {
     }
   }
 
-  /** @throws ServiceError 400 `weights_in_use` while it is being written, here or by another app of the origin */
+  /** @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin */
   async delete(file: WeightFile): Promise<void> {
     if (await this.#removeUnlessLocked(file)) return;
     const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
@@ -192,30 +190,30 @@ export class WeightStore {
     return removed;
   }
 
-  /** Another tab, or another app of the origin, may write the same file. */
+  /** Runs `work` under the file's lock: another tab, or another app of the origin, may write the same file. */
   async #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     let working: Promise<T> | null = null;
     const begin = (): Promise<T> => (working = work());
     try {
       return await this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, begin);
     } catch (error) {
-      // Where a script has stolen the lock, the work goes on.
+      // If a script has stolen the lock, the work continues.
       if (working) return working;
       throw error;
     }
   }
 
-  /** A file that is not recorded as complete, under its lock: found complete all the same, or downloaded. */
+  /** Downloads a file without a record, unless it turns out to be complete. Runs under the file's lock. */
   async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
     await this.#files.salvage(file);
-    const found = await this.#files.unrecorded(file, options.signal);
-    if (!found) return this.#download(file, options);
-    // Its bytes are complete, even where there is no room for a new record.
-    await this.#files.finish(file, found).catch(() => undefined);
+    const chunks = await this.#files.unrecorded(file, options.signal);
+    if (!chunks) return this.#download(file, options);
+    // The bytes are complete even if there is no space for a new record.
+    await this.#files.finish(file, chunks).catch(() => undefined);
     return { blob: await this.#own(file), from: null };
   }
 
-  /** Cross-origin storage gets a copy. */
+  /** Downloads a file. If cross-origin storage takes a copy, only the record is kept here. */
   async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
@@ -229,7 +227,7 @@ export class WeightStore {
     const blob = await this.#own(file);
     const copy = await this.#shared?.write(file, chunks, blob);
     if (!copy) return { blob, from: url };
-    // The record first: should the tab end in between, both copies are right.
+    // Write the record first: if the tab ends in between, both copies are valid.
     await this.#files.finish(file, chunks, { from: url, shared: true });
     await this.backend.remove(file.sha256);
     return { blob: copy, from: url };
@@ -264,12 +262,12 @@ export class WeightStore {
     return (await this.#files.record(file))?.shared ?? false;
   }
 
-  /** A file of cross-origin storage is read there: only its record is kept here. */
+  /** Opens a file in cross-origin storage. Verifies it first, unless a record shows that it was verified. */
   async #findShared(file: WeightFile, { signal, onProgress }: FileOptions): Promise<StoredFile | null> {
     const blob = await this.#shared?.read(file);
     if (!blob) return null;
     if (await this.#isShared(file)) return this.#checked(file, blob);
-    // It may be removed in the meantime.
+    // Hashing fails if the file is removed in the meantime.
     const onHashed = (loadedBytes: number): void =>
       onProgress({ phase: 'prepare', loadedBytes, totalBytes: file.bytes });
     const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
@@ -283,7 +281,7 @@ export class WeightStore {
     return this.#sound(file, { blob, from: CROSS_ORIGIN_STORAGE });
   }
 
-  /** Bytes that have just been hashed. */
+  /** Marks just hashed bytes as intact. */
   #sound({ sha256 }: WeightFile, fetched: FetchedFile): StoredFile {
     const intact = Promise.resolve(true);
     this.#checks.set(sha256, intact);

@@ -8,7 +8,7 @@ import {
 import { openOpfsBackend } from './opfs-backend.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
 
-/** The last resort: the weights are gone with the tab. */
+/** Backend of last resort: the weights are lost when the worker ends. */
 export class MemoryBackend implements StorageBackend {
   readonly kind = 'memory';
   /** Files by name, their chunks by the offset of their first byte. */
@@ -39,11 +39,11 @@ export class MemoryBackend implements StorageBackend {
 }
 
 const CACHE = 'localtext-weights';
-/** Cache keys are URLs; these are never fetched. */
+/** Prefix of cache keys, which are URLs. They are never fetched. */
 const FOLDER = '/localtext/weights/';
 const chunkUrl = (name: string, at: number): string => `${FOLDER}${name}/${at}`;
 
-/** The Cache API, where there is no file system; null where there is neither. */
+/** Opens the Cache API, for browsers without a file system; null if it is not available. */
 async function openCacheBackend(): Promise<StorageBackend | null> {
   const cache = await openCache().catch(() => null);
   if (!cache) return null;
@@ -77,7 +77,7 @@ async function getChunk(cache: Cache, name: string, at: number): Promise<Blob | 
   return (await cache.match(chunkUrl(name, at)))?.blob();
 }
 
-/** The best backend that this browser has. */
+/** Opens the best backend that this browser supports. */
 export async function openBackend(): Promise<StorageBackend> {
   return (await openOpfsBackend()) ?? (await openCacheBackend()) ?? new MemoryBackend();
 }

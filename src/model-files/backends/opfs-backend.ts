@@ -3,7 +3,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
 
-/** Opens the store's folder in the origin private file system. @throws where there is none */
+/** Opens the store's folder in the origin private file system. @throws DOMException if it is not available */
 export async function openWeightsFolder(
   options: { create?: boolean } = {},
 ): Promise<FileSystemDirectoryHandle> {
@@ -12,19 +12,18 @@ export async function openWeightsFolder(
   return folder;
 }
 
-/** Opening takes some milliseconds; Chromium at times never opens a file that was closed a moment before. */
+/** Time after which opening is retried. It takes some milliseconds, but Chromium sometimes never opens a file just closed. */
 const OPEN_MS = 3000;
-/** Number of attempts, 24 s in all: on a busy machine the first one may still succeed after others. */
+/** Number of attempts, 24 s in all. On a busy machine an early attempt may succeed after later ones. */
 const TRIES = 8;
 const PAUSE_MS = 250;
 
-/** What is used of a FileSystemFileHandle. */
 type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 
 /**
- * Opens a file of the private file system for writing: asks again when that takes too long, or while another still holds
- * it, and takes the first that opens.
- * @throws ServiceError `storage_failed`, so that nobody waits forever; what the last try failed of
+ * Opens a file of the private file system for writing. Retries if that takes too long, or while another handle is
+ * open, and uses the first attempt that succeeds.
+ * @throws ServiceError `storage_failed` after the last attempt; the last attempt's error
  */
 export async function openAccess(getFile: () => Promise<Openable>): Promise<FileSystemSyncAccessHandle> {
   const openings: Promise<FileSystemSyncAccessHandle>[] = [];
@@ -57,12 +56,12 @@ const neverOpened = (): ServiceError =>
     "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.",
   );
 
-/** Time limit of the folder. Chromium's storage can stop answering. */
+/** Time limit for opening the folder. Chromium's storage can stop responding. */
 const FOLDER_MS = 10_000;
 
 /**
- * The origin private file system; null where there is none (private windows, some WebKit builds).
- * @throws ServiceError `storage_failed` when it does not answer
+ * Opens the origin private file system; null if there is none (private windows, some WebKit builds).
+ * @throws ServiceError `storage_failed` if it does not respond
  */
 export async function openOpfsBackend(): Promise<StorageBackend | null> {
   const opening = openWeightsFolder({ create: true }).catch(() => null);
@@ -89,7 +88,7 @@ class OpfsBackend implements StorageBackend {
   }
 
   async write(name: string): Promise<BackendWriter> {
-    // A writable stream keeps its bytes aside until it is closed; an access handle leaves a part to resume from.
+    // A writable stream commits only on close. An access handle leaves a partial file to resume from.
     const access = await openAccess(() => this.#create(name));
     return {
       write: async (bytes, at) => {
@@ -103,7 +102,7 @@ class OpfsBackend implements StorageBackend {
         const bytes = new Uint8Array(length);
         return bytes.subarray(0, access.read(bytes, { at }));
       },
-      // While a file is open, Chromium counts it as the next power of two.
+      // Chromium counts an open file's size as the next power of two.
       resize: async (bytes) => access.truncate(bytes),
       flush: async () => access.flush(),
       close: async () => {

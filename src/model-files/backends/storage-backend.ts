@@ -1,22 +1,22 @@
 import { delay } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
 
-/** A flat store of blobs by name. Only the weight store knows which of them are complete, by their integrity records. */
+/** A flat store of blobs by name. Which of them are complete is up to the weight store's integrity records. */
 export interface StorageBackend {
   readonly kind: 'opfs' | 'cache' | 'memory';
-  /** The bytes under that name; of an unfinished file with gaps, or up to the first one. null: nothing. */
+  /** Reads a blob; null if there is none. A partial file is returned with its gaps, or up to the first gap. */
   read(name: string): Promise<Blob | null>;
-  /** Opens for writing and keeps what is stored. One writer a name at a time. */
+  /** Opens a blob for writing and keeps its contents. At most one writer per name at a time. */
   write(name: string): Promise<BackendWriter>;
   remove(name: string): Promise<void>;
-  /** Bytes that may still be written; null: unknown. */
+  /** Number of bytes that can still be written; null if unknown. */
   free(): Promise<number | null>;
 }
 
-/** Files are read and written in chunks of this size, except for the last one. Each begins at a multiple of it. */
+/** Size of the chunks in which files are read and written. The last chunk of a file may be shorter. */
 export const CHUNK_BYTES = 4 * 2 ** 20;
 
-/** A chunk of a complete file. */
+/** Reads a chunk of a complete file. */
 export async function readChunk(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
   const from = index * CHUNK_BYTES;
   return new Uint8Array(await blob.slice(from, from + CHUNK_BYTES).arrayBuffer());
@@ -28,8 +28,9 @@ export interface BackendWriter {
   /** Reads a stored chunk. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Gives the file its final size: reserves what is missing, so that a full storage shows before the download, and cuts
-   * off what lies beyond. @throws QuotaExceededError
+   * Sets the file's final size: allocates missing bytes, so that a full storage fails before the
+   * download, and truncates excess bytes.
+   * @throws QuotaExceededError
    */
   resize(bytes: number): Promise<void>;
   /** Resolves once the written bytes survive the end of this worker. */
@@ -41,8 +42,8 @@ const READ_TRIES = 5;
 const READ_PAUSE_MS = 20;
 
 /**
- * The text of a small JSON file; null: none, or unreadable. While another thread replaces the file, its text is cut off or
- * the browser refuses to read it: it is read again until it is JSON.
+ * Reads a small JSON file; null if there is none, or if it cannot be read. While another thread replaces the file,
+ * it may be truncated or unreadable, so it is read again until it is JSON.
  */
 export async function readSmallFile(
   backend: Pick<StorageBackend, 'read'>,
@@ -71,7 +72,7 @@ export async function replace(backend: StorageBackend, name: string, text: strin
     await overwrite(writer, text);
   } catch (error) {
     await writer.close().catch(() => undefined);
-    // An empty file would pass for the complete one.
+    // An empty file must not count as the complete file.
     if ((await backend.read(name))?.size === 0) await backend.remove(name);
     throw error;
   }
@@ -85,13 +86,13 @@ export async function overwrite(writer: BackendWriter, text: string): Promise<vo
   await writer.flush();
 }
 
-/** Files whose chunks are separate entries: an entry is stored completely or not at all, and is never extended. */
+/** Store of chunks as separate entries, for backends without files. Entries are written atomically and never extended. */
 export interface ChunkEntries {
   get(name: string, at: number): Promise<Blob | undefined>;
   put(name: string, at: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
-/** The chunks up to the first gap as one blob, without a copy. */
+/** Concatenates the chunks up to the first gap to one blob, without copying them. */
 export async function readEntries(entries: Pick<ChunkEntries, 'get'>, name: string): Promise<Blob | null> {
   const parts: Blob[] = [];
   for (
@@ -108,24 +109,24 @@ export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter 
   write: (bytes, at) => entries.put(name, at, bytes),
   read: async (at) =>
     new Uint8Array((await (await entries.get(name, at))?.arrayBuffer()) ?? new ArrayBuffer(0)),
-  // A new chunk replaces the old one.
+  // Nothing to allocate: a new chunk replaces the old one.
   resize: async () => undefined,
   flush: async () => undefined,
   close: async () => undefined,
 });
 
-/** Record under `pathNote`: the stored file that lies at a path of the models folder. */
+/** Note under `pathNote()`: the stored file for a path of the models folder. */
 export interface StoredPath {
   sha256: string;
   bytes: number;
 }
 
-/** Name of the note that leads from an app's path to its bytes; beside it, a record says that they are whole. */
+/** Name of the note that maps an app's path to a stored file. The file's integrity record says whether it is complete. */
 export async function pathNote(scope: string, path: string): Promise<string> {
   return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
 }
 
-/** Apps of one origin share the files, not what each one remembers of its models. */
+/** Name under which an app's note is stored. Apps of one origin share files, but not notes. */
 export async function noteOf(scope: string, name: string): Promise<string> {
   return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
 }

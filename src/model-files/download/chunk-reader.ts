@@ -1,6 +1,6 @@
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Cuts a body into chunks of given lengths. */
+/** Splits a response body into chunks. */
 export class ChunkReader {
   readonly #body: AsyncGenerator<Bytes, void, undefined>;
   #rest: Bytes = new Uint8Array(0);
@@ -10,9 +10,9 @@ export class ChunkReader {
   }
 
   /**
-   * Fills `chunk`: the caller's, as browsers collect large buffers late.
-   * @param onBytes called with the bytes of the chunk so far
-   * @throws Error when the body ends before the chunk does
+   * Fills `chunk`. The caller reuses its buffer, as browsers collect large buffers late.
+   * @param onBytes called with the number of bytes of the chunk so far
+   * @throws Error if the body ends before the chunk is full
    */
   async fill(chunk: Bytes, onBytes: (received: number) => void): Promise<void> {
     for (let received = 0; received < chunk.length; onBytes(received)) {

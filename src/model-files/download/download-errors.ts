@@ -24,7 +24,7 @@ export const sizeDiffers = (file: WeightFile, how: string): ServiceError =>
 const corrupt = ({ path, bytes, sha256 }: WeightFile, how: string): ServiceError =>
   corruptFile(path, `${how} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)}…)`);
 
-/** @param needed 0: the bytes are stored. @param free null: less than is needed; the browser does not say how much */
+/** @param needed missing bytes; 0 if all are stored @param free free bytes; null if unknown, but too few */
 export function storageFull(needed: number, free: number | null, deletable: readonly string[]): ServiceError {
   const allowed =
     free === null ? "the browser's storage is full" : `the browser lets this site store ${Math.max(0, free)}`;
@@ -39,11 +39,14 @@ export function storageFull(needed: number, free: number | null, deletable: read
   return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
 }
 
-/** Browsers throw it from opening, writing, growing, flushing and closing a file, and from a cache's `put()`. */
+/**
+ * Detects a full storage. Browsers throw it on opening, writing, growing, flushing and
+ * closing a file, and in `Cache.put()`.
+ */
 export const isQuotaError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'QuotaExceededError';
 
-/** `storage_full` when a write failed for lack of room; any other error unchanged. @param what did not fit */
+/** Translates an error of a write to `storage_full` if the storage is full. @param what what did not fit */
 export function asStorageFull(error: unknown, what: string): unknown {
   const message = `The browser's storage is full: ${what} did not fit. Delete a model that is not needed, or free space on the device.`;
   return isQuotaError(error) ? serverError('storage_full', message, error) : error;

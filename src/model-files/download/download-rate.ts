@@ -1,13 +1,13 @@
-/** Shorter stretches say more about the server's answer time than about the connection. */
+/** Minimum number of bytes per measurement. Fewer measure the server's latency rather than the connection. */
 const MIN_BYTES = 2 ** 20;
-/** Chromium reports no more than this, in megabits a second, however fast the connection is. */
+/** Maximum `downlink` that Chromium reports, in megabits per second, even for faster connections. */
 const DOWNLINK_CAP = 10;
 
 interface ConnectionNavigator {
   connection?: { downlink?: number };
 }
 
-/** Speed of this session's downloads. */
+/** Measures the speed of this worker's downloads. */
 export class DownloadRate {
   #bytes = 0;
   #ms = 0;
@@ -19,14 +19,14 @@ export class DownloadRate {
     this.#navigator = navigator;
   }
 
-  /** Measured rate; before the first download the one that the browser reports; null: unknown. */
+  /** Measured rate. Before the first download, the rate that the browser reports; null if unknown. */
   get bytesPerSecond(): number | null {
     if (this.#ms > 0) return (this.#bytes / this.#ms) * 1000;
     const { downlink = 0 } = this.#navigator.connection ?? {};
     return downlink > 0 && downlink < DOWNLINK_CAP ? (downlink * 1e6) / 8 : null;
   }
 
-  /** @returns to be called with the bytes of one download that are there, first with those that were there before */
+  /** Measures one download. @returns a function to call with its loaded bytes, the first time with those already stored */
   measure(): (loadedBytes: number) => void {
     let last: { at: number; bytes: number } | null = null;
     return (bytes) => {

@@ -21,23 +21,23 @@ import {
   WrongRangeError,
 } from './retry.ts';
 
-/** Connections for a file of many chunks: one often carries less than the line can. */
+/** Number of connections per file, as one often does not use the full bandwidth. */
 const CONNECTIONS = 4;
 
 export interface DownloadOptions {
   url: string;
-  /** Name of the bytes in the backend. */
+  /** Name of the file in the backend. */
   name: string;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
-  /** How long a connection may deliver nothing, in milliseconds. */
+  /** How long a connection may be idle, in milliseconds. */
   idleTimeoutMs?: number | undefined;
 }
 
 /**
- * Downloads a file to the backend, continuing from the chunks that are stored, over several connections where the server
- * supports ranges, and hashes it as it arrives. After an abort the stored chunks and their checkpoint remain; the caller
- * removes the checkpoint once the file is recorded as complete.
+ * Downloads a file to the backend and hashes it as it arrives. Resumes after the stored chunks, and uses several
+ * connections if the server supports ranges. After an abort the stored chunks and their checkpoint remain. The
+ * caller removes the checkpoint once the file is recorded as complete.
  * @returns the SHA-256 of each chunk, in hex
  * @throws ServiceError; the signal's reason
  */
@@ -48,7 +48,8 @@ export async function download(
 ): Promise<string[]> {
   let keptBytes = 0;
   try {
-    // Several machines may serve different versions: in the second round the hash alone decides.
+    // Servers behind a load balancer may report different versions. The second round ignores
+    // versions; only the hash decides.
     for (const acceptVersions of [false, true]) {
       const partial = await PartialFile.open(backend, options.name, file.bytes);
       const outcome = await new Download(partial, file, options, acceptVersions).run().finally(() => {
@@ -65,7 +66,7 @@ export async function download(
   }
 }
 
-/** `mixed`: the chunks may be of several versions of the file, or torn; a download from the start may be right. */
+/** `mixed`: chunks may be from different versions of the file, or torn. A new download may succeed. `wrong`: it would not. */
 type Outcome = { chunks: string[] } | 'mixed' | 'wrong';
 
 class VersionChangedError extends Error {}
@@ -78,11 +79,11 @@ class Download {
   readonly #resumed: boolean;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  /** Bytes of chunks that are not stored yet. */
+  /** Bytes received of chunks that are not stored yet, by chunk. */
   readonly #inFlight = new Map<number, number>();
   readonly #spareBuffers: Uint8Array<ArrayBuffer>[] = [];
   readonly #turns = new Mutex();
-  /** Whether one connection is used at a time: until the first range has come, and since the server last ignored a range. */
+  /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
   #takesTurns = true;
   #reported = 0;
 
@@ -114,7 +115,7 @@ class Download {
     return oneVersion ? 'wrong' : 'mixed';
   }
 
-  /** Fetches the first chunk alone: it shows whether the server supports ranges. */
+  /** Fetches missing chunks. The first is fetched alone, to find out whether the server supports ranges. */
   async #fetchMissing(): Promise<void> {
     const missing = this.#partial.missing();
     const first = missing.next();
@@ -146,15 +147,15 @@ class Download {
     if (!this.#takesTurns && (await this.#request(index)) === 'stored') return;
     await this.#turns.run(async () => {
       this.#signal.throwIfAborted();
-      // The rest of a whole file that broke off is for the same connection.
+      // Another connection may have stored this chunk from a whole file that then broke off: continue with the next.
       const next = this.#partial.has(index) ? this.#partial.missing().next().value : index;
       if (next !== undefined) await this.#request(next, true);
     });
   }
 
   /**
-   * Stores that chunk, or all missing ones when the server ignores the range.
-   * @returns `whole`: the server ignores ranges, and nothing was stored, as other connections may be open
+   * Requests and stores a chunk, or all missing chunks if the server ignores the range.
+   * @returns `whole` if the server ignored the range and nothing was stored, as other connections may be open
    */
   async #request(index: number, isAlone = false): Promise<'stored' | 'whole'> {
     const partial = this.#partial;
@@ -163,7 +164,7 @@ class Download {
     const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
     const request = fetch(this.#options.url, {
       signal: timeout.signal,
-      // The store is the only copy: the HTTP cache would keep another.
+      // The HTTP cache must not keep a second copy.
       cache: 'no-store',
       headers: partial.chunkCount > 1 ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
     });
@@ -183,7 +184,7 @@ class Download {
       if (isWhole) await this.#storeWhole(reader);
       else {
         await this.#storeNext(reader, index);
-        // A body that is left before its end is a cancelled request to the browser, and its connection is not used again.
+        // Read to the end: the browser would cancel the request, and not reuse its connection.
         await reader.ended();
       }
       return 'stored';
@@ -192,7 +193,7 @@ class Download {
     }
   }
 
-  /** Stores the missing chunks of a whole file. The bytes after the last of them are not read. */
+  /** Stores the missing chunks of a whole file. Stops reading after the last of them. */
   async #storeWhole(reader: ChunkReader): Promise<void> {
     const { chunkCount } = this.#partial;
     const last = [...this.#partial.missing()].at(-1) ?? 0;
@@ -200,7 +201,7 @@ class Download {
     if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
   }
 
-  /** Compares `etag` or `last-modified` with the stored version; without either, the hash alone decides. */
+  /** Compares `etag` or `last-modified` with the stored version. Without either, only the hash decides. */
   #checkVersion({ headers }: Response): void {
     const version = headers.get('etag') ?? headers.get('last-modified');
     const known = this.#partial.version;
@@ -228,7 +229,7 @@ class Download {
     this.#report();
   }
 
-  /** Reports progress. Never steps back, although chunks in flight may be lost. */
+  /** Reports progress, which never goes back although received chunks may be lost. */
   #report(): void {
     let bytes = this.#partial.storedBytes;
     for (const received of this.#inFlight.values()) bytes += received;
@@ -237,21 +238,21 @@ class Download {
   }
 }
 
-/** Bytes of a file: the first one, and the one after the last. */
+/** Range of bytes; `to` is exclusive. */
 export interface ByteRange {
   from: number;
   to: number;
 }
 
 /**
- * Refuses an answer that cannot be the file, before any byte of it is stored.
- * @throws ServiceError; `TransientStatusError` and `WrongRangeError`, after which another attempt may help
+ * Rejects a response that cannot be the file, before any of it is stored.
+ * @throws ServiceError; `TransientStatusError` and `WrongRangeError`, after which a retry may succeed
  */
-async function checkResponse(file: WeightFile, response: Response, asked: ByteRange): Promise<void> {
+async function checkResponse(file: WeightFile, response: Response, requested: ByteRange): Promise<void> {
   try {
     checkStatus(file, response);
     if (response.status === 200) checkLength(file, response.headers);
-    else checkRange(file, response.headers, asked);
+    else checkRange(file, response.headers, requested);
   } catch (error) {
     await response.body?.cancel().catch(() => undefined);
     throw error;
@@ -275,7 +276,7 @@ function checkLength(file: WeightFile, headers: Headers): void {
   throw sizeDiffers(file, `has ${length} bytes`);
 }
 
-/** A server of another origin may hide the header: the hash decides then. */
+/** Checks `content-range`. A server of another origin may hide the header; then only the hash decides. */
 function checkRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): void {
   const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
   if (!range) return;

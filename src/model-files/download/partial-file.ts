@@ -11,21 +11,21 @@ import {
 import { type Digest, FileHash } from '../integrity/integrity-record.ts';
 import { wrongHash } from './download-errors.ts';
 
-/** The state of an unfinished download, kept beside its bytes so that it can be resumed. */
+/** State of a partial download, stored beside its bytes so that it can be resumed. */
 export interface DownloadCheckpoint {
-  /** The file's version on the server (ETag, else Last-Modified); null: unknown. */
+  /** The file's version on the server (ETag or Last-Modified); null if unknown. */
   version: string | null;
-  /** Numbers of the chunks that are stored. */
+  /** Indexes of the stored chunks. */
   chunks: number[];
 }
 
 export const checkpointName = (name: string): string => `${name}.part`;
 
-/** Stored as `pieces`, the name that earlier versions read and wrote. */
+/** Serializes a checkpoint. `chunks` are stored as `pieces`, for compatibility with earlier versions. */
 export const checkpointText = ({ version, chunks }: DownloadCheckpoint): string =>
   JSON.stringify({ version, pieces: chunks });
 
-/** Reads the checkpoint of a download; null: none, or an invalid one. */
+/** Reads the checkpoint of a download; null if it is missing or invalid. */
 export async function readCheckpoint(
   backend: StorageBackend,
   name: string,
@@ -54,20 +54,20 @@ interface PartialFileParts {
   checkpoint: DownloadCheckpoint | null;
 }
 
-/** An unfinished file: chunks are stored in any order, listed in a checkpoint, and hashed in their order. */
+/** A partially stored file. Chunks are stored in any order, listed in a checkpoint, and hashed in file order. */
 export class PartialFile {
   readonly chunkCount: number;
-  /** The file's version on the server; null: unknown. */
+  /** The file's version on the server; null if unknown. */
   version: string | null;
   storedBytes = 0;
   readonly #parts: PartialFileParts;
   readonly #stored = new Set<number>();
   readonly #hashing = new Mutex();
   readonly #saving = new Mutex();
-  /** Opened once: Chromium at times never opens a file that was closed a moment before. */
+  /** Kept open: Chromium sometimes never opens a file that was just closed. */
   #checkpointWriter: BackendWriter | null = null;
 
-  /** Continues from the checkpoint. Bytes without one are dropped. */
+  /** Opens a file and resumes from its checkpoint. Without a checkpoint, existing bytes are dropped. */
   static async open(backend: StorageBackend, name: string, bytes: number): Promise<PartialFile> {
     const checkpoint = await readCheckpoint(backend, name, bytes);
     if (!checkpoint) await discardPartial(backend, name);
@@ -93,7 +93,7 @@ export class PartialFile {
     return this.#stored.has(index);
   }
 
-  /** Evaluated as it is iterated: several connections may share it. */
+  /** Iterates missing chunks. Evaluated lazily, so that several connections can share the iterator. */
   *missing(): Generator<number, void, undefined> {
     for (let index = 0; index < this.chunkCount; index++) if (!this.has(index)) yield index;
   }
@@ -111,7 +111,7 @@ export class PartialFile {
     await this.#saving.run(() => this.#saveCheckpoint());
   }
 
-  /** Hashes the stored chunks up to the first gap; one that arrived early is read back. */
+  /** Hashes stored chunks up to the first gap. Chunks other than `arrived` are read back. */
   hashStored(signal: AbortSignal, arrived?: { index: number; bytes: Bytes }): Promise<void> {
     const { hash, writer } = this.#parts;
     return this.#hashing.run(async () => {
@@ -123,12 +123,12 @@ export class PartialFile {
     });
   }
 
-  /** Digest of the file, once all chunks are stored and hashed. */
+  /** Returns the file's digest, once all chunks are stored and hashed. */
   digest(): Promise<Digest> {
     return this.#parts.hash.digest();
   }
 
-  /** Closes the file. What is stored remains, to be continued later. */
+  /** Closes the file. Stored chunks remain, so that it can be resumed. */
   async close(): Promise<void> {
     await this.#parts.writer.close();
     const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();
@@ -156,9 +156,8 @@ export async function discardPartial(backend: StorageBackend, name: string): Pro
 }
 
 /**
- * Writes a blob of this device as `download()` writes what a server sends: it continues from the chunks that are stored,
- * and after an abort they remain.
- * @throws ServiceError `weights_corrupt` when what was written has another hash
+ * Stores a local blob as `download()` stores a response: resumes after the stored chunks, which remain after an abort.
+ * @throws ServiceError `weights_corrupt` if the stored bytes have another hash
  */
 export async function copyBlob(
   backend: StorageBackend,

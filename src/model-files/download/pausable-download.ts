@@ -4,7 +4,7 @@ import type { WeightFile } from '../../catalog/catalog.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
-/** All callers that wait for one file. They are paused, resumed and cancelled together. */
+/** Download of one file, with all callers that wait for it. They are paused, resumed and cancelled together. */
 class PausableDownload {
   readonly #cancelled = new AbortController();
   readonly #runs = new Map<AbortController, Promise<unknown>>();
@@ -26,14 +26,14 @@ class PausableDownload {
     this.#resumed = null;
   }
 
-  /** Callers that wait for the file fail with `download_cancelled`. Resolves once nothing is written any more. */
+  /** Fails all callers with `download_cancelled`. Resolves once writing has stopped. */
   async cancel(): Promise<void> {
     const message = 'The download of this model was cancelled. Request the model again to restart it.';
     this.#cancelled.abort(serverError('download_cancelled', message));
     await Promise.allSettled(this.#runs.values());
   }
 
-  /** Runs `work`, again after each pause. @throws what it throws; the signals' reasons */
+  /** Runs `work`, and restarts it after each pause. @throws the error of `work`; the signals' reasons */
   async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = AbortSignal.any([signal, this.#cancelled.signal]);
     for (;;) {
@@ -54,12 +54,12 @@ class PausableDownload {
   }
 }
 
-/** The files that are waited for. */
+/** The running and paused downloads. */
 export class PausableDownloads {
   /** Downloads by hash. */
   readonly #waiting = new Map<string, PausableDownload>();
 
-  /** Runs as one of all callers that wait for the file. @throws what `work` throws; the signals' reasons */
+  /** Runs `work` as one of the callers that wait for the file. @throws the error of `work`; the signals' reasons */
   async run<T>(
     { sha256 }: WeightFile,
     signal: AbortSignal,

@@ -1,12 +1,12 @@
 import { abortable, backoff, delay } from '../../util/async.ts';
 
-/** Attempts in a row without progress. */
+/** Maximum number of consecutive attempts without progress. */
 const MAX_ATTEMPTS = 4;
 const PAUSES = { firstMs: 500, maxMs: 4000 };
-/** A server may ask for hours; the page reports the failure instead. */
+/** Maximum wait for `Retry-After`. A server may ask for hours; the page reports the failure instead. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
-/** A status that often passes: the server is busy, restarting, or its proxy failed. */
+/** Error for a status that is often temporary: the server is busy or restarting, or its proxy failed. */
 export class TransientStatusError extends Error {
   readonly retryAfterMs: number;
 
@@ -16,7 +16,7 @@ export class TransientStatusError extends Error {
   }
 }
 
-/** Causes of a request without an answer, which browsers do not distinguish. */
+/** Possible causes of a request without a response, which browsers do not distinguish. */
 export const UNREACHABLE =
   "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
 
@@ -26,7 +26,7 @@ export class UnreachableError extends Error {
   }
 }
 
-/** The server sent a different range. A retry may succeed. */
+/** Error for a response with another range than requested. A retry may succeed. */
 export class WrongRangeError extends Error {}
 
 /** Whether a retry may succeed. 501 and 505 are permanent. */
@@ -34,12 +34,12 @@ export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502
 
 interface RetryOptions {
   signal: AbortSignal;
-  /** Bytes stored so far: after an attempt that stored some, the count of failures restarts. */
+  /** Number of bytes stored so far. An attempt that stores some resets the count of failures. */
   storedBytes(): number | Promise<number>;
   isFinal(error: unknown): boolean;
 }
 
-/** Repeats an attempt with pauses. @throws the signal's reason; a final error; the last of four failures in a row */
+/** Retries an attempt, with pauses. @throws the signal's reason; a final error; the error of the last attempt */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
   { signal, storedBytes, isFinal }: RetryOptions,
@@ -59,8 +59,8 @@ export async function withRetries<T>(
 }
 
 /**
- * Milliseconds to wait before the next attempt: doubling, and random by a half, so that pages that failed together
- * do not come back together; at least what the server asks for, within a bound.
+ * Milliseconds to wait before the next attempt: exponential backoff with jitter, so that pages that failed together
+ * do not retry together, but at least what the server asks for, within a limit.
  */
 export function pauseBeforeRetry(failures: number, error: unknown): number {
   const pause = backoff(failures - 1, PAUSES) * (0.5 + Math.random() / 2);
@@ -68,19 +68,19 @@ export function pauseBeforeRetry(failures: number, error: unknown): number {
   return Math.max(pause, Math.min(retryAfter, MAX_RETRY_AFTER_MS));
 }
 
-/** The header holds seconds or a date. */
+/** Parses `Retry-After`, which is in seconds or a date. */
 function retryAfterMs(header: string | null): number {
   if (header === null) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-/** A connection without data for this long is considered dead. */
+/** Time without data after which a connection is considered dead. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 export class IdleTimeoutError extends Error {}
 
-/** Ends a connection without data; the browser itself would wait forever. Pauses of the reader do not count. */
+/** Aborts a connection that delivers no data, on which the browser would wait forever. Time between reads does not count. */
 export class IdleTimeout {
   /** Signal for `fetch()`. */
   readonly signal: AbortSignal;
@@ -92,7 +92,7 @@ export class IdleTimeout {
     this.#ms = ms;
   }
 
-  /** @throws what the arrival fails with; `IdleTimeoutError`; the signal's reason */
+  /** Waits for data with the time limit. @throws the error of `arrival`; `IdleTimeoutError`; the signal's reason */
   async during<T>(arrival: Promise<T>): Promise<T> {
     const error = new IdleTimeoutError(`the server sent nothing for ${this.#ms / 1000} s`);
     const timer = setTimeout(() => this.#stop.abort(error), this.#ms);
@@ -103,7 +103,7 @@ export class IdleTimeout {
     }
   }
 
-  /** The body's bytes as they arrive. */
+  /** Yields the body's bytes as they arrive. */
   async *body({ body }: Response): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     if (!body) return;
     const reader = body.getReader();

@@ -8,9 +8,9 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { readSafetensors } from '../gguf/read-safetensors.ts';
 
 /**
- * Reads a text that is not trusted.
- * @param expected how a value of another form is described: `is no description of a model`
- * @param refuse makes an error of a fault, a phrase that follows the name of the text
+ * Parses untrusted JSON and validates it.
+ * @param expected describes a value that the schema rejects: `is not a model description`
+ * @param refuse makes the error from a fault, a phrase that follows the file's name
  */
 export function parseJson<T>(
   text: string,
@@ -36,8 +36,8 @@ const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
 ];
 
 /**
- * Checks the header of a file before an engine reads it: bytes with the catalog's hash may still be malformed, and
- * an engine's own error does not name the file.
+ * Checks a file's header before an engine reads it. A file with the catalog's hash may still be malformed, and
+ * engines' errors do not name the file.
  * @throws ServiceError `weights_corrupt` naming the file
  */
 export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
@@ -50,7 +50,7 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   }
 }
 
-/** Finds the first `.json` file that is not JSON, after a load that failed without naming a file. */
+/** Finds the first `.json` file that is not JSON. Used after a load that failed without naming a file. */
 export async function findBrokenJson(
   files: readonly { file: WeightFile; blob: Blob }[],
 ): Promise<ServiceError | null> {

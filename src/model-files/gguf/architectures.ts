@@ -1,6 +1,6 @@
 /**
- * Architectures by their names in a GGUF. Every one that the llama.cpp of the pinned @wllama/wllama knows is in one of the
- * three lists, and no other: a test asks the package.
+ * Architectures by their name in a GGUF. The three lists contain exactly the architectures that the llama.cpp of the
+ * pinned wllama package knows; a test compares them.
  */
 
 const names = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
@@ -20,7 +20,7 @@ export const CHAT_ARCHITECTURES = names(`
   smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse
 `);
 
-/** Architectures that read a text as a whole, and have no KV cache: embedding models. */
+/** Architectures that encode a text as a whole and have no KV cache: embedding models. */
 export const ENCODERS = names(`
   bert eurobert gemma-embedding jina-bert-v2 jina-bert-v3 llama-embed modern-bert neo-bert nomic-bert nomic-bert-moe
 `);
@@ -29,7 +29,7 @@ const SPEAKS = 'a speech model';
 const DRAFTS = 'a draft model, which speeds up another one';
 const DIFFUSES = 'a diffusion model, which does not write from left to right';
 
-/** Architectures that are refused, with what their files are instead of a chat or embedding model. */
+/** Architectures that are rejected, with what their files are instead of a chat or embedding model. */
 export const REFUSED_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['clip', 'the image or audio part of a model, which is added together with it'],
   ['t5', 'a translation model'],

@@ -2,14 +2,14 @@ import { printable } from '../../util/printable.ts';
 
 const MAX_MESSAGE_CHARACTERS = 400;
 
-/** A malformed file. The message is a phrase that follows the file's name, and may have texts of the file in it. */
+/** Error for a malformed file. The message is a phrase that follows the file's name. Sanitized, as it may quote the file. */
 export class FormatError extends Error {
   constructor(message: string) {
     super(printable(message, MAX_MESSAGE_CHARACTERS));
   }
 }
 
-/** The bytes that were read end before the header does. */
+/** Thrown if the header is longer than the bytes read so far. */
 class NeedMoreBytes extends Error {
   readonly needed: number;
 
@@ -19,7 +19,7 @@ class NeedMoreBytes extends Error {
   }
 }
 
-/** Reads the header of a file of `size` bytes from its first bytes. Little-endian. No value in it is trusted. */
+/** Reads the header of a file of `size` bytes from its first bytes. Little-endian. The header is not trusted. */
 export class ByteCursor {
   readonly size: number;
   position = 0;
@@ -47,14 +47,14 @@ export class ByteCursor {
     return this.#view.getFloat64(at, true);
   }
 
-  /** Number of 8 bytes; inexact above 2^53, which exceeds every valid value here. */
+  /** Unsigned number of 8 bytes. Inexact above 2^53, which no valid value exceeds. */
   u64(): number {
     const at = this.#take(8);
-    // Several times as fast as a BigInt: a vocabulary has a length before each text.
+    // Several times faster than a BigInt, which matters for a vocabulary: it has a length before each text.
     return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
   }
 
-  /** An unsigned number of 1, 2, 4 or 8 bytes. */
+  /** Unsigned number of 1, 2, 4 or 8 bytes. */
   unsigned(bytes: number): number {
     if (bytes === 8) return this.u64();
     const at = this.#take(bytes);
@@ -62,7 +62,7 @@ export class ByteCursor {
     return bytes === 2 ? this.#view.getUint16(at, true) : this.#view.getUint8(at);
   }
 
-  /** The number of items that take at least one byte each. */
+  /** Number of items of at least one byte each. @throws FormatError if they cannot fit into the file */
   count(what: string): number {
     const count = this.u64();
     if (count > this.size) throw new FormatError(`gives ${count} as the ${what}, and has ${this.size} bytes`);
@@ -87,14 +87,14 @@ export class ByteCursor {
   }
 }
 
-/** Enough for most headers: a vocabulary takes some megabytes. */
+/** Number of bytes to read first, enough for most headers: a vocabulary takes some megabytes. */
 const FIRST_BYTES = 8 * 2 ** 20;
 const MAX_HEADER_BYTES = 128 * 2 ** 20;
 
-/** A file of which only the start is read. */
+/** File whose start can be read. */
 export interface FileStart {
   size: number;
-  /** The first bytes, at most `length`. */
+  /** Reads at most the first `length` bytes. */
   read(length: number): Promise<Uint8Array>;
 }
 
@@ -103,7 +103,7 @@ export const startOfBlob = (blob: Blob): FileStart => ({
   read: async (length) => new Uint8Array(await blob.slice(0, length).arrayBuffer()),
 });
 
-/** Reads as much of a file as `parse` needs. @throws FormatError also when that is more than a header may have */
+/** Parses a header, and reads as much of the file as `parse` needs. @throws FormatError, also if the header is too long */
 export async function readHeader<T>(file: FileStart, parse: (cursor: ByteCursor) => T): Promise<T> {
   for (let length = FIRST_BYTES; ;) {
     const bytes = await file.read(length);

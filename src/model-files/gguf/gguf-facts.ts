@@ -15,48 +15,48 @@ import type { KvWindow } from '../../catalog/engines/engine-rules.ts';
 import type { VariantSampling } from '../../catalog/engines/llama-cpp.ts';
 import { printable } from '../../util/printable.ts';
 
-/** The model's facts from the header of a GGUF file. */
+/** Facts about a model from the header of its GGUF file. */
 export interface GgufFacts {
   architecture: string;
-  /** Name of the model; null: the file has none. */
+  /** Name of the model; null if the file has none. */
   name: string | null;
-  /** SPDX id of its licence; null: the file names none. */
+  /** SPDX id of the licence; null if the file names none. */
   license: string | null;
-  /** Tokens that the model was trained on at most. */
+  /** Maximum context length that the model was trained with. */
   contextLength: number;
-  /** `Q4_K_M`. */
+  /** Quantization, such as `Q4_K_M`. */
   quantization: string;
-  /** Jinja; null: none. */
+  /** Chat template in Jinja; null if the file has none. */
   chatTemplate: string | null;
-  /** Whether it has a chat template, or the tokens of ChatML. Otherwise it is for `/v1/completions` alone. */
+  /** Whether it has a chat template, or the tokens of ChatML. Otherwise the model only continues text. */
   canChat: boolean;
-  /** Shape of its vectors; null: not an embedding model. */
+  /** Dimensions and pooling; null if it is not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
-  /** Whether the pooling is a guess: the file of an embedding model names none. */
+  /** Whether the pooling is a guess, as the file of the embedding model names none. */
   guessesPooling: boolean;
   /** Whether the file's tags are those of an embedding model. */
   isTaggedEmbedding: boolean;
   tensors: number;
-  /** Sampling settings that its makers advise, where the file has them. */
+  /** Sampling settings that its authors recommend, if the file has them. */
   sampling: Pick<VariantSampling, 'topK' | 'minP' | 'repeatPenalty'>;
-  /** Likewise, for requests that name none. */
+  /** Recommended values of parameters that a request omits. */
   defaults: SamplingDefaults;
   /**
-   * Values that the KV cache holds for each token, those that are not in blocks four times; 0: it has no KV cache, or the file
-   * does not say.
+   * Number of values in the KV cache per token, as if in Q8_0: floats count four times. 0 if the model has no KV
+   * cache, or if its size is unknown.
    */
   kvValues: number;
-  /** Layers with a sliding window; null if no layer has one, as far as is known. */
+  /** KV cache of the layers with a sliding window; null if none are known. */
   kvWindow: KvWindow | null;
-  /** Bytes of what layers without attention keep of a conversation, whatever its length. */
+  /** Size of the recurrent layers' state, which does not depend on the context's length. */
   stateBytes: number;
-  /** Whether llama.cpp can keep keys and values in Q8_0: each head's are whole blocks. */
+  /** Whether llama.cpp can store keys and values in Q8_0: the size of a head is a multiple of a block. */
   kvInBlocks: boolean;
-  /** Position of the file in a split model; null: the model has one file. */
+  /** Position of the file in a split model; null if the model has one file. */
   split: { index: number; count: number } | null;
 }
 
-/** llama.cpp's names of file types, from each number on. */
+/** llama.cpp's names of file types: consecutive numbers, starting with each given number. */
 const FILE_TYPES: [number, string][] = [
   [0, 'F32 F16 Q4_0 Q4_1'],
   [7, 'Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M'],
@@ -71,7 +71,7 @@ const fileTypes = new Map(
 );
 
 const TEMPLATE_KEY = 'tokenizer.chat_template';
-/** Template for conversations with tools: the only one of some files, which llama.cpp then uses for all. */
+/** Template for conversations with tools. If a file has no other, llama.cpp uses it for all conversations. */
 const TOOL_TEMPLATE_KEY = `${TEMPLATE_KEY}.tool_use`;
 
 const MAX_CONTEXT = 2 ** 27;
@@ -80,13 +80,13 @@ const MAX_WIDTH = 2 ** 20;
 const MAX_SPLITS = 1000;
 const DEFAULT_CONTEXT = 2048;
 
-/** Architectures whose layers have a state beside their attention. */
+/** Architectures whose layers have both attention and a recurrent state. */
 const WITH_BOTH: ReadonlySet<string> = new Set(['falcon-h1']);
 
-/** Architectures without attention, whose files give 0 heads. */
+/** Architectures without attention. Their files have 0 heads. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 
-/** @throws FormatError for a model that llama.cpp, or localtext, cannot run */
+/** Reads facts from a parsed header. @throws FormatError for a model that llama.cpp, or localtext, cannot run */
 export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const { metadata, tensors } = gguf;
   const text = (key: string): string | null => {
@@ -99,7 +99,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   };
   const number = (key: string, max: number): number | null => {
     const value = metadata.get(key)?.value;
-    // Some tools write -1 for what a model does not have.
+    // Some tools write -1 for a missing value.
     return typeof value === 'number' && value >= 0 ? bounded(key, value, max) : null;
   };
   const shown = (key: string): string | null => printable(text(key) ?? '') || null;
@@ -158,7 +158,7 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
 }
 
 /**
- * Every how many layers one sees the whole context, by architecture, where files do not say it. From llama.cpp's
+ * Period of the layers that see the whole context, by architecture, for files that do not give it. Source: llama.cpp's
  * `set_swa_pattern()`.
  */
 const FULL_LAYERS = new Map([
@@ -181,13 +181,13 @@ const FULL_LAYERS = new Map([
   ['smallthinker', 4],
 ]);
 
-/** Architectures whose first layer of every period sees the whole context; of others it is the last. */
+/** Architectures in which the first layer of each period sees the whole context. In others it is the last. */
 const FULL_FIRST: ReadonlySet<string> = new Set(['laguna', 'smallthinker']);
 
-/** Tokens that such layers see, where files do not say it. */
+/** Sliding window in tokens by architecture, for files that do not give it. */
 const WINDOWS = new Map([['gemma2', 4096]]);
 
-/** Reads a size that the file gives for each layer; null: it gives none, or one for all. */
+/** Reads a list of sizes, one per layer; null if the file has none, or one size for all layers. */
 type SizeList = (name: string, max: number) => number[] | null;
 
 const SAMPLING = 'general.sampling.';
@@ -195,7 +195,7 @@ const MAX_TOP_K = 2 ** 20;
 const MAX_PENALTY = 2;
 const MAX_TEMPERATURE = 2;
 
-/** Settings out of bounds are left out. */
+/** Reads recommended sampling settings. Invalid ones are left out. */
 function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 'sampling' | 'defaults'> {
   const topK = metadata.get(`${SAMPLING}top_k`)?.value;
   const fraction = (name: string, max: number): number | null => {
@@ -221,10 +221,10 @@ type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'stateBytes' | 'kvInBlo
 
 const NO_KV_CACHE: KvCache = { kvValues: 0, kvWindow: null, stateBytes: 0, kvInBlocks: true };
 
-/** Values of a block of Q8_0. */
+/** Number of values in a block of Q8_0. */
 const BLOCK = 32;
 
-/** @param of reads a size of the architecture; 0 where the file has none, or one for each layer */
+/** @param of reads a size of the architecture; 0 if the file has none, or a list with one per layer */
 function kvCache(architecture: string, of: (name: string, max: number) => number, list: SizeList): KvCache {
   const layers = of('block_count', MAX_LAYERS);
   const ofLayers = (name: string): number[] =>
@@ -247,9 +247,9 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   const windowKeySize = sizeOf('key_length_swa', keySize);
   const windowValueSize = sizeOf('value_length_swa', valueSize);
   const kvInBlocks = [keySize, valueSize, windowKeySize, windowValueSize].every((size) => size % BLOCK === 0);
-  // Latent attention reads the values from the keys.
+  // Latent attention (MLA) derives the values from the keys.
   const isLatent = of('attention.key_length_mla', MAX_WIDTH) > 0;
-  // Floats take four times the bytes of Q8_0.
+  // Floats take four times as many bytes as Q8_0.
   const perHead = (key: number, value: number): number =>
     (isLatent ? key : key + value) * (kvInBlocks ? 1 : 4);
   const tokens = of('attention.sliding_window', MAX_CONTEXT) || (WINDOWS.get(architecture) ?? 0);
@@ -261,7 +261,7 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   let [full, windowed, states] = [0, 0, 0];
   for (const [layer, count] of counts.entries()) {
     if (hasState(layer)) states++;
-    // The last layers have no cache where they share that of earlier ones.
+    // The last layers may share the cache of earlier ones.
     if (layer >= sharedFrom || !hasAttention(layer)) continue;
     if (seesWindow(layer)) windowed += count * perHead(windowKeySize, windowValueSize);
     else full += count * perHead(keySize, valueSize);
@@ -274,28 +274,28 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   };
 }
 
-/** llama.cpp takes a longer one, which nothing would have checked. */
+/** Reads a chat template. @throws FormatError if it is too long: llama.cpp would use it, although it was not checked */
 function chatTemplate({ metadata }: Gguf, key: string): string | null {
   const value = metadata.get(key)?.value;
   if (value === null) throw new FormatError('has a chat template of more than 1 MiB, or one that is no text');
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** llama.cpp's numbers for how the vectors of a text's tokens become one; 0: not at all. */
+/** Pooling methods by llama.cpp's number. */
 const POOLINGS = new Map([
   [1, 'mean' as const],
   [2, 'cls' as const],
   [3, 'last_token' as const],
 ]);
 const NO_POOLING = 0;
-/** A pooling that scores a pair of texts. */
+/** Pooling method of rerankers, which score a pair of texts. */
 const RANK_POOLING = 4;
-/** Weights behind the last layer that turn a text into a score. */
+/** Tensors after the last layer that compute a score. */
 const CLASSIFIER = /^cls\./;
 
 /**
- * Shape of an embedding model's vectors; null: the model generates text. Encoders whose files name no pooling take the
- * mean, as most were trained.
+ * Reads an embedding model's dimensions and pooling; null if the model generates text. Encoders whose files name no
+ * pooling default to the mean, with which most were trained.
  */
 function embedding(architecture: string, of: (key: string, max: number) => number): GgufFacts['embedding'] {
   const pooling = POOLINGS.get(of('pooling_type', 2 ** 31)) ?? (ENCODERS.has(architecture) ? 'mean' : null);
@@ -304,7 +304,7 @@ function embedding(architecture: string, of: (key: string, max: number) => numbe
   return { dimensions, pooling };
 }
 
-/** Weights behind the last layer that turn vectors into those of an embedding model. */
+/** Tensors after the last layer that project its vectors to embeddings. */
 const DENSE = /^dense_\d/;
 
 const TAGS_KEY = 'general.tags';
@@ -318,10 +318,10 @@ function isTaggedEmbedding({ metadata }: Gguf, cursor: ByteCursor): boolean {
 const RERANKER = 'a reranking model, which scores pairs of texts';
 const TOKEN_VECTORS = 'a model that gives each token a vector, as ColBERT does';
 
-/** A readable file of a model that neither chats nor gives texts a vector, though llama.cpp may load it. */
+/** Error for a valid file of a model that is for neither chat nor embeddings, although llama.cpp may load it. */
 export class OtherModelError extends FormatError {}
 
-/** What files of other types are, by `general.type`. That of a projector is known by its architecture. */
+/** Descriptions of other files by `general.type`. A projector is detected by its architecture instead. */
 const OTHER_TYPES = new Map([
   ['adapter', 'a LoRA adapter, which changes a model: merge it into its model'],
   ['imatrix', 'an importance matrix, by which a model is quantized'],
@@ -340,7 +340,7 @@ function requireKnown(architecture: string, gguf: Gguf): void {
   );
 }
 
-/** What a model of a known architecture is trained for instead of texts or their vectors. */
+/** Describes a model of a known architecture that is for neither chat nor embeddings. */
 function otherUse(architecture: string, { metadata, tensors }: Gguf): string | undefined {
   const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
   const has = (weights: RegExp): boolean => tensors.some(({ name }) => weights.test(name));
@@ -362,7 +362,7 @@ function requireTensorTypes({ tensors }: Gguf): void {
   );
 }
 
-/** Checks what llama.cpp requires: names differ, no shape is empty, and each tensor follows the one before it. */
+/** Checks the layout that llama.cpp requires: unique names, no empty shapes, and tensors without gaps. */
 function requireTensorLayout({ tensors, alignment }: Gguf): void {
   const names = new Set<string>();
   let expected = 0;
@@ -383,7 +383,7 @@ function requireTensorLayout({ tensors, alignment }: Gguf): void {
   }
 }
 
-/** The element type that most of the file is. */
+/** Name of the element type with the most bytes. */
 function mostBytes({ tensors }: Gguf): string {
   const bytes = new Map<number, number>();
   for (const tensor of tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensorBytes(tensor));
@@ -393,7 +393,7 @@ function mostBytes({ tensors }: Gguf): string {
 
 export const TOKENS_KEY = 'tokenizer.ggml.tokens';
 
-/** Whether the vocabulary has the tokens by which ChatML begins and ends a message. */
+/** Whether the vocabulary has the tokens with which ChatML begins and ends a message. */
 export function hasChatMl({ metadata }: Gguf, cursor: ByteCursor): boolean {
   const tokens = metadata.get(TOKENS_KEY);
   return tokens !== undefined && hasTexts(cursor, tokens.at, ['<|im_start|>', '<|im_end|>']);

@@ -5,7 +5,7 @@ import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
   name: string;
-  /** Set for a projector that nobody chose: it is left out if localtext cannot use it. */
+  /** Set for a projector that the user did not choose. It is left out if localtext cannot use it. */
   optional?: boolean;
 }
 
@@ -18,11 +18,11 @@ export function isProjector(path: string): boolean {
 export interface InspectedModel<F> {
   /** Facts of the first file, with the tensors of all files. */
   facts: GgufFacts;
-  /** Name in the file's metadata, else made of the file's own name. */
+  /** Name in the file's metadata, or derived from the file name. */
   name: string;
-  /** Parts in their order, then the projector. */
+  /** Parts in order, then the projector. */
   files: F[];
-  /** Image or audio part; null: the model has none. */
+  /** Projector; null if the model has none. */
   projector: F | null;
   bytes: number;
 }
@@ -31,14 +31,14 @@ interface Part<F> {
   file: F;
   facts: GgufFacts;
   tensorNames: string[];
-  /** Number of tensors in all parts, as this part says. */
+  /** Number of tensors in all parts, according to this part. */
   tensorCount: unknown;
 }
 
 const MAX_FILES = 100;
 const MAX_NAME_LENGTH = 100;
 
-/** Reads the headers of a model's files, all of them when it is split. @throws FormatError: a phrase that names the file */
+/** Reads the headers of all files of a model. @throws FormatError with a message that names the file */
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
@@ -84,12 +84,12 @@ async function readFiles<F extends ModelFile>(
   return { parts, projectors };
 }
 
-/** llama.cpp's architecture of the parts that see and hear. */
+/** llama.cpp's architecture name for image and audio projectors. */
 const PROJECTOR = 'clip';
-/** Architectures whose image tokens see each other, which takes larger batches than prompts are computed in here. */
+/** Architectures whose image tokens attend to each other, which requires larger batches than localtext uses. */
 const NEEDS_LARGE_BATCHES = /^gemma/;
 
-/** @returns null: a projector */
+/** Reads a part of the model; null if it is a projector. */
 function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | null {
   const gguf = readGguf(cursor);
   const value = (key: string): unknown => gguf.metadata.get(key)?.value;
@@ -113,7 +113,7 @@ function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
   };
 }
 
-/** Checks what llama.cpp requires: no two parts have a tensor of one name, and together they have as many as the first says. */
+/** Counts the tensors of all parts. llama.cpp requires unique names, and the number that the first part gives. */
 function countTensors(parts: readonly Part<ModelFile>[]): number {
   const names = new Set<string>();
   for (const { file, tensorNames } of parts) {
@@ -138,14 +138,14 @@ const baseName = (path: string): string =>
 
 function named({ name }: ModelFile, error: unknown): unknown {
   if (error instanceof FormatError) return new FormatError(`${name} ${error.message}`);
-  // A folder, or a file that was moved or changed after it was chosen.
+  // The file is a folder, or was moved or changed after it was chosen.
   if (error instanceof DOMException) return new FormatError(`${name} cannot be read (${error.name})`);
   return error;
 }
 
-const incomplete = (name: string, count: number, given: number): FormatError =>
+const incomplete = (name: string, count: number, partCount: number): FormatError =>
   new FormatError(
     count === 1
-      ? `${given} files were given, and ${name} is a whole model: add one model at a time`
-      : `${name} is a part of a model of ${count} files, and ${given} were given: add all of them together`,
+      ? `${partCount} files were given, and ${name} is a whole model: add one model at a time`
+      : `${name} is a part of a model of ${count} files, and ${partCount} were given: add all of them together`,
   );

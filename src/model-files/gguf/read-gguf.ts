@@ -1,41 +1,44 @@
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 
-/** Format: GGUF, as its specification in the ggml project has it. Little-endian. Version 1 is no longer in use. */
+/** Versions of GGUF that are read, little-endian. The ggml project has the specification. Version 1 is no longer used. */
 const VERSIONS = new Set([2, 3]);
-/** The versions' first byte, last: the file is big-endian. */
+/** `VERSIONS` as read from a big-endian file. */
 const BIG_ENDIAN = new Set([2 * 2 ** 24, 3 * 2 ** 24]);
 const MAX_NAME_BYTES = 65_535;
 const MAX_TEXT_BYTES = 2 ** 20;
 const MAX_DIMENSIONS = 4;
-/** The largest models have some hundred entries and some thousand tensors. */
+/** Maximum number of entries, and of tensors. The largest models have some hundred entries and some thousand tensors. */
 const MAX_ENTRIES = 65_536;
-/** Bytes of a header's names and texts together, and texts of its lists: the largest vocabularies and their merges have a million. */
+/**
+ * Maximum size of all names and texts of a header, and number of texts in its lists. The
+ * largest vocabularies have a million.
+ */
 const MAX_TEXTS_BYTES = 8 * 2 ** 20;
 const MAX_LISTED_TEXTS = 2 ** 21;
 const DEFAULT_ALIGNMENT = 32;
 
-/** Bytes of a metadata value by its type; strings (8) and arrays (9) have their length in front. */
+/** Size of a metadata value by its type. Strings (8) and arrays (9) begin with their length. */
 const SCALAR_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 const FLOAT_32 = 6;
 const FLOAT_64 = 12;
 const FLOATS = new Set([FLOAT_32, FLOAT_64]);
-/** Integers with a sign. */
+/** Types of signed integers. */
 const SIGNED = new Set([1, 3, 5, 11]);
-/** Bytes of a value's type, which stands before it. */
+/** Size of a value's type, which precedes it. */
 const TYPE_BYTES = 4;
 const STRING = 8;
 const ARRAY = 9;
 
 export interface GgufValue {
-  /** Position of the value in the file; of an array, position of its element type and length. */
+  /** Position of the value in the file. An array begins with its element type and length. */
   at: number;
-  /** Value; null: an array, a fraction, or a text of more than 1 MiB. */
+  /** Value; null for an array, a float, or a text of more than 1 MiB. */
   value: number | string | null;
 }
 
 export interface GgufTensor {
   name: string;
-  /** Row length first. */
+  /** Dimensions, row length first. */
   shape: number[];
   /** ggml's number for the element type. */
   type: number;
@@ -69,18 +72,18 @@ export function readGguf(cursor: ByteCursor): Gguf {
   const tensorCount = entryCount(cursor, 'number of tensors');
   const entries = entryCount(cursor, 'number of metadata entries');
   const metadata = new Map<string, GgufValue>();
-  const left: Left = { bytes: MAX_TEXTS_BYTES, listed: MAX_LISTED_TEXTS };
+  const budget: TextBudget = { bytes: MAX_TEXTS_BYTES, listed: MAX_LISTED_TEXTS };
   for (let entry = 0; entry < entries; entry++) {
-    const key = name(cursor, left);
+    const key = name(cursor, budget);
     if (metadata.has(key)) throw new FormatError(`has ${key} twice in its metadata`);
     const type = cursor.u32();
-    metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type, left) });
+    metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type, budget) });
   }
   const alignment = metadata.get('general.alignment')?.value ?? DEFAULT_ALIGNMENT;
   if (typeof alignment !== 'number' || alignment === 0 || alignment % 8 !== 0)
     throw new FormatError(`gives ${alignment} as its tensors' alignment`);
   const tensorsAt = cursor.position;
-  const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor, left));
+  const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor, budget));
   const dataOffset = align(cursor.position, alignment);
   for (const tensor of tensors) {
     const end = dataOffset + tensor.offset + tensorBytes(tensor);
@@ -93,13 +96,13 @@ export function readGguf(cursor: ByteCursor): Gguf {
 export const align = (position: number, alignment: number): number =>
   Math.ceil(position / alignment) * alignment;
 
-/** 0 for an element type that is not known: only the tensor's start is checked. */
+/** Size of a tensor; 0 if its element type is unknown, so that only its start is checked. */
 export function tensorBytes({ type, shape }: GgufTensor): number {
   const { elements, bytes } = TENSOR_TYPES.get(type) ?? { elements: 1, bytes: 0 };
   return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
 }
 
-/** Reads the strings at the indices in `wanted`. @param at the array's place in the metadata */
+/** Reads the strings at the indexes in `wanted`. @param at position of the array */
 export function readTexts(
   cursor: ByteCursor,
   at: number,
@@ -117,16 +120,16 @@ export function readTexts(
   return texts;
 }
 
-/** An array of up to `most` integers; null: it has more, or others. @param at the array's place in the metadata */
-export function readNumbers(cursor: ByteCursor, at: number, most: number): number[] | null {
+/** Reads an array of integers; null if it has other elements, or too many. @param at position of the array */
+export function readNumbers(cursor: ByteCursor, at: number, maxLength: number): number[] | null {
   cursor.position = at;
   const type = cursor.u32();
   const bytes = FLOATS.has(type) ? 0 : (SCALAR_BYTES[type] ?? 0);
   const length = cursor.count('length of a list');
-  return bytes > 0 && length <= most ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
+  return bytes > 0 && length <= maxLength ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
 }
 
-/** A number, also a fraction; null: a value of another type. @param at the value's place in the metadata */
+/** Reads an integer or a float; null for a value of another type. @param at position of the value */
 export function readNumber(cursor: ByteCursor, at: number): number | null {
   cursor.position = at - TYPE_BYTES;
   const type = cursor.u32();
@@ -136,14 +139,14 @@ export function readNumber(cursor: ByteCursor, at: number): number | null {
   return bytes > 0 ? integer(cursor, type, bytes) : null;
 }
 
-/** Exact up to 2^53; of 8 bytes, a number below 0 may be another one below 0. */
+/** Reads an integer. Exact up to 2^53; a negative number of 8 bytes may be inexact, but stays negative. */
 function integer(cursor: ByteCursor, type: number, bytes: number): number {
   const value = cursor.unsigned(bytes);
   const isNegative = SIGNED.has(type) && value >= 2 ** (8 * bytes - 1);
   return isNegative ? Math.min(-1, value - 2 ** (8 * bytes)) : value;
 }
 
-/** Whether an array of strings has each of these short texts. @param at the array's place in the metadata */
+/** Whether an array of strings contains all these short texts. @param at position of the array */
 export function hasTexts(cursor: ByteCursor, at: number, wanted: readonly string[]): boolean {
   cursor.position = at;
   if (cursor.u32() !== STRING) return false;
@@ -163,38 +166,38 @@ function entryCount(cursor: ByteCursor, what: string): number {
   return count;
 }
 
-/** What the rest of a header may have. */
-interface Left {
+/** Remaining limits for a header's texts. */
+interface TextBudget {
   /** Bytes of names and texts. */
   bytes: number;
-  /** Texts in lists. */
+  /** Number of texts in lists. */
   listed: number;
 }
 
-function readText(cursor: ByteCursor, length: number, left: Left): string {
-  left.bytes -= length;
-  if (left.bytes < 0)
+function readText(cursor: ByteCursor, length: number, budget: TextBudget): string {
+  budget.bytes -= length;
+  if (budget.bytes < 0)
     throw new FormatError(`has more than ${MAX_TEXTS_BYTES} bytes of names and texts in its header`);
   return cursor.text(length);
 }
 
-function name(cursor: ByteCursor, left: Left): string {
+function name(cursor: ByteCursor, budget: TextBudget): string {
   const length = cursor.count('length of a name');
   if (length > MAX_NAME_BYTES)
     throw new FormatError(`has a name of ${length} bytes in its header; the limit is ${MAX_NAME_BYTES}`);
-  return readText(cursor, length, left);
+  return readText(cursor, length, budget);
 }
 
-function readValue(cursor: ByteCursor, key: string, type: number, left: Left): GgufValue['value'] {
+function readValue(cursor: ByteCursor, key: string, type: number, budget: TextBudget): GgufValue['value'] {
   const what = `length of ${key}`;
   if (type === STRING) {
     const length = cursor.count(what);
-    if (length <= MAX_TEXT_BYTES) return readText(cursor, length, left);
+    if (length <= MAX_TEXT_BYTES) return readText(cursor, length, budget);
     cursor.skip(length);
     return null;
   }
   if (type === ARRAY) {
-    skipArray(cursor, key, what, left);
+    skipArray(cursor, key, what, budget);
     return null;
   }
   const bytes = SCALAR_BYTES[type];
@@ -204,23 +207,23 @@ function readValue(cursor: ByteCursor, key: string, type: number, left: Left): G
   return null;
 }
 
-function skipArray(cursor: ByteCursor, key: string, what: string, left: Left): void {
+function skipArray(cursor: ByteCursor, key: string, what: string, budget: TextBudget): void {
   const element = cursor.u32();
   const length = cursor.count(what);
   const bytes = SCALAR_BYTES[element] ?? 0;
   if (bytes > 0) return cursor.skip(bytes * length);
   // Only a hostile file has a list of lists.
   if (element !== STRING) throw new FormatError(`has elements of unknown type ${element} in ${key}`);
-  left.listed -= length;
-  if (left.listed < 0)
+  budget.listed -= length;
+  if (budget.listed < 0)
     throw new FormatError(
       `has more than ${MAX_LISTED_TEXTS} texts in its lists, ${length} of them in ${key}`,
     );
   for (let i = 0; i < length; i++) cursor.skip(cursor.count(what));
 }
 
-function readTensor(cursor: ByteCursor, left: Left): GgufTensor {
-  const tensor = name(cursor, left);
+function readTensor(cursor: ByteCursor, budget: TextBudget): GgufTensor {
+  const tensor = name(cursor, budget);
   const dimensions = cursor.u32();
   if (dimensions > MAX_DIMENSIONS)
     throw new FormatError(`gives its tensor ${tensor} ${dimensions} dimensions`);
@@ -230,19 +233,19 @@ function readTensor(cursor: ByteCursor, left: Left): GgufTensor {
 
 interface TensorType {
   name: string;
-  /** Elements of a block. */
+  /** Number of elements in a block. */
   elements: number;
-  /** Bytes of a block. */
+  /** Size of a block in bytes. */
   bytes: number;
 }
 
-const tensorType = (called: string, elements: number, bytes: number): TensorType => ({
-  name: called,
+const tensorType = (label: string, elements: number, bytes: number): TensorType => ({
+  name: label,
   elements,
   bytes,
 });
 
-/** The element types that llama.cpp reads, by ggml's number. */
+/** Element types that llama.cpp reads, by ggml's number. */
 export const TENSOR_TYPES: ReadonlyMap<number, TensorType> = new Map([
   [0, tensorType('F32', 1, 4)],
   [1, tensorType('F16', 1, 2)],

@@ -1,10 +1,10 @@
 import * as z from '../../util/zod.ts';
 import { FormatError, type ByteCursor } from './byte-cursor.ts';
 
-/** The format allows 100 MB. Ten thousand tensors take 2 MB. */
+/** Maximum size of a header. The format allows 100 MB; ten thousand tensors take 2 MB. */
 const MAX_HEADER_BYTES = 4 * 2 ** 20;
 
-/** Free text beside the tensors. */
+/** Name of an entry with free text. */
 const METADATA = '__metadata__';
 
 const offset = z.int().check(z.nonnegative());
@@ -15,7 +15,7 @@ const entrySchema = z.object({
 });
 type Entry = z.output<typeof entrySchema>;
 
-/** Bits of an element by its type. For other types only the offsets are checked. */
+/** Number of bits of an element, by type. Other types only have their offsets checked. */
 const BITS: Record<string, number> = {
   F64: 64,
   I64: 64,
@@ -41,12 +41,12 @@ export interface SafetensorsTensor {
 }
 
 /**
- * The tensors of a safetensors file, by name. The format: the length of the header as 8 bytes, little-endian; the header
- * as JSON; the tensors' bytes.
- * @throws FormatError when the header is malformed or a tensor is not within the file; NeedMoreBytes
+ * Reads the tensors of a safetensors file, by name. Format: length of the header (8 bytes, little-endian), the
+ * header in JSON, the tensors' bytes.
+ * @throws FormatError if the header is malformed or a tensor is outside the file; NeedMoreBytes
  */
 export function readSafetensors(cursor: ByteCursor): Map<string, SafetensorsTensor> {
-  if (cursor.size < 8) throw new FormatError(`is no safetensors file: it has ${cursor.size} bytes`);
+  if (cursor.size < 8) throw new FormatError(`is not a safetensors file: it has ${cursor.size} bytes`);
   const headerLength = cursor.count('length of its header');
   if (headerLength > MAX_HEADER_BYTES)
     throw new FormatError(
@@ -55,7 +55,7 @@ export function readSafetensors(cursor: ByteCursor): Map<string, SafetensorsTens
   const header = parse(cursor.text(headerLength));
   const start = cursor.position;
   const tensors = new Map<string, SafetensorsTensor>();
-  // Checked one by one: a header may have a million faults.
+  // Check entries one by one and stop at the first fault: a header may have a million.
   for (const name of Object.keys(header)) {
     if (name === METADATA) continue;
     tensors.set(name, tensorOf(name, checkEntry(name, header[name]), start, cursor.size));

@@ -1,13 +1,13 @@
-/** Reads a size of the architecture; 0 where the file has none, or one for each layer. */
+/** Reads a size of the architecture; 0 if the file has none, or a list with one per layer. */
 type SizeOf = (name: string, max: number) => number;
 
 const MAX_WIDTH = 2 ** 20;
 const FLOAT_BYTES = 4;
-/** Tokens that an RWKV layer shifts. */
+/** Number of tokens that an RWKV layer shifts, if the file does not give it. */
 const DEFAULT_SHIFT = 2;
 
 /**
- * Bytes of the state that a layer without attention keeps of a conversation, whatever its length. From llama.cpp's
+ * Size of a recurrent layer's state in bytes, which does not depend on the context's length. Source: llama.cpp's
  * `n_embd_r()` and `n_embd_s()`.
  */
 export function layerStateBytes(sizeOf: SizeOf): number {

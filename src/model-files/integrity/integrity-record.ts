@@ -3,18 +3,18 @@ import { createSHA256, type IHasher } from 'hash-wasm';
 import { CHUNK_BYTES, readChunk } from '../backends/storage-backend.ts';
 import { sha256 } from '../../util/sha256.ts';
 
-/** Hex. */
+/** SHA-256 of a file and of its chunks, in hex. */
 export interface Digest {
   sha256: string;
   chunks: string[];
 }
 
-/** SHA-256 of a file and of each of its chunks, added in order: 100 MB in about 0.25 s. */
+/** Computes the SHA-256 of a file and of each of its chunks, added in order: 100 MB in about 0.25 s. */
 export class FileHash {
   readonly #hasher: IHasher;
   readonly #chunks: Promise<string>[] = [];
 
-  /** WebCrypto requires all bytes at once. */
+  /** Creates a hash in WASM, as WebCrypto requires all bytes at once. */
   static async create(): Promise<FileHash> {
     return new FileHash((await createSHA256()).init());
   }
@@ -23,17 +23,17 @@ export class FileHash {
     this.#hasher = hasher;
   }
 
-  /** Number of the chunk to add next. */
+  /** Index of the chunk to add next. */
   get next(): number {
     return this.#chunks.length;
   }
 
-  /** The chunk's bytes may be overwritten once it resolves. */
+  /** Adds a chunk. Its buffer may be reused once the promise resolves. */
   async add(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
-    const ofChunk = sha256(chunk);
-    this.#chunks.push(ofChunk);
+    const chunkHash = sha256(chunk);
+    this.#chunks.push(chunkHash);
     this.#hasher.update(chunk);
-    await ofChunk;
+    await chunkHash;
   }
 
   async digest(): Promise<Digest> {
@@ -41,7 +41,7 @@ export class FileHash {
   }
 }
 
-/** Reads the blob in chunks, so that a model is never in memory as a whole. */
+/** Hashes a blob chunk by chunk, so that a model is never in memory as a whole. */
 export async function hashBlob(
   blob: Blob,
   signal?: AbortSignal,
@@ -56,30 +56,30 @@ export async function hashBlob(
   return hash.digest();
 }
 
-/** Lies as JSON beside each complete file. */
+/** Record stored as JSON beside each complete file. */
 export interface IntegrityRecord {
-  /** Hash of the file, which is also its name in the store. A record under another name is not accepted. */
+  /** Hash of the file, which is also its name in the store. A record under another name is invalid. */
   sha256: string;
   path: string;
   bytes: number;
-  /** SHA-256 of each chunk in hex, computed from the bytes whose hash as a whole was right. */
+  /** SHA-256 of each chunk in hex, computed when the whole file had the right hash. */
   chunks: string[];
-  /** The URL that it was downloaded from, `disk` or `cross-origin-storage`; null: unknown. */
+  /** URL that it was downloaded from, `disk` or `cross-origin-storage`; null if unknown. */
   from: string | null;
-  /** The bytes lie in cross-origin storage, not beside this record. */
+  /** Whether the bytes are in cross-origin storage, not beside this record. */
   shared: boolean;
 }
 
-/** Provenance of a file, which its record has beside the hashes. */
+/** Origin and location of a file's bytes. */
 export type Provenance = Pick<IntegrityRecord, 'from' | 'shared'>;
 
 export const recordName = (hash: string): string => `${hash}.json`;
 
-/** Stored as `pieces`, the name that earlier versions read and wrote. */
+/** Serializes a record. `chunks` are stored as `pieces`, for compatibility with earlier versions. */
 export const recordText = ({ chunks, ...rest }: IntegrityRecord): string =>
   JSON.stringify({ ...rest, pieces: chunks });
 
-/** Parses a record; null: it is no valid one of the file with this hash. */
+/** Parses a record; null if it is not a valid record of the file with this hash. */
 export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
   try {
     const record = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
@@ -94,7 +94,7 @@ export function parseRecord(text: string | null, hash: string): IntegrityRecord 
   }
 }
 
-/** Numbers of the chunks that still have their hash. WebCrypto does not block this thread. */
+/** Finds the indexes of chunks that still have their hash. WebCrypto does not block this thread. */
 export async function intactChunks(
   blob: Blob,
   { chunks }: Pick<IntegrityRecord, 'chunks'>,

@@ -1,23 +1,23 @@
 import { withTimeout } from '../../util/async.ts';
 
-/** How long a failure is held, in milliseconds. */
+/** How long a failure is cached, in milliseconds. */
 const FAILURE_HOLDS_MS = 60_000;
-/** Least age of a failure that `dropFailure()` drops: calls in a row ask once. */
+/** Minimum age of a failure that `dropFailure()` drops, so that consecutive calls ask only once. */
 const MIN_FAILURE_MS = 1000;
 
-/** Asks a server once, and keeps its answer for a time. Null: it failed. */
+/** Caches a server's answer for a time. Null stands for a failure. */
 export class HeldAnswer<T> {
   readonly #ask: () => Promise<T | null>;
   readonly #holdMs: number;
   #last: { at: number; answer: Promise<T | null>; failed: boolean } | null = null;
 
-  /** @param ask never rejects. @param holdMs how long an answer is held */
+  /** @param ask requests the answer; never rejects @param holdMs how long an answer is cached */
   constructor(ask: () => Promise<T | null>, holdMs: number) {
     this.#ask = ask;
     this.#holdMs = holdMs;
   }
 
-  /** @param withinMs how long a question may take before it counts as failed; a later answer counts for the next call */
+  /** @param withinMs time limit, after which the request counts as failed; a later answer is used by the next call */
   async get(withinMs: number): Promise<T | null> {
     const now = performance.now();
     const last = this.#last;
@@ -26,15 +26,15 @@ export class HeldAnswer<T> {
     return withTimeout(answer, at + withinMs - now);
   }
 
-  /** Lets the next call ask again after a failure. */
+  /** Drops a cached failure, so that the next call asks again. */
   dropFailure(): void {
     if (this.#last?.failed && performance.now() - this.#last.at >= MIN_FAILURE_MS) this.#last = null;
   }
 
   #begin(at: number) {
-    const begun = { at, answer: this.#ask(), failed: false };
-    this.#last = begun;
-    void begun.answer.then((answer) => (begun.failed = answer === null));
-    return begun;
+    const request = { at, answer: this.#ask(), failed: false };
+    this.#last = request;
+    void request.answer.then((answer) => (request.failed = answer === null));
+    return request;
   }
 }

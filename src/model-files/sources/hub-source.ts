@@ -8,22 +8,22 @@ import { requestError, serverError, ServiceError } from '../../errors/service-er
 import { ENCODERS } from '../gguf/architectures.ts';
 import { IdleTimeout, IdleTimeoutError, UNREACHABLE } from '../download/retry.ts';
 
-/** What to do about a model whose authors ask for consent: a page has no account of the hub. */
+/** Explanation for a gated model. A page has no account on the hub to accept terms with. */
 export const GATED =
   "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
-/** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
+/** Maximum size of a file without a SHA-256 on the hub. Only small files lack one; they are downloaded to be hashed. */
 const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
-/** Maximum pages of a thousand files each. */
+/** Maximum number of pages, of a thousand files each. */
 const MAX_PAGES = 20;
 const MAX_FILES_OF_PAGE = 10_000;
-/** A thousand files take some 300 KB. */
+/** Maximum size of a page. A thousand files take about 300 KB. */
 const MAX_PAGE_BYTES = 8 * 2 ** 20;
 
-/** Zod collects every issue of an array, so its length is bounded first. */
+/** Schema of a page of files. The array's length is bounded first, as Zod collects the issues of all elements. */
 const treeSchema = z
   .array(z.unknown())
   .max(MAX_FILES_OF_PAGE)
@@ -38,7 +38,7 @@ const treeSchema = z
     ),
   );
 
-/** What the hub says of a repository. `gated`: false, or how the authors give their consent. */
+/** The hub's facts about a repository. `gated` is false, or says how access is granted. */
 const infoSchema = z.object({
   sha: commitHash,
   gated: z.unknown().optional(),
@@ -46,18 +46,18 @@ const infoSchema = z.object({
   gguf: z.object({ architecture: z.unknown() }).optional().catch(undefined),
 });
 
-/** The hub's names for models that make vectors of texts. */
+/** The hub's tasks of embedding models. */
 const EMBEDDING_TASKS: ReadonlySet<unknown> = new Set(['feature-extraction', 'sentence-similarity']);
 
 const isEmbedding = ({ pipeline_tag: task, gguf }: z.output<typeof infoSchema>): boolean =>
   EMBEDDING_TASKS.has(task) || ENCODERS.has(String(gguf?.architecture));
 
-/** Whether a revision names its content, which a branch or a tag does not. */
+/** Whether a revision is a commit, which is immutable, unlike a branch or a tag. */
 export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
 
 /** A query for a repository's files. */
 export interface HubQuery {
-  /** Name of the model for errors. */
+  /** Name of the model, for error messages. */
   name: string;
   repository: string;
   revision: string;
@@ -66,8 +66,8 @@ export interface HubQuery {
 }
 
 /**
- * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
- * commit, and a download that is resumed later finds the same bytes.
+ * Resolves a revision to a commit. A branch moves, so it is resolved once: all files are then from one commit, and
+ * a resumed download finds the same bytes.
  */
 export const commitOf = async (query: HubQuery): Promise<string> => (await readRevision(query)).revision;
 
@@ -82,7 +82,7 @@ async function readRevision({ name, repository, revision, endpoint, signal }: Hu
   throw unavailable(name, `the model hub names no commit for ${revision} of ${repository}`);
 }
 
-/** All files of a repository. */
+/** Lists all files of a repository. */
 async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
   const { name, repository, revision, endpoint, signal } = query;
   const first = `${endpoint}/api/models/${repository}/tree/${revision}`;
@@ -91,9 +91,9 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
   for (let page = 0; url !== null && page < MAX_PAGES; page++) {
     const { json, next } = await getJson(url, signal);
     const { data } = treeSchema.safeParse(json);
-    if (!data) throw unavailable(name, 'the model hub answered something else than a list of files');
+    if (!data) throw unavailable(name, 'the model hub did not answer with a list of files');
     tree.push(...data);
-    // A mirror's `next` link may point to the hub's own host: the first host is kept.
+    // Keep the first host, as a mirror's `next` link may point to the hub's own host.
     url = next === null ? null : first + new URL(next, first).search;
   }
   return tree.filter(({ type }) => type === 'file');
@@ -106,45 +106,45 @@ const REVISION = /^[\w.-]{1,100}$/;
 export interface RepositorySource {
   /** `owner/name`. */
   repository: string;
-  /** Null: `main`. */
+  /** Branch, tag or commit. Null is `main`. */
   revision: string | null;
 }
 
-/** A file whose place and size are known. */
+/** A file on a server, with a known URL and size. */
 export interface RemoteFile {
   name: string;
   url: string;
   bytes: number;
-  /** Hash; null: a small file, of which the hub has none, and which is read to be hashed. */
+  /** Hash; null for a small file, which must be downloaded to be hashed. */
   sha256: string | null;
 }
 
 export interface Repository {
-  /** The commit that its revision has now. */
+  /** Commit that the requested revision resolves to. */
   revision: string;
-  /** Whether the hub says that its models embed texts; it is not asked about a commit. */
+  /** Whether the hub lists it as an embedding model. Always false if the revision is a commit, for which it is not asked. */
   isEmbedding: boolean;
   files: RemoteFile[];
 }
 
-/** @throws ServiceError */
+/** Lists a repository's files. @throws ServiceError */
 export async function readRepository(
-  { repository, revision: wanted }: RepositorySource,
+  { repository, revision: requested }: RepositorySource,
   endpoint: string,
   signal: AbortSignal,
 ): Promise<Repository> {
   if (!REPOSITORY.test(repository) || repository.includes('..'))
     throw requestError(
       400,
-      `${JSON.stringify(repository)} is no repository. Use owner/name.`,
+      `${JSON.stringify(repository)} is not a repository. Use owner/name.`,
       'invalid_value',
       'source',
     );
-  if (wanted !== null && !REVISION.test(wanted))
-    throw requestError(400, `${JSON.stringify(wanted)} is no revision.`, 'invalid_value', 'source');
-  const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
-  const found = await readRevision(query);
-  const { revision } = found;
+  if (requested !== null && !REVISION.test(requested))
+    throw requestError(400, `${JSON.stringify(requested)} is not a revision.`, 'invalid_value', 'source');
+  const query = { name: repository, repository, revision: requested ?? 'main', endpoint, signal };
+  const resolved = await readRevision(query);
+  const { revision } = resolved;
   const tree = await readTree({ ...query, revision });
   const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
   const files = present.map(({ path, size, lfs }): RemoteFile => ({
@@ -153,10 +153,10 @@ export async function readRepository(
     bytes: lfs?.size ?? size,
     sha256: lfs?.oid ?? null,
   }));
-  return { ...found, files };
+  return { ...resolved, files };
 }
 
-/** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
+/** Lists a variant's files on the hub, with sizes, hashes and URLs. */
 export async function listHubFiles(
   variant: Variant,
   hub: HubSource,
@@ -167,9 +167,10 @@ export async function listHubFiles(
   const { hubFiles, otherFile } = rulesOf(variant) ?? {};
   const query = { name: variant.name, repository, revision: hub.revision, endpoint, signal };
   const revision = await commitOf(query);
-  const wanted = (path: string): boolean => hub.files?.includes(path) ?? hubFiles?.names.test(path) ?? false;
+  const isNeeded = (path: string): boolean =>
+    hub.files?.includes(path) ?? hubFiles?.names.test(path) ?? false;
   const tree = await readTree({ ...query, revision });
-  const entries = tree.filter(({ path }) => wanted(path));
+  const entries = tree.filter(({ path }) => isNeeded(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
     throw unavailable(
@@ -193,7 +194,7 @@ export async function listHubFiles(
   return Promise.all([...files, ...other]);
 }
 
-/** The first of the files whose content is not what the catalog pins. */
+/** Finds the first file whose hash differs from the catalog's pin. */
 export function notPinned(hub: HubSource | undefined, files: readonly WeightFile[]): WeightFile | undefined {
   const { folder, sha256: pins = {} } = hub ?? {};
   const hashes = new Map(Object.entries(pins).map(([name, hash]) => [`${folder}/${name}`, hash]));
@@ -201,8 +202,8 @@ export function notPinned(hub: HubSource | undefined, files: readonly WeightFile
 }
 
 /**
- * Computes the size and hash of a small file, which is fetched.
- * @param size as the hub lists it: its hash is kept, so that an error page must not be taken for the file
+ * Downloads a small file to compute its size and hash.
+ * @param size size that the hub lists, checked so that the hash of an error page is not recorded
  */
 export async function hashed(
   url: string,
@@ -231,7 +232,7 @@ export async function hashed(
   });
 }
 
-/** `next`: where the list goes on; null: it ends here. */
+/** Fetches JSON. `next` is the URL of the next page; null for the last page. */
 const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> =>
   reading(url, signal, async (timeout) => {
     const response = await fetchOk(url, timeout);
@@ -239,7 +240,7 @@ const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; nex
     return { json: await readJson(response, timeout), next };
   });
 
-/** Reads from the hub, or from another server that a catalog names. @throws ServiceError; the signal's reason */
+/** Reads from the hub, or from another server in a catalog. @throws ServiceError; the signal's reason */
 async function reading<T>(
   url: string,
   signal: AbortSignal,
@@ -271,11 +272,11 @@ async function readJson(response: Response, timeout: IdleTimeout): Promise<unkno
   try {
     return JSON.parse(parts.join(''));
   } catch {
-    throw serverError('weights_unavailable', 'The model hub answered with something else than JSON.');
+    throw serverError('weights_unavailable', 'The model hub did not answer with JSON.');
   }
 }
 
-/** The hub answers 401 for a repository that it does not have, too. */
+/** Statuses that may hide why a file is not available: the hub also answers 401 for a repository that does not exist. */
 const HIDDEN = new Set([401, 403, 404]);
 
 async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
@@ -288,7 +289,7 @@ async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   );
 }
 
-/** Reason for a refusal, which the hub explains in a header. */
+/** Explains a refusal with the hub's error header. */
 function whyHidden({ headers }: Response): string {
   switch (headers.get('x-error-code')) {
     case 'GatedRepo':

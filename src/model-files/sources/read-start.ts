@@ -2,7 +2,10 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeout, IdleTimeoutError, UNREACHABLE } from '../download/retry.ts';
 import { GATED } from './hub-source.ts';
 
-/** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws ServiceError */
+/**
+ * Reads the first bytes of a file on a server, and its size. Cancels the rest if the server ignores ranges.
+ * @throws ServiceError
+ */
 export async function readStart(
   url: string,
   length: number,
@@ -16,17 +19,17 @@ export async function readStart(
   } as const;
   const fail = (error: unknown): never => {
     signal.throwIfAborted();
-    const why = error instanceof IdleTimeoutError ? error.message : `${UNREACHABLE}. ${WAY}`;
+    const why = error instanceof IdleTimeoutError ? error.message : `${UNREACHABLE}. ${ADVICE}`;
     throw fileUnavailable(url, why, error);
   };
   const response = await timeout.during(fetch(url, init)).catch(fail);
   const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
-  // The length of a compressed answer is another.
+  // The length of a compressed response is not the file's size.
   const wholeLength = response.headers.has('content-encoding')
     ? null
     : response.headers.get('content-length');
   const size = Number(response.status === 206 ? total : wholeLength);
-  const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not tell its size';
+  const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not report its size';
   if (why !== null) {
     await response.body?.cancel().catch(() => undefined);
     throw fileUnavailable(url, why);
@@ -45,9 +48,9 @@ export async function readStart(
   return { bytes: bytes.subarray(0, filled), size };
 }
 
-const WAY = 'Download the file, and add it from this device';
+const ADVICE = 'Download the file, and add it from this device';
 
-/** Why a server sent no file, as a phrase. The model hub explains its status in a header. */
+/** Explains an error status, as a phrase. The model hub gives a reason in a header. */
 function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): string {
   if (headers.get('x-error-code') === 'GatedRepo') return GATED;
   return `the server answered ${status}`;

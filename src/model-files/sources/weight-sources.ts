@@ -15,7 +15,7 @@ import {
 } from './hub-source.ts';
 import { HeldAnswer } from './held-answer.ts';
 
-/** A hub that has not answered by then counts as unreachable until it does. */
+/** Time after which the hub counts as unreachable, until it answers. */
 const PROBE_TIMEOUT_MS = 1500;
 const PROBE_ENDS_MS = 10_000;
 const PROBE_HOLDS_MS = 60_000;
@@ -28,7 +28,7 @@ export class WeightSources {
   readonly #store: () => Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
-  /** The site's manifest is read once; one that was missing or late is asked for again after a while. */
+  /** The site's manifest, cached for this worker's lifetime. A failed request is retried after a while. */
   readonly #manifest = new HeldAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
   readonly #probe = new HeldAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
 
@@ -38,7 +38,7 @@ export class WeightSources {
     this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');
   }
 
-  /** Why a variant's weights cannot be fetched, as a phrase that follows its name; undefined: no reason is known. */
+  /** Why a variant's weights cannot be fetched, as a phrase that follows its name; undefined if no reason is known. */
   async fault(variant: Variant): Promise<string | undefined> {
     if (await this.files(variant)) return undefined;
     if (this.#hub === null) return 'its weights are not on this site, which does not use the model hub';
@@ -46,26 +46,27 @@ export class WeightSources {
     return 'its weights are not on this site, and the model hub is out of reach';
   }
 
-  /** Asks site and hub again where they did not answer: somebody tries again. */
+  /** Lets the next call ask the site and the hub again if they did not answer. */
   dropFailures(): void {
     this.#manifest.dropFailure();
     this.#probe.dropFailure();
   }
 
-  /** The variant's files as the catalog, the manifest or a note lists them; null: only the hub knows them. */
+  /** Lists the variant's files from the catalog, the manifest or a note; null if only the hub knows them. */
   async files(variant: Variant): Promise<WeightFile[] | null> {
     if (!variant.hub) return variant.files;
     return (await this.#fromManifest(variant)) ?? this.#fromNote(variant);
   }
 
   /**
-   * Keeps what an imported description says of a variant that neither site nor hub describe.
-   * @throws ServiceError 400 for a path outside the variant: it may be another variant's; for content that is not pinned
+   * Stores the file list of an imported description, for a variant that neither the site nor the hub describes.
+   * @throws ServiceError 400 for a path that does not belong to the variant, or a hash that
+   *   differs from the catalog's pin
    */
   async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
     const stray = files.find(({ path }) => !belongsTo(variant, path));
     if (stray) {
-      const message = `${stray.path} is no file of ${variant.name}. Its files lie below ${variant.hub?.folder ?? ''}/.`;
+      const message = `${stray.path} is not a file of ${variant.name}. Its files are in ${variant.hub?.folder ?? ''}/.`;
       throw requestError(400, message, 'invalid_description', 'import');
     }
     const changed = notPinned(variant.hub, files);
@@ -76,7 +77,7 @@ export class WeightSources {
     await this.#note(variant, files);
   }
 
-  /** The files of a repository of the model hub. @throws ServiceError */
+  /** Lists the files of a repository on the model hub. @throws ServiceError */
   async repository(source: RepositorySource, signal: AbortSignal): Promise<Repository> {
     if (this.#hub !== null) return readRepository(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
@@ -88,7 +89,7 @@ export class WeightSources {
     await (await this.#store()).notes.dropNote(noteName(variant));
   }
 
-  /** Bytes that a load would download, by the store's own knowledge. */
+  /** Number of bytes that a load would download, without asking the network. */
   async missingBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
@@ -96,25 +97,25 @@ export class WeightSources {
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
-  /** Bytes that its weights still need in the storage, and how many are free; null: unknown. */
+  /** Storage that the variant's weights still need, and free storage (null if unknown), in bytes. */
   async room(variant: Variant): Promise<{ needed: number; free: number | null }> {
     const files = await this.#knownFiles(variant);
     const store = await this.#store();
     return files ? store.room(files) : { needed: weightBytes(variant), free: await store.backend.free() };
   }
 
-  /** Returns the size of all its weights; null: only the hub knows it. */
+  /** Exact size of the variant's weights; null if only the hub knows it. */
   async exactBytes(variant: Variant): Promise<number | null> {
     const files = await this.#knownFiles(variant);
     return files && weightBytes({ files });
   }
 
-  /** The variant with all its files. The hub's list is stored, so that later loads need no hub. */
+  /** Completes a variant's file list. The list is stored, so that later loads do not need the hub. */
   async resolve<V extends Variant>(variant: V, signal: AbortSignal): Promise<V> {
     const { hub } = variant;
     if (!hub) return variant;
     const files = (await this.files(variant)) ?? (await this.#fromHub(variant, hub, signal));
-    // Without room for the note the load continues: whether the weights fit, their own writes show.
+    // Continue if there is no space for the note: the weights' own writes show whether they fit.
     await this.#note(variant, files).catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
     });

@@ -252,7 +252,7 @@ test('an imported description cannot place a file at another variant’s path', 
   const pinned = variant('p', 'p');
   const service = weightsService(catalogOf(pinned, hubVariant));
   await expect(ask(service, describing('h', variant('p', 'planted').files))).rejects.toMatchObject({
-    message: 'p/0.gguf is no file of h. Its files lie below h/.',
+    message: 'p/0.gguf is not a file of h. Its files are in h/.',
   });
   expect(await service.modelStorage.files('h')).toEqual([]);
 });

@@ -223,7 +223,7 @@ test('what a repository does not have, or does not give, is named', async () => 
   await expect(fromHub('b.gguf')).rejects.toThrow('owner/name has no model b.gguf: a.gguf (0 MB).');
   const hubSource = { type: 'hub', repository: 'owner/name', file: null, revision: null } as const;
   await expect(add({ ...hubSource, repository: '../name' })).rejects.toThrow('Use owner/name');
-  await expect(add({ ...hubSource, revision: 'a/../b' })).rejects.toThrow('is no revision');
+  await expect(add({ ...hubSource, revision: 'a/../b' })).rejects.toThrow('is not a revision');
   await expect(add({ ...hubSource, revision: 'v2' })).rejects.toThrow(
     /answered 404 .* no such branch, tag or commit/,
   );

@@ -81,7 +81,7 @@ test('a sound safetensors file passes', async () => {
 });
 
 test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
-  ['of three bytes', Buffer.from('abc'), /is no safetensors file: it has 3 bytes/],
+  ['of three bytes', Buffer.from('abc'), /is not a safetensors file: it has 3 bytes/],
   [
     'whose header is longer than it',
     safetensors(tensor(), { length: 2n ** 62n }),

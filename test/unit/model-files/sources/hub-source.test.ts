@@ -65,21 +65,21 @@ test('a list without an end is left after eight megabytes', async () => {
 });
 
 test.each([
-  ['no JSON', '<html>', /something else than JSON/],
-  ['no list', { length: 1 }, /something else than a list/],
-  ['100,000 that are none', Array.from({ length: 100_000 }, () => 0), /something else than a list/],
-  ['a name that is none', [file({ a: 1 })], /something else than a list/],
-  ['a name of a megabyte', [file('a'.repeat(2 ** 20))], /something else than a list/],
-  ['a negative size', [file('a.gguf', { size: -1 })], /something else than a list/],
+  ['no JSON', '<html>', /not answer with JSON/],
+  ['no list', { length: 1 }, /not answer with a list/],
+  ['100,000 that are none', Array.from({ length: 100_000 }, () => 0), /not answer with a list/],
+  ['a name that is none', [file({ a: 1 })], /not answer with a list/],
+  ['a name of a megabyte', [file('a'.repeat(2 ** 20))], /not answer with a list/],
+  ['a negative size', [file('a.gguf', { size: -1 })], /not answer with a list/],
   [
     'a size beyond all files',
     [file('a.gguf', { lfs: { oid: HASH, size: 1e300 } })],
-    /something else than a list/,
+    /not answer with a list/,
   ],
   [
     'a hash that is a path',
     [file('a.gguf', { lfs: { oid: '../../'.repeat(21), size: 1 } })],
-    /something else/,
+    /not answer with a list/,
   ],
 ])('a list of files is refused by name: %s', async (_, body, message) => {
   tree = answering(body);
@@ -195,7 +195,7 @@ test('no name leads out of the repository', async () => {
 test('the length of a compressed answer is not taken for the size of the file', async () => {
   const headers = { 'content-length': '5', 'content-encoding': 'gzip' };
   vi.stubGlobal('fetch', async () => new Response('abcdefghij', { headers }));
-  await expect(readFileStart()).rejects.toThrow(/the server does not tell its size/);
+  await expect(readFileStart()).rejects.toThrow(/the server does not report its size/);
 });
 
 const unreachable = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
