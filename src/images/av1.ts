@@ -1,10 +1,10 @@
 import type { ImageSize } from './image-size.ts';
 
 const SEQUENCE_HEADER = 1;
-/** Parts that a sequence header counts as: reading one takes long. */
+/** Number of parts that a sequence header counts as, because it takes long to read. */
 const SEQUENCE_HEADER_PARTS = 50;
 
-/** Adds the sizes of all sequence headers in a run of AV1 units. What is no such unit ends the run. */
+/** Adds the sizes of all sequence headers in a run of AV1 units (OBUs). Other data ends the run. */
 export function addSequenceHeaders(bytes: Uint8Array, size: ImageSize): void {
   let at = 0;
   while (at < bytes.length) {
@@ -27,7 +27,7 @@ export function addSequenceHeaders(bytes: Uint8Array, size: ImageSize): void {
   }
 }
 
-/** Bits in the order of AV1; zeros after the end. */
+/** Reads bits in AV1's order. Past the end they are zero. */
 class Bits {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -47,7 +47,7 @@ class Bits {
     return this.read(1) === 1;
   }
 
-  /** A number of variable length: as many zeros as it has bits after its first. */
+  /** Skips a variable-length number (`uvlc`): n zeros, a one, and n bits. */
   skipVariable(): void {
     let zeros = 0;
     while (zeros < 32 && !this.flag()) zeros++;
@@ -55,11 +55,11 @@ class Bits {
   }
 }
 
-/** Section 5.5 of the AV1 specification, up to the largest frame size. */
+/** Reads a sequence header (section 5.5 of the AV1 specification) up to the maximum frame size. */
 function addSequenceHeader(bytes: Uint8Array, size: ImageSize): void {
   size.count(SEQUENCE_HEADER_PARTS);
   const bits = new Bits(bytes);
-  // Profile, still picture.
+  // Profile and still-picture flag.
   bits.read(4);
   const isReduced = bits.flag();
   if (isReduced) bits.read(5);
@@ -71,7 +71,7 @@ function addSequenceHeader(bytes: Uint8Array, size: ImageSize): void {
 
 function skipOperatingPoints(bits: Bits): void {
   let delayBits = 0;
-  // Timing information, with the decoder's model in it.
+  // Timing information, which includes the decoder model.
   if (bits.flag()) {
     bits.read(64);
     if (bits.flag()) bits.skipVariable();
@@ -83,7 +83,7 @@ function skipOperatingPoints(bits: Bits): void {
   const hasDisplayDelay = bits.flag();
   for (let points = 1 + bits.read(5); points > 0; points--) {
     bits.read(12);
-    // The tier, above level 7.
+    // The tier follows a level above 7.
     if (bits.read(5) > 7) bits.read(1);
     if (delayBits > 0 && bits.flag()) bits.read(2 * delayBits + 1);
     if (hasDisplayDelay && bits.flag()) bits.read(4);

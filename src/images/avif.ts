@@ -2,17 +2,17 @@ import { addSequenceHeaders } from './av1.ts';
 import { ImageSize, type ImageReader, textAt } from './image-size.ts';
 
 const MAX_DEPTH = 10;
-/** Chunks of a track's frames that are read. */
+/** Maximum number of chunks of a track's frames to read. */
 const MAX_CHUNKS = 4096;
-/** Bytes whose copy counts as a part of the image. */
+/** Number of copied bytes that count as one part. */
 const COPIED_BYTES = 1024;
 
-/** Bytes from `start` to `end`, without the header. */
+/** A box: its contents from `start` to `end`, without the header. */
 interface Box {
   type: string;
   start: number;
   end: number;
-  /** The file has all of it. */
+  /** Whether the file contains the whole box. */
   whole: boolean;
 }
 
@@ -29,7 +29,7 @@ function* boxes(view: DataView, from: number, to: number, size: ImageSize): Gene
   }
 }
 
-/** Boxes that have boxes in them, and the bytes before those. */
+/** Boxes that contain boxes, with the number of bytes before those. */
 const CONTAINERS = new Map(
   Object.entries({
     iprp: 0,
@@ -45,7 +45,7 @@ const CONTAINERS = new Map(
   }),
 );
 
-/** The size counts that the boxes tell, and that of the AV1 data, which decoders allocate before they compare them. */
+/** Reads AVIF. The size includes that of the AV1 data, which decoders allocate before they compare it with the boxes. */
 export const avif: ImageReader = (view) => {
   if (textAt(view, 4, 4) !== 'ftyp' || !/avi[fs]/.test(textAt(view, 8, Math.min(view.getUint32(0), 256) - 8)))
     return null;
@@ -53,7 +53,7 @@ export const avif: ImageReader = (view) => {
   let last: Box | null = null;
   for (const box of boxes(view, 0, view.byteLength, size)) last = box;
   addBoxes(view, 0, view.byteLength, size);
-  // Bytes after the last box are a box that breaks off.
+  // Bytes after the last box are a truncated box.
   const whole = last !== null && last.whole && last.end === view.byteLength;
   return { type: 'image/avif', ...size.largest, whole };
 };
@@ -70,7 +70,7 @@ function addBoxes(view: DataView, from: number, to: number, size: ImageSize, dep
         size.add(view.getUint16(start + 24), view.getUint16(start + 26));
         break;
       case 'tkhd':
-        // In 16.16 bits, at the end of the box.
+        // Fixed-point numbers (16.16) at the end of the box.
         size.add(view.getUint16(end - 8), view.getUint16(end - 4));
         break;
       case 'av1C':
@@ -90,7 +90,7 @@ function addBoxes(view: DataView, from: number, to: number, size: ImageSize, dep
 const bytesAt = (view: DataView, start: number, end: number): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength).subarray(start, end);
 
-/** A track's chunks of frames: they follow one another to the end of the data. */
+/** Adds the frames of a track. Its chunks follow one another to the end of the data. */
 function addSamples(view: DataView, start: number, width: number, size: ImageSize): void {
   const count = view.getUint32(start + 4);
   for (let index = 0; index < Math.min(count, MAX_CHUNKS); index++) {
@@ -101,7 +101,7 @@ function addSamples(view: DataView, start: number, width: number, size: ImageSiz
   }
 }
 
-/** The images of a `meta` box: AV1 data, and grids of them. @throws RangeError past the bounds */
+/** Adds the images of a `meta` box: AV1 data, and grids of such images. @throws RangeError past a limit */
 function addItems(view: DataView, from: number, to: number, size: ImageSize): void {
   const types = new Map<number, string>();
   let data = 0;
@@ -129,7 +129,7 @@ interface Item {
   extents: [start: number, length: number][];
 }
 
-/** @param data where the `idat` box begins, to which offsets of method 1 are relative */
+/** Reads an `iloc` box. @param data position of the `idat` box, to which offsets of method 1 are relative */
 function* itemLocations(
   view: DataView,
   start: number,
@@ -176,7 +176,7 @@ function joined(view: DataView, extents: Item['extents'], size: ImageSize): Uint
   return bytes;
 }
 
-/** Rows, columns, and the size of the image that they make. */
+/** Adds the size of the image that a grid's rows and columns make. */
 function addGrid(bytes: Uint8Array, size: ImageSize): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint8(1) & 1) size.add(view.getUint32(4), view.getUint32(8));

@@ -1,13 +1,13 @@
 import { type ImageHeader, readImageHeader } from './image-header.ts';
 
-/** Maximum size of an encoded image. */
+/** Maximum size of an encoded image, in bytes. */
 export const MAX_IMAGE_BYTES = 20_000_000;
-/** Maximum size of a decoded image. */
+/** Maximum size of a decoded image, in pixels. */
 const MAX_PIXELS = 40_000_000;
 
 export const IMAGE_TOO_LARGE = `is larger than ${MAX_IMAGE_BYTES / 1e6} MB, the most that an image may have. Send a smaller one`;
 
-/** Why an image is not decoded, as a phrase that follows its name. */
+/** Error for an image that is not decoded. The message is a phrase that follows the image's name. */
 export class ImageError extends Error {
   override name = 'ImageError';
 }
@@ -25,7 +25,7 @@ export function checkImage(bytes: Uint8Array): ImageHeader {
   return header;
 }
 
-/** Why a picture of this size is not decoded; null: it is within the bound. */
+/** Returns an error if an image has too many pixels; null otherwise. */
 export function tooManyPixels({ width, height }: Pick<ImageHeader, 'width' | 'height'>): ImageError | null {
   if (width * height <= MAX_PIXELS) return null;
   return new ImageError(
@@ -33,6 +33,6 @@ export function tooManyPixels({ width, height }: Pick<ImageHeader, 'width' | 'he
   );
 }
 
-/** "a PNG" */
+/** Type of an image with its article: "a PNG". */
 export const nameOf = ({ type }: ImageHeader): string =>
   type === 'image/avif' ? 'an AVIF' : `a ${type.slice('image/'.length).toUpperCase()}`;

@@ -1,11 +1,11 @@
 import { sha256 } from '../util/sha256.ts';
 import { checkImage, ImageError, nameOf, tooManyPixels } from './check-image.ts';
 
-/** An image as llama.cpp takes it. */
+/** An image in the format that llama.cpp takes. */
 export interface ModelImage {
-  /** Portable pixmap: pixels without compression. */
+  /** Portable pixmap (PPM), which is uncompressed. */
   file: Uint8Array<ArrayBuffer>;
-  /** SHA-256 of the file in hex: two different images never have the same. */
+  /** SHA-256 of the file in hex, which identifies the image. */
   digest: string;
 }
 
@@ -14,7 +14,7 @@ interface Drawn {
   context: OffscreenCanvasRenderingContext2D;
 }
 
-/** An encoded image within the bounds. To be called in a worker that can be ended. @throws ImageError */
+/** Decodes an image within the limits. Call it in a worker that can be terminated. @throws ImageError */
 export async function decodeImage(bytes: Uint8Array<ArrayBuffer>): Promise<ImageBitmap> {
   const header = checkImage(bytes);
   const bitmap = await createImageBitmap(new Blob([bytes], { type: header.type })).catch(() => {
@@ -26,7 +26,7 @@ export async function decodeImage(bytes: Uint8Array<ArrayBuffer>): Promise<Image
   return bitmap;
 }
 
-/** The image no larger than `maxSide`, turned as its EXIF says, on white where it is transparent. */
+/** Draws an image scaled down to `maxSide`, on a white background. EXIF orientation is already applied. */
 export function drawImage(bitmap: ImageBitmap, maxSide: number): Drawn {
   const scale = Math.min(1, maxSide / Math.max(bitmap.width, bitmap.height));
   const width = Math.max(1, Math.round(bitmap.width * scale));

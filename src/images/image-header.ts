@@ -4,8 +4,8 @@ import { ImageSize, type ImageHeader, type ImageReader, textAt } from './image-s
 export type { ImageHeader } from './image-size.ts';
 
 /**
- * The header of an image file, read before anything is decoded. Its size is what a decoder may allocate: the largest of
- * the canvas and of every frame. Null: the file has none of these types, or no size.
+ * Reads the header of an image file before anything is decoded. The size is what a decoder may allocate: the
+ * maximum of the canvas and of all frames. Null if the file has another type, or no size.
  */
 export function readImageHeader(file: Uint8Array): ImageHeader | null {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -18,12 +18,12 @@ export function readImageHeader(file: Uint8Array): ImageHeader | null {
   }
 }
 
-/** The four letters of a chunk's type, as one number. */
+/** Converts the four letters of a chunk's type to a number. */
 const code = (letters: string): number =>
   letters.split('').reduce((value, letter) => value * 256 + letter.charCodeAt(0), 0);
 
 const IHDR = code('IHDR');
-/** A frame of an animation. */
+/** Frame of an animation. */
 const FCTL = code('fcTL');
 const IEND = code('IEND');
 
@@ -42,11 +42,11 @@ const png: ImageReader = (view) => {
 };
 
 const START_OF_SCAN = 0xda;
-/** Frames, but for the tables and the arithmetic coding's that share their range. */
+/** Whether a marker starts a frame. Tables and arithmetic coding have markers in the same range. */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Markers that may not stand before a scan. Decoders go on right behind them, where there is no length to skip. */
+/** Whether a marker has no length. Such markers are not allowed before a scan; decoders continue right after them. */
 const hasNoLength = (marker: number): boolean => marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd9);
 
 const jpeg: ImageReader = (view) => {
@@ -63,13 +63,13 @@ const jpeg: ImageReader = (view) => {
   return { type: 'image/jpeg', ...size.largest, whole, ...(scans > MAX_SCANS && { fault: TOO_MANY_SCANS }) };
 };
 
-/** A progressive image has some ten, and each goes through all of its pixels. */
+/** Maximum number of scans. A progressive image has about ten, and each scan covers all pixels. */
 const MAX_SCANS = 100;
 const TOO_MANY_SCANS = `is a JPEG of more than ${MAX_SCANS} scans, the most that an image may have. Save it with fewer, or as PNG`;
 
 /**
- * Counts scans, as far as an image may have them, and looks for the end marker. In the scans' data, 0xff is followed by 0,
- * except in markers.
+ * Counts scans up to the limit, and looks for the end marker. In the data of scans, 0xff is followed by 0, except in
+ * markers.
  */
 function readScans(
   { buffer, byteOffset, byteLength }: DataView,
@@ -88,7 +88,7 @@ const EXTENSION = 0x21;
 const FRAME = 0x2c;
 const colorTable = (flags: number): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
 
-/** Whole: its first frame ends. Decoders enlarge the screen to a frame that exceeds it. */
+/** Reads GIF. It counts as whole if its first frame is complete. Decoders enlarge the canvas to frames that exceed it. */
 const gif: ImageReader = (view) => {
   if (!/^GIF8[79]a$/.test(textAt(view, 0, 6))) return null;
   const u16 = (at: number): number => view.getUint16(at, true);
@@ -117,7 +117,7 @@ const webp: ImageReader = (view) => {
   return { type: 'image/webp', ...size.largest, whole: view.getUint32(4, true) + 8 <= view.byteLength };
 };
 
-/** An animation's frame: its place, size and duration, before the chunks of its image. */
+/** Length of a frame's header in an animation: position, size and duration. The chunks of its image follow. */
 const FRAME_HEAD = 16;
 
 function addWebpChunks(view: DataView, from: number, size: ImageSize): void {
@@ -132,7 +132,7 @@ function addWebpChunks(view: DataView, from: number, size: ImageSize): void {
         break;
       case 'ANMF':
         size.add(2 * u24(start) + 1 + u24(start + 6), 2 * u24(start + 3) + 1 + u24(start + 9));
-        // The chunks of its image follow.
+        // Continue with the chunks of the frame's image.
         at = start + FRAME_HEAD;
         continue;
       case 'VP8L': {

@@ -1,9 +1,9 @@
 /** Fields of every job. */
 export interface AnyJob {
-  /** Id in the catalog (another name that the client gave has been resolved). */
+  /** Id in the catalog; aliases are already resolved. */
   model: string;
-  /** Forbids servers to answer: the text must not leave the browser. */
+  /** Forbids upstream servers, as the text must not leave the browser. */
   deviceOnly?: boolean;
-  /** Names of the device's variants that may answer. Absent: all. */
+  /** Names of the device's variants that may answer. Default: all. */
   variants?: string[];
 }

@@ -2,8 +2,8 @@ import type { AnyJob } from './any-job.ts';
 import type { Sampling } from './sampling.ts';
 
 /**
- * One message of the conversation, after the service has checked it: text parts joined, `developer` turned into
- * `system`. Engines need know no other shape.
+ * Message of a conversation, normalized by the service: text parts are joined, and `developer` becomes
+ * `system`. Engines get no other shape.
  */
 export type ChatMessage =
   | { role: 'system'; content: string; name?: string }
@@ -11,7 +11,7 @@ export type ChatMessage =
   | { role: 'assistant'; content: string; name?: string; toolCalls?: ToolCall[] }
   | { role: 'tool'; content: string; toolCallId: string };
 
-/** A picture in a message, as the request has it: the engine or the server fetches and decodes it. */
+/** Image in a message, not yet fetched or decoded: the engine or the server does that. */
 export interface ChatImage {
   /** Position in the message's `content`, in characters. */
   at: number;
@@ -21,7 +21,7 @@ export interface ChatImage {
   detail?: string;
   /** Path in the request for errors, such as `messages[0].content[1]`. */
   param: string;
-  /** The file at `url`, once the engine's worker has fetched it. */
+  /** The file at `url`, once the engine worker has fetched it. */
   file?: Blob;
 }
 
@@ -30,7 +30,7 @@ export const imagesOf = (input: ChatJob['input']): ChatImage[] =>
     ? input.messages.flatMap((message) => ('images' in message && message.images) || [])
     : [];
 
-/** The texts that a prompt is made of. A tool call is one. */
+/** Lists the texts of a prompt. Each tool call is one text. */
 export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>): string[] {
   if ('prompt' in input) return [input.prompt];
   return input.messages.flatMap((message) => {
@@ -42,74 +42,74 @@ export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>):
 export const charactersOf = (input: Exclude<ChatJob['input'], { tokens: number[] }>): number =>
   textsOf(input).reduce((sum, { length }) => sum + length, 0);
 
-/** Characters of a token, about. */
+/** Approximate number of characters per token. */
 export const CHARACTERS_A_TOKEN = 4;
 export const estimateTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
 
 export interface ToolCall {
   id: string;
   name: string;
-  /** JSON text, as the model wrote it. */
+  /** JSON text, as generated. */
   arguments: string;
 }
 
-/** Form of the text, enforced while decoding. */
+/** Format of the answer, enforced while decoding. */
 export type Constraint =
   | { kind: 'json_object' }
   | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
   | { kind: 'grammar'; gbnf: string; spells?: Spelling };
 
 /**
- * Text that is all a grammar allows, from one of its tokens on. An engine that can keeps to the tokens it has in a
- * prompt.
+ * Fixed text: a grammar allows only `text`, from its token `from` on. Engines that can generate the same tokens as
+ * the text would have in a prompt.
  */
 export interface Spelling {
   text: string;
   from: number;
 }
 
-/** A schema of the request within a constraint's. */
+/** A request's schema inside a constraint's schema. */
 export interface SchemaPart {
-  /** The keys that lead to it. */
+  /** Keys of the path to it. */
   at: string[];
-  /** Path of the part in the request, for errors. */
+  /** Path of the schema in the request, for error messages. */
   param: string;
-  /** Whether what cannot be enforced is an error. Otherwise it is left out. */
+  /** Whether a keyword that cannot be enforced is an error. Otherwise it is ignored. */
   strict: boolean;
 }
 
-/** The request's reasoning settings. Models that cannot think ignore them. */
+/** The request's reasoning settings. Models that cannot reason ignore them. */
 export interface Reasoning {
-  /** OpenAI's values. */
+  /** OpenAI's reasoning effort. */
   effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /** The chat template's switch. With `effort` alone, every value but `none` turns it on. */
   enableThinking?: boolean;
 }
 
-/** One choice to generate: `n` choices are `n` jobs. */
+/** Generates one choice. A request for `n` choices is `n` jobs. */
 export interface ChatJob extends AnyJob {
   kind: 'chat';
-  /** The conversation; or text or token ids to continue, without a chat template. */
+  /** A conversation, or text or token ids to continue without a chat template. */
   input: { messages: ChatMessage[] } | { prompt: string } | { tokens: number[] };
   sampling: Sampling;
-  /** Ends with `accepted`: its tokens are counted, nothing is computed, and the prompt may be longer than the context. */
+  /** Counts the prompt's tokens and ends with `accepted`. The prompt may be longer than the context. */
   countOnly?: true;
-  /** The request names no seed: `sampling` has one in case the reply must be made again. */
+  /** Set if `sampling.seed` was generated, in case the reply must be repeated, and not requested. */
   seeded?: true;
-  /** Drops what does not fit the context from the start of the conversation. */
+  /** Drops the oldest turns of a conversation that does not fit the context. */
   truncate?: true;
-  /** Maximum of generated tokens. Absent: until the model stops or the context is full. */
+  /** Maximum number of generated tokens. Default: until the model stops or the context is full. */
   maxTokens?: number;
   constraint?: Constraint;
-  /** Alternatives per token (0: the chosen token only). Absent: no log probabilities. */
+  /** Number of alternatives per token (0: only the chosen token). Absent: no log probabilities. */
   topLogprobs?: number;
   /** Reasoning options. When absent, the chat template decides whether the model reasons. */
   reasoning?: Reasoning;
-  /** Generated for this reply before: the model continues its thoughts, or answers where they have ended. */
+  /** Reasoning already generated for this reply. The model continues it, or answers if it has ended. */
   thoughts?: Thoughts;
   /**
-   * Partial reply left by an engine that is gone, to be continued. Deltas and usage are then of the continuation alone, and
-   * `maxTokens` is what is left: the resuming side adds them up.
+   * Partial reply of an engine that is gone, to be continued. Deltas and usage then cover only the continuation, and
+   * `maxTokens` is what remains; the resuming side adds them up.
    */
   resume?: Resume;
 }
@@ -120,7 +120,7 @@ export interface Thoughts {
 }
 
 export interface Resume {
-  /** Text of the answer, without thoughts. */
+  /** Text of the answer, without reasoning. */
   text: string;
   /** Tokens already counted for the reasoning and `text`. */
   tokens: number;
@@ -139,46 +139,46 @@ export interface ChatUsage {
   /** Prompt tokens found in the KV cache. */
   cachedTokens: number;
   completionTokens: number;
-  /** Reasoning tokens of the completion. Absent: the engine does not count them. */
+  /** Reasoning tokens of the completion. Absent if the engine does not count them. */
   reasoningTokens?: number;
 }
 
-/** `stop`: the model ended its turn; `length`: `maxTokens` or the context's end; `content_filter`: of a server. */
+/** `stop`: the model ended its turn. `length`: `maxTokens` or the context's end. `content_filter`: only from servers. */
 export type EngineFinishReason = 'stop' | 'length' | 'content_filter';
 
-/** What an engine yields for a job, in this order: `accepted` once, `delta` any number of times, `done` once. */
+/** Events of a chat, in this order: `accepted` once, `delta` any number of times, `done` once. */
 export type ChatEvent =
   | { type: 'accepted'; accepted: Accepted }
   | { type: 'delta'; delta: Delta }
   | { type: 'done'; finishReason: EngineFinishReason; usage: ChatUsage; timings: Timings };
 
-/** The prompt fits and the engine has begun: from here on only the engine itself can fail. */
+/** Reports that the prompt fits and the engine has begun. From here on, only the engine can fail. */
 export interface Accepted {
   promptTokens: number;
-  /** The part of it that comes from the KV cache, where an engine knows so early: for a reply cut by a stop sequence. */
+  /** Prompt tokens in the KV cache, if known this early. Used for a reply that a stop sequence cuts. */
   cachedTokens?: number;
-  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q4_1-wllama-k0123abcd-wasm-2t`. */
+  /** Identifies weights, quantization, kernels and backend: `smollm2-135m-instruct-q4_1-wllama-k0123abcd-wasm-2t`. */
   fingerprint: string;
 }
 
 export interface Delta {
-  /** Whole characters only: an engine holds back bytes that end inside one. */
+  /** Text of complete characters; engines withhold partial ones. */
   text: string;
-  /** Tokens in this delta (0 when a token gave no whole character yet). */
+  /** Number of tokens in this delta. */
   tokens: number;
-  /** The text is the model's thoughts, without their tags. */
+  /** Set if the text is reasoning, without its tags. */
   isReasoning?: true;
-  /** Log probabilities of the answer, without thoughts. */
+  /** Log probabilities of the answer's tokens. Reasoning has none. */
   logprobs?: TokenLogprob[];
 }
 
-/** Milliseconds. */
+/** Durations in milliseconds. */
 export interface Timings {
   queueMs: number;
   prefillMs: number;
   decodeMs: number;
 }
 
-/** Whether a reply that was interrupted is generated again from its start: the state of a grammar cannot be handed over. */
+/** Whether an interrupted reply must restart: a grammar's state cannot be resumed, and log probabilities would change. */
 export const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
   constraint !== undefined || topLogprobs !== undefined;

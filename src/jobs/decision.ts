@@ -6,7 +6,7 @@ export interface DecisionJob extends AnyJob {
   kind: 'decision';
   input: { text: string; images?: ChatImage[] };
   questions: DecisionQuestion[];
-  /** The request as the client sent it, for servers. It is not sent to the device's engine. */
+  /** The client's request, for servers. It is not sent to the engine worker. */
   request?: Record<string, unknown>;
   /** Resume point left by an engine that is gone. */
   progress?: DecisionProgress;
@@ -15,7 +15,7 @@ export interface DecisionJob extends AnyJob {
 export interface DecisionQuestion {
   type: 'predicate' | 'choice' | 'score';
   instructions: string;
-  /** Choices or levels. A predicate has none, as it is true or false. */
+  /** Choices or levels. A predicate has none. */
   options: DecisionOption[];
 }
 
@@ -24,7 +24,7 @@ export interface DecisionOption {
   description?: string;
 }
 
-/** Characters of the input and of all questions. */
+/** Number of characters of the input and of all questions. */
 export function charactersOf({ input, questions }: DecisionJob): number {
   const texts = questions.flatMap(({ instructions, options }) => [
     instructions,
@@ -33,21 +33,21 @@ export function charactersOf({ input, questions }: DecisionJob): number {
   return texts.reduce((sum, { length }) => sum + length, input.text.length);
 }
 
-/** Probabilities of a question's options, in their order; of a predicate, the one of true. Null: the model refused. */
+/** Probabilities of a question's options, in order; for a predicate, the probability of true. Null if the model refused. */
 export type DecisionAnswer = number[] | null;
 
 export interface DecisionProgress {
   /** Answers of the first questions. */
   answers: DecisionAnswer[];
-  /** Tokens of the input, counted once, and of these questions. */
+  /** Tokens of the input, counted once, and of the answered questions. */
   promptTokens: number;
   /** Tokens of the first prompt found in the KV cache. */
   cachedTokens: number;
 }
 
-/** What an engine yields for a decision: `delta` any number of times, `done` once. */
+/** Events of a decision, in this order: `delta` any number of times, `done` once. */
 export type DecisionEvent =
-  /** Reports that more questions are answered. */
+  /** Answers so far. */
   | { type: 'delta'; progress: DecisionProgress }
   | {
       type: 'done';

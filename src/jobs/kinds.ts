@@ -4,7 +4,7 @@ import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
-/** Jobs of an engine, and their events (any number, and `done` last). */
+/** Jobs by kind, with their events (`done` last). */
 export interface JobKinds {
   chat: { job: ChatJob; event: ChatEvent };
   embedding: { job: EmbeddingJob; event: EmbeddingEvent };
@@ -14,13 +14,13 @@ export interface JobKinds {
 
 export type Kind = keyof JobKinds;
 
-/** The job of a kind. The intersection lets the compiler infer the kind from a job. */
+/** Job of a kind. The intersection lets the compiler infer the kind from a job. */
 export type JobOf<K extends Kind> = JobKinds[K]['job'] & { kind: K };
 export type EventOf<K extends Kind> = JobKinds[K]['event'];
-/** The events of one job, as an engine yields them. */
+/** Events of one job, as an engine yields them. */
 export type Events<K extends Kind> = AsyncGenerator<EventOf<K>, void, undefined>;
 
-/** The job with a limit on who may answer it. */
+/** Adds limits on who may answer a job. */
 export const withJobLimits = <J extends AnyJob, Limit extends Partial<AnyJob>>(
   job: J,
   limit: Limit,
@@ -30,13 +30,13 @@ export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;
 
 interface KindFacts {
-  /** The kind in an error message. */
+  /** Article and name of the kind, for error messages: "Use a chat model." */
   noun: string;
-  /** Name of the ability in GET /v1/models. */
+  /** Name of the capability in GET /v1/models. */
   capability: string;
-  /** The kinds of models that can answer. Each is the kind of the jobs that its engine runs by itself. */
+  /** Kinds of models that can answer. A kind of model is named after the jobs that its engine runs natively. */
   models: readonly Kind[];
-  /** An engine mixes the inputs of all requests into its batches: a queue before it gains nothing. */
+  /** Set if engines batch the inputs of all requests, which makes a queue unnecessary. */
   isBatched?: true;
 }
 
@@ -47,10 +47,10 @@ export const KINDS = {
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
 } as const satisfies Record<Kind, KindFacts>;
 
-/** The kinds of models that can answer jobs of a kind. */
+/** Kinds of models that can answer a kind of job. */
 export type ModelOf<K extends Kind> = (typeof KINDS)[K]['models'][number];
 export type ModelKind = ModelOf<Kind>;
 
-/** Whether models of one kind answer jobs of another. */
+/** Whether models of a kind can answer a kind of job. */
 export const answers = (model: ModelKind, job: Kind): boolean =>
   KINDS[job].models.some((each) => each === model);

@@ -1,18 +1,18 @@
 /** Sampling parameters. Fields that a request omits are absent, except `temperature` and `topP`. */
 export interface Sampling {
-  /** 0 is greedy. */
+  /** 0 decodes greedily. */
   temperature: number;
   topP: number;
-  /** Drops tokens less probable than this share of the most probable one. */
+  /** Drops tokens less probable than this fraction of the most probable token. */
   minP?: number;
   seed?: number;
   presencePenalty?: number;
   frequencyPenalty?: number;
-  /** Token id → bias, -100 to 100. */
+  /** Bias (-100 to 100) by token id. */
   logitBias?: Record<string, number>;
 }
 
-/** The API's name of each parameter, and its range where it is a number. */
+/** API name of each parameter, and the range of numbers. */
 export const SAMPLING = {
   temperature: { name: 'temperature', range: [0, 2] },
   topP: { name: 'top_p', range: [0, 1] },
@@ -26,21 +26,21 @@ export const SAMPLING = {
 export type SamplingName = (typeof SAMPLING)[keyof Sampling]['name'];
 
 /**
- * Fields of an engine's request for each parameter. An engine that cannot do one throws: a parameter that it forgets is a
- * type error.
+ * Functions from each parameter to fields of an engine's request. All are required, so that a missing parameter is
+ * a type error. A function throws if the engine does not support its parameter.
  */
 export type EngineSampling = {
   [Parameter in keyof Sampling]-?: (value: NonNullable<Sampling[Parameter]>) => object;
 };
 
-/** Maps a seed, which has 64 bits and a sign in the API, to one of an engine's `count` seeds from 0 on. */
+/** Maps a seed of the API (signed, 64 bits) to one of an engine's seeds, 0 to `count` - 1. */
 export const foldSeed = (seed: number, count: number): number => ((seed % count) + count) % count;
 
-/** The fields of an engine's request, for what is given. */
+/** Builds the fields of an engine's request from the parameters that are set. */
 export function engineFields(sampling: Sampling, fields: EngineSampling): Record<string, unknown> {
-  const given = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {
+  const built = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {
     const value = sampling[parameter];
-    return value === undefined ? {} : (fields[parameter] as (given: unknown) => object)(value);
+    return value === undefined ? {} : (fields[parameter] as (value: unknown) => object)(value);
   });
-  return Object.assign({}, ...given) as Record<string, unknown>;
+  return Object.assign({}, ...built) as Record<string, unknown>;
 }

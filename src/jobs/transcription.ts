@@ -5,18 +5,18 @@ export type Granularity = 'segment' | 'word';
 
 export interface TranscriptionJob extends AnyJob {
   kind: 'transcription';
-  /** `translate`: into English. */
+  /** `translate` translates into English. */
   task: 'transcribe' | 'translate';
-  /** A file of sound, in any format: the engine decodes it. */
+  /** Audio file in any format that the engine decodes. */
   file: Blob;
-  /** Language code, such as `en`. Absent: the engine detects it. */
+  /** Language code, such as `en`. Default: the engine detects it. */
   language?: string;
-  /** Text in whose style, and with whose names, the transcript begins. */
+  /** Text that sets the style and the spelling of names at the transcript's start. */
   prompt?: string;
   temperature?: number;
-  /** Times that the answer has. Empty: text alone. */
+  /** Timestamps in the answer. If empty, it has only text. */
   times: readonly Granularity[];
-  /** Whether a server is asked for a stream. The device yields text as it is ready in any case. */
+  /** Whether to request a stream from a server. The device always yields text as it is ready. */
   stream: boolean;
   /** The form's other fields, for servers. */
   others: readonly (readonly [name: string, value: string])[];
@@ -26,17 +26,17 @@ export interface TranscriptionJob extends AnyJob {
 
 /** State needed to resume a transcription. */
 export interface TranscriptionProgress {
-  /** Segments that are finished. */
+  /** Finished segments. */
   segments: TranscriptionSegment[];
-  /** Seconds of sound that have been transcribed. */
+  /** Seconds of sound transcribed so far. */
   position: number;
-  /** Code of the language: `en`. */
+  /** Language code, such as `en`. */
   language: string;
-  /** Tokens of the text so far that the next window sees. */
+  /** Last tokens of the text, which the next window gets as context. */
   previous: number[];
 }
 
-/** Times in seconds of the whole file. */
+/** Segment of a transcript. Times are in seconds from the file's start. */
 export interface TranscriptionSegment {
   id: number;
   /** Start of its window, in hundredths of a second. */
@@ -59,19 +59,19 @@ export interface TimedWord {
   end: number;
 }
 
-/** A part of a text that is spoken at one time. */
+/** Timed part of a text, such as a subtitle. */
 export type Cue = Pick<TranscriptionSegment, 'start' | 'end' | 'text'>;
 
 export type Transcript =
   | { language: string; seconds: number; segments: TranscriptionSegment[] }
-  /** A server's answer in OpenAI's JSON, with the fields that only this server has. */
+  /** A server's answer in OpenAI's JSON, including the server's own fields. */
   | { answer: { text: string; segments?: Cue[] | undefined; [field: string]: unknown } };
 
-/** What an engine yields for a transcription, in this order: `accepted` once, `delta` any number of times, `done` once. */
+/** Events of a transcription, in this order: `accepted` once, `delta` any number of times, `done` once. */
 export type TranscriptionEvent =
-  /** The job is valid and the file is sound. */
+  /** The job is valid, and the file can be decoded. */
   | { type: 'accepted'; fingerprint: string }
-  /** `text` is the next part of the transcript. `progress`: absent from a server, whose work no other engine can resume. */
+  /** `text` is the next part of the transcript. Servers send no `progress`, as no engine can resume their work. */
   | { type: 'delta'; text: string; progress?: TranscriptionProgress }
   | {
       type: 'done';
