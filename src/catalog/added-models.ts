@@ -1,43 +1,43 @@
 import type { Catalog, SamplingDefaults, TransformersVariant, WllamaVariant } from './catalog.ts';
 
-/** A model that the user of this browser added, beside those of the site's catalog. */
+/** A model that the user added to the site's catalog, in this browser. */
 export interface AddedModel {
   /** Value of `model` in requests. */
   id: string;
   /** Name in the model's file. */
   name: string;
-  /** `llama`, as llama.cpp calls it; `bert`, as the model's own config does. */
+  /** Architecture, such as `llama` (llama.cpp's name) or `bert` (the name in the model's config). */
   architecture: string;
-  /** `Q4_K_M`; of an embedding model, `INT8` or `F32`. */
+  /** Quantization, such as `Q4_K_M`; `INT8` or `F32` for an embedding model in ONNX. */
   quantization: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
-  /** Size of its files. */
+  /** Total size of its files. */
   bytes: number;
-  /** Estimated bytes of memory while loaded. */
+  /** Estimated memory while loaded, in bytes. */
   memoryBytes: number;
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   created: number;
-  /** Embedding models only. */
+  /** Set for embedding models. */
   embedding?: EmbeddingShape;
-  /** Set for a model without a notation for conversations: it is for `/v1/completions` alone. */
+  /** Set for a model without a chat format: use it with `/v1/completions`. */
   completionsOnly?: boolean;
 }
 
-/** Shape of an embedding model's vectors. */
+/** Dimensions and pooling of an embedding model. */
 export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>;
 
 /** Stored record of an added model. */
 export interface AddedModelRecord {
   model: AddedModel;
   variant: WllamaVariant | TransformersVariant;
-  /** Absent: OpenAI's. */
+  /** Default: OpenAI's defaults. */
   defaults?: SamplingDefaults;
 }
 
 /**
- * The catalog with the added models that its ids and aliases leave room for: a catalog that takes an added model's id
- * later keeps its meaning.
+ * Adds models to a catalog. The catalog's ids and aliases take precedence: if a later catalog uses an added
+ * model's id, that model is left out.
  */
 export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]): Catalog {
   const models = added
@@ -52,7 +52,7 @@ export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]):
   return models.length === 0 ? catalog : { ...catalog, models: [...catalog.models, ...models] };
 }
 
-/** Whether the catalog itself has the id, or an alias of that name. */
+/** Whether the catalog has a model or an alias with this id. */
 export const hasId = ({ models, aliases = {} }: Catalog, id: string): boolean =>
   models.some((model) => model.id === id) || Object.hasOwn(aliases, id);
 
@@ -60,7 +60,7 @@ const MODEL_ID = /^[a-z0-9][\w.:@+-]{0,99}$/i;
 
 export const isModelId = (id: string): boolean => MODEL_ID.test(id);
 
-/** An id made of a model's name: `SmolLM2 135M Instruct` → `smollm2-135m-instruct`. */
+/** Derives an id from a model's name: `SmolLM2 135M Instruct` → `smollm2-135m-instruct`. */
 export function toModelId(name: string): string {
   const slug = name
     .toLowerCase()
@@ -72,16 +72,16 @@ export function toModelId(name: string): string {
 
 const VARIANT_PREFIX = 'added/';
 
-/** @param sha256 of its content: two models of one name have two variants */
+/** Name of an added model's variant. @param sha256 hash of its files, so that models of the same name differ */
 export const addedVariantName = (id: string, sha256: string): string =>
   `${VARIANT_PREFIX}${id}-${sha256.slice(0, 8)}`;
 
-/** Whether the user added it: nobody else can supply its files again. */
+/** Whether the user added the variant. Its files may have no other source. */
 export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT_PREFIX);
 
-/** Path below the models folder, made from the content's hash so that no file takes the path of another. */
+/** Path of a file in the models folder. It contains the content's hash, so that it is unique. */
 export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;
 
-/** Folder of a model whose engine finds its files by their names. */
+/** Folder of a model whose engine finds files by name. */
 export const addedFolder = (repository: string, commit: string): string =>
   `${VARIANT_PREFIX}${repository}/${commit}`;

@@ -85,7 +85,7 @@ type ParsedModel = z.output<ReturnType<typeof modelSchema>>;
 type ParsedVariant = ParsedModel['variants'][number];
 type Report = (path: (string | number)[], message: string) => void;
 
-/** The schema of catalogs that name these engines. */
+/** Creates the schema of a catalog with these engines. */
 export const catalogSchema = (engines: CatalogEngines) =>
   z
     .strictObject({
@@ -109,7 +109,7 @@ export const catalogSchema = (engines: CatalogEngines) =>
       checkAliases(ids, aliases, report);
     });
 
-/** One name stands for the same weights everywhere, and once in a model. */
+/** Checks that a variant's name is unique within a model, and has the same weights in all models. */
 function checkNames(models: readonly ParsedModel[], report: Report): void {
   const named = new Map<string, string>();
   for (const [at, { id, variants }] of models.entries()) {
@@ -133,9 +133,9 @@ function checkVariant(
   report: Report,
 ): void {
   const rules = engines[variant.engine];
-  const [made = 'chat', ...others] = rules?.kinds(variant) ?? [];
-  if (made !== kind && !others.includes(kind))
-    report(['engine'], `makes ${KINDS[made].noun} model, and ${id} is for ${kind}`);
+  const [usual = 'chat', ...others] = rules?.kinds(variant) ?? [];
+  if (usual !== kind && !others.includes(kind))
+    report(['engine'], `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
   if (rules?.memory && variant.files.length === 0 && !variant.hub)
     report(['files'], 'must name at least one file, or a hub repository');
 }
@@ -144,13 +144,13 @@ function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>,
   for (const [alias, target] of Object.entries(aliases)) {
     const path = ['aliases', alias];
     if (ids.has(alias)) report(path, 'is the id of a model, and cannot be another name as well');
-    // One step only: an alias of an alias could go round in a circle.
+    // Aliases of aliases are not allowed, as they could form a cycle.
     else if (Object.hasOwn(aliases, target))
       report(path, `leads to another alias, ${target}: name a model's id`);
     else if (!ids.has(target)) report(path, `leads to ${target}, which is no model's id`);
   }
 }
 
-/** What tells weights apart. How they are estimated may differ between copies of a variant. */
+/** Identity of a variant's weights. Fields for memory estimates may differ between copies of a variant. */
 const weightsOf = (each: ParsedVariant): string =>
   JSON.stringify({ ...each, kvValues: undefined, kvWindow: undefined });

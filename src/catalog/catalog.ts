@@ -12,27 +12,25 @@ export type { WebLlmVariant } from './engines/web-llm.ts';
 export type { WhisperVariant } from './engines/whisper.ts';
 export * from './variant.ts';
 
-/** The models and the variants of each. Plain data: a site replaces or extends it. */
+/** Models and their variants. Plain data, which a site can replace or extend. */
 export interface Catalog {
-  /** The operator that owns the models, the same for all. */
+  /** Value of `owned_by` for all models. */
   ownedBy: string;
   models: CatalogModel[];
-  /** Other names for an id: `{"gpt-4o-mini": "indigo-owl-4"}`. */
+  /** Maps other names to ids: `{"gpt-4o-mini": "indigo-owl-4"}`. */
   aliases?: Record<string, string>;
 }
 
 export interface CatalogModel {
   id: string;
   kind: ModelKind;
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   created: number;
-  /**
-   * Variants in order of preference: the first that this device can run, and whose weights can be fetched, is taken.
-   */
+  /** Variants in order of preference. The first that this device can run, and whose weights can be fetched, is selected. */
   variants: Variant[];
-  /** Side that answers when both can. Default: the order of the variants. */
+  /** Side that answers if both the device and a server can. Default: the order of the variants. */
   route?: 'device-first' | 'server-first';
-  /** Sampling of requests that name none. Default: 1 for both, as in OpenAI's API. */
+  /** Sampling for requests that set none. Default: 1 for both, as in OpenAI's API. */
   defaults?: SamplingDefaults;
 }
 
@@ -43,16 +41,16 @@ export interface SamplingDefaults {
   topP?: number;
 }
 
-/** The browser's own model, where this model has it as a variant. */
+/** Finds the browser's own model among a model's variants. */
 export const builtInVariant = ({ models, aliases = {} }: Catalog, id: string): BuiltInVariant | undefined =>
   models
     .find((model) => model.id === (aliases[id] ?? id))
     ?.variants.find((variant) => variant.engine === 'built-in');
 
-/** Whether a model with this variant may take images: a server and the browser's own model say themselves what they take. */
+/** Whether a variant may take images. Servers and the browser's own model, which have no weights, report that themselves. */
 export const maySee = (variant: Variant): boolean => !hasWeights(variant) || hasProjector(variant);
 
-/** The catalog as the device sees it: requests go to servers past its engine. */
+/** Removes server variants: the engine worker never handles their requests. */
 export const withoutServers = (catalog: Catalog): Catalog => ({
   ...catalog,
   models: catalog.models.map((model) => ({

@@ -20,7 +20,7 @@ const smolLm2Q4: WllamaVariant = {
   ],
 };
 
-/** The same weights in the file that earlier versions made of them and stored. */
+/** The same weights in the file that earlier versions created and stored. */
 const smolLm2Q8: WllamaVariant = {
   ...smolLm2Q4,
   name: 'smollm2-135m-instruct-q8_0',
@@ -36,7 +36,7 @@ const smolLm2Q8: WllamaVariant = {
 
 const smolLm2 = [smolLm2Q8, smolLm2Q4];
 
-/** all-MiniLM-L6-v2 by Sentence Transformers, as it is published: what its variants are made of. */
+/** Published files of all-MiniLM-L6-v2 by Sentence Transformers, from which the variants are built. */
 export const miniLm = {
   config: {
     path: 'all-minilm-l6-v2/config.json',
@@ -60,7 +60,7 @@ export const miniLm = {
   },
 } satisfies Record<string, WeightFile>;
 
-/** Fields of both its variants. */
+/** Fields that both variants share. */
 const allMiniLm = {
   engine: 'transformers',
   license: 'Apache-2.0',
@@ -70,8 +70,8 @@ const allMiniLm = {
 } as const;
 
 /**
- * Variant with the model's own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights writes it): it
- * refers to the tensors in `model.safetensors` by the name `model.onnx_data`.
+ * Variant with the published float32 weights. `onnx/model.onnx` contains only the graph (tools/weights writes it).
+ * It refers to the tensors in `model.safetensors` as `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
   ...allMiniLm,
@@ -95,9 +95,9 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * The float32 weights in 8 bits (tools/weights): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
- * slightly (docs/decisions/onnx-embeddings.md), so it is optional: a site must prefer it. The small files are the same JSON
- * without spaces, so that no two variants share a stored file.
+ * Variant with the weights in 8 bits (tools/weights): a quarter of the bytes, about twice as fast on the CPU. Its
+ * vectors differ slightly (docs/decisions/onnx-embeddings.md), so it is opt-in. Its small files are the same JSON
+ * without spaces, so that the variants share no stored file.
  */
 const allMiniLmInt8: TransformersVariant = {
   ...allMiniLm,
@@ -137,8 +137,8 @@ const variants: Record<string, Variant[]> = {
 };
 
 /**
- * Catalog of a site that has none. Larger weights are taken where the device can run them and the site has them, or
- * lets them come from the model hub; the last variant that is not only for pages that prefer it works everywhere.
+ * Catalog of sites without their own. Larger weights are selected if the device can run them and the site has them
+ * or allows the model hub. The last variant that is not opt-in works everywhere.
  */
 export const defaultCatalog: Catalog = {
   ...defaultModels,

@@ -1,23 +1,23 @@
 const GIB = 2 ** 30;
-/** Browsers cap what they tell of memory, so only a device below the cap is known to be too small. */
+/** Maximum memory that browsers report. Only a device below it is known to be too small. */
 const MEMORY_CAP_GIB = 8;
-/** Share of the device's memory that a page may take. */
+/** Fraction of the device's memory that models may use. */
 const USABLE_SHARE = 0.6;
 
 /**
- * iOS does not report memory. It ends a tab that takes more than about 1 GB (older phones) to 1.5 GB. An iPhone is counted
- * as a device of 1.5 GiB, of which models may take 0.6. An iPad reports itself as a Mac, and has more.
+ * Assumed memory of an iPhone. iOS does not report memory, and ends a tab that uses more than about 1 GB (older
+ * phones) to 1.5 GB; models may use 0.6 of this value. An iPad reports itself as a Mac, and has more.
  */
 const IPHONE_GIB = 1.5;
 
-/** Gibibytes as the browser tells them; null: it does not. */
+/** Memory in GiB as the browser reports it; null if it does not. */
 export const reportedMemoryGiB = (navigator: { deviceMemory?: number; userAgent?: string }): number | null =>
   navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null);
 
-/** Share of a device's memory that models may take, in bytes. */
+/** Memory that models may use on a device, in bytes. */
 export const usableBytes = (memoryGiB: number): number => memoryGiB * GIB * USABLE_SHARE;
 
-/** Why weights that take so much memory do not fit, as a phrase that follows their name; undefined: they may. */
+/** Why weights that need this much memory do not fit, as a phrase that follows their name; undefined if they may fit. */
 export function memoryShortage(memoryBytes: number, memoryGiB: number | null): string | undefined {
   if (memoryGiB === null || memoryGiB >= MEMORY_CAP_GIB) return undefined;
   if (memoryBytes <= usableBytes(memoryGiB)) return undefined;
@@ -31,7 +31,7 @@ export function formatBytes(bytes: number): string {
 /** Maximum memory of the engines' WASM builds, including those with 64-bit addresses. */
 const MAX_WASM_BYTES = 4 * GIB;
 
-/** Why WebAssembly cannot hold so much, as a phrase that follows the weights' name; undefined: it can. */
+/** Why weights do not fit into WebAssembly's memory, as a phrase that follows their name; undefined if they fit. */
 export const wasmShortage = (memoryBytes: number): string | undefined =>
   memoryBytes <= MAX_WASM_BYTES
     ? undefined

@@ -14,22 +14,22 @@ interface GgufBuild {
   file: string;
   bytes: number;
   sha256: string;
-  /** Layers × key-value heads × (key + value size), of the layers with attention. */
+  /** Layers with attention × key-value heads × (key + value size). */
   kvValues: number;
-  /** Bytes that the layers without attention keep of a conversation. */
+  /** Size of the recurrent layers' state, in bytes. */
   stateBytes?: number;
-  /** Recommended by the model card. Default: llama.cpp's own. */
+  /** Sampling that the model card recommends. Default: llama.cpp's defaults. */
   sampling?: VariantSampling;
   defaults?: SamplingDefaults;
 }
 
-/** Day on which the files were listed. */
+/** Date on which the files were listed. */
 const created = 1795564800;
 
-/** The model cards of Qwen3.5 0.8B and 2B name the same layers: 18 of 24 with a state of 16 heads of 128 × 128 values. */
+/** Facts from the model cards of Qwen3.5 0.8B and 2B: 18 of 24 layers have a state of 16 heads of 128 × 128 values. */
 const QWEN = {
   kvValues: 6 * 2 * (256 + 256),
-  // In f32, with the last three inputs of the convolution: queries, keys and values.
+  // In float32, with the last three inputs of the convolution of queries, keys and values.
   stateBytes: 18 * 4 * (16 * 128 * 128 + 3 * 3 * 16 * 128),
   sampling: { topK: 20 },
 };
@@ -58,7 +58,7 @@ function gguf(build: GgufBuild): CatalogModel {
   return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
-/** `vram_required_MB` of web-llm's list. */
+/** `vram_required_MB` in web-llm's list. */
 const GEMMA_MIB = 3387.37;
 
 const gemma4: WebLlmVariant = {
@@ -78,8 +78,8 @@ const gemma4: WebLlmVariant = {
 };
 
 /**
- * Small chat models of the model hub, which the default catalog does not have: for `extendCatalog()`. None of them has been
- * run by localtext's tests. Commits, sizes and hashes are those that several public projects pin.
+ * Small chat models on the model hub, for `extendCatalog()`. They are not in the default catalog, and localtext's
+ * tests do not run them. Commits, sizes and hashes are those that several public projects pin.
  */
 export const hubModels: CatalogExtension = {
   models: [

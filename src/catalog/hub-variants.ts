@@ -1,9 +1,9 @@
 import type { WebLlmVariant, WllamaVariant } from './catalog.ts';
 
 /**
- * Larger weights, from the model hub or downloaded to the site by `localtext pull`. Ids, libraries and memory are those of
- * web-llm's list of prebuilt models (package 0.2.86); download sizes are approximate. A repository's commit is pinned where
- * it is known. For `main` and for the libraries, the hashes of the first download are recorded: docs/weights.md.
+ * Folder of web-llm's model libraries. Ids, libraries and memory in this file are from web-llm's list of prebuilt
+ * models (package 0.2.86); download sizes are approximate. Repositories are pinned to a commit if it is known. For
+ * `main`, and for the libraries, the hashes of the first download are recorded (docs/weights.md).
  */
 export const MLC_LIBRARIES =
   'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';
@@ -13,14 +13,14 @@ const MB = 2 ** 20;
 interface MlcBuild {
   /** Model id in web-llm's list. */
   id: string;
-  /** `vram_required_MB` of web-llm's list. */
+  /** `vram_required_MB` in web-llm's list. */
   memoryMiB: number;
   approximateBytes: number;
   /** Commit of the repository. */
   revision?: string;
 }
 
-/** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. Its own context is longer; memory is counted for this one. */
+/** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. It supports a longer context; `memoryMiB` is for this one. */
 function qwen(build: MlcBuild): WebLlmVariant {
   const { id, memoryMiB, approximateBytes, revision = 'main' } = build;
   const half = id.includes('f16');
@@ -31,7 +31,7 @@ function qwen(build: MlcBuild): WebLlmVariant {
     contextLength: 4096,
     files: [],
     library: `${MLC_LIBRARIES}/${id.replace(/-MLC$/, '')}_cs1k-webgpu.wasm`,
-    // It thinks only when asked to.
+    // Reasons only on request.
     replyPrefix: '<think>\n\n</think>\n\n',
     hub: {
       repository: `mlc-ai/${id}`,
@@ -47,7 +47,7 @@ function qwen(build: MlcBuild): WebLlmVariant {
   };
 }
 
-/** About 4, 2 and 0.8 thousand million parameters; half floats first, as they take less memory and time. */
+/** Variants by size. Half floats come first, as they take less memory and time. */
 export const qwen4B: WebLlmVariant[] = [
   qwen({
     id: 'Qwen3.5-4B-q4f16_1-MLC',
@@ -85,7 +85,7 @@ interface GgufBuild {
   revision: string;
 }
 
-/** Qwen2.5-Instruct as GGUF, from the Qwen team's own repositories, for CPUs with enough cores to be of use. */
+/** Qwen2.5-Instruct in GGUF from the Qwen team's repositories, for CPUs with enough cores. */
 function qwenGguf({ size, approximateBytes, cores, kvValues, revision }: GgufBuild): WllamaVariant {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   return {

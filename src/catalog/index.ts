@@ -1,5 +1,5 @@
 /**
- * Models, and the weights that stand behind them.
+ * Models and their weights.
  * @module localtext/catalog
  */
 

@@ -7,7 +7,7 @@ interface Issue {
   message: string;
 }
 
-/** A catalog is at fault; the message has a line for each fault, with the way to it. */
+/** Error for an invalid catalog. The message has a line per fault, with its path. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError';
   readonly faults: readonly { path: string; message: string }[];
@@ -21,16 +21,16 @@ export class CatalogError extends Error {
   }
 }
 
-/** `models[1].variants[0].files[2].bytes` */
+/** Formats a path: `models[1].variants[0].files[2].bytes`. */
 function pathOf(path: readonly PropertyKey[]): string {
-  const way = path.map((part) =>
+  const parts = path.map((part) =>
     typeof part === 'number'
       ? `[${part}]`
       : /^[A-Za-z_]\w*$/.test(String(part))
         ? `.${String(part)}`
         : `["${String(part)}"]`,
   );
-  return way.join('').replace(/^\./, '') || 'catalog';
+  return parts.join('').replace(/^\./, '') || 'catalog';
 }
 
 /** Checks a catalog from any source. @throws CatalogError */
@@ -40,19 +40,19 @@ export function parseCatalog(value: unknown, engines: CatalogEngines = ENGINE_RU
   throw new CatalogError(parsed.error.issues);
 }
 
-/** Additions of a site to a catalog; a model of the same id replaces the catalog's. */
+/** A site's additions to a catalog. */
 export interface CatalogExtension {
   ownedBy?: string;
-  /** A model of an id that is there already takes its place; others come after. */
+  /** Models to add. A model with an id of the catalog replaces that model. */
   models?: CatalogModel[];
-  /** Variants that come before those that a model has, by the model's id. */
+  /** Variants to put before a model's own, by the model's id. */
   prefer?: Record<string, Variant[]>;
   aliases?: Record<string, string>;
 }
 
 /**
- * The catalog with a site's own models, weights and names.
- * @throws CatalogError when the whole would be at fault
+ * Extends a catalog with a site's own models, weights and names.
+ * @throws CatalogError if the result is invalid
  * @example
  * extendCatalog(defaultCatalog, { aliases: { 'gpt-4o-mini': 'indigo-owl-4' } });
  */

@@ -25,7 +25,7 @@ const whisperTiny: WhisperVariant = {
   },
 };
 
-/** Speech to text, which the default catalog does not have: for `extendCatalog()`. Experimental. */
+/** Speech to text, for `extendCatalog()`. Not in the default catalog. Experimental. */
 export const speech: CatalogExtension = {
   models: [{ id: 'coral-wren-4', kind: 'transcription', created: 1795392000, variants: [whisperTiny] }],
 };

@@ -1,63 +1,63 @@
 export interface VariantBase {
   engine: string;
-  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q4_1`. */
+  /** Identifies the weights and their quantization, also in `system_fingerprint`: `smollm2-135m-instruct-q4_1`. */
   name: string;
   /** SPDX id of the weights' licence. */
   license: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
-  /** Files with pinned size and hash. Empty: the list comes from `hub`, or there are no weights (upstream). */
+  /** Files with pinned size and hash. Empty if the list comes from `hub`, or if there are no weights (upstream). */
   files: WeightFile[];
-  /** Source of weights whose list, sizes and hashes only the hub, or a manifest, knows. */
+  /** Source of weights whose file list, sizes and hashes come from the hub or a manifest. */
   hub?: HubSource;
-  /** Requirements of the device. Default: none. */
+  /** Requirements for the device. Default: none. */
   needs?: DeviceNeeds;
   /**
-   * true: used only by pages that prefer it by name, even where all variants before it fail. `if-stored`: also on devices that
-   * have its weights already, such as those of an earlier version of the site.
+   * `true`: used only if a page prefers it by name, even if all variants before it fail. `if-stored`: also used on
+   * devices that already have its weights, such as those of an earlier version of the site.
    */
   optIn?: boolean | 'if-stored';
 }
 
 export interface DeviceNeeds {
-  /** A GPU through WebGPU that is not a software one. Default for web-llm; false accepts a software GPU. */
+  /** Requires a hardware GPU with WebGPU. Default for web-llm: true. False accepts a software GPU. */
   webgpu?: boolean;
-  /** WebGPU features by their names in the specification: `shader-f16`. */
+  /** Required WebGPU features, such as `shader-f16`. */
   features?: string[];
-  /** Bytes of memory that weights, KV cache and working buffers take together. Default: an estimate from the other fields. */
+  /** Memory of weights, KV cache and working buffers, in bytes. Default: an estimate from the other fields. */
   memoryBytes?: number;
-  /** Logical processors, for what the CPU computes. */
+  /** Minimum number of logical processors, for variants that run on the CPU. */
   cores?: number;
 }
 
-/** A repository of the model hub. Hashes: the hub's own for large files; a manifest written by `localtext pull`. */
+/** A repository on the model hub. Hashes come from the hub (large files) or from a manifest that `localtext pull` writes. */
 export interface HubSource {
   /** `owner/name`. */
   repository: string;
   /** Branch, tag or commit. */
   revision: string;
-  /** Folder for the files below the models folder. */
+  /** Folder of the files, relative to the models folder. */
   folder: string;
-  /** Names inside the repository; none: all that the engine asks for. */
+  /** File names in the repository. Default: all that the engine reads. */
   files?: string[];
-  /** Name, among `files`, of the projector of a GGUF model with vision. Experimental. */
+  /** Name of the file in `files` that is the projector of a GGUF model with vision. Experimental. */
   projector?: string;
-  /** Hex SHA-256 of `files`, by name: a repository that has something else under a name is refused. */
+  /** SHA-256 of `files` in hex, by name. Files with another hash are rejected. */
   sha256?: Record<string, string>;
-  /** Bytes of all files together, about: for the quota check before anything is downloaded. */
+  /** Approximate total size of the files in bytes, for the quota check before a download. */
   approximateBytes: number;
 }
 
 /** One file of a model, at `<models URL>/<path>`. */
 export interface WeightFile {
-  /** Relative to the models folder, `/` between parts: `all-minilm-l6-v2/model.safetensors`. */
+  /** Path relative to the models folder: `all-minilm-l6-v2/model.safetensors`. */
   path: string;
   bytes: number;
-  /** Hex. */
+  /** SHA-256 in hex. */
   sha256: string;
   /** URL to fetch from, instead of the models folder. */
   url?: string;
-  /** The part of a model that sees: `mmproj` in llama.cpp's terms. Of a GGUF variant. Experimental. */
+  /** Marks the projector of a GGUF model with vision (`mmproj` in llama.cpp's terms). Experimental. */
   role?: 'projector';
 }
 
@@ -66,7 +66,7 @@ export const hasProjector = (variant: {
   hub?: Pick<HubSource, 'projector'>;
 }): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
 
-/** Bytes of all files. An estimate where only the model hub knows the size. */
+/** Total size of all files in bytes; approximate if only the model hub knows it. */
 export const weightBytes = ({
   files,
   hub,
@@ -75,6 +75,6 @@ export const weightBytes = ({
   hub?: HubSource;
 }): number => files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
-/** Whether a variant has weights: false for what runs on a server, or in the browser itself. */
+/** Whether a variant has weights. False for upstream servers and the browser's own model. */
 export const hasWeights = ({ files, hub }: Pick<VariantBase, 'files' | 'hub'>): boolean =>
   files.length > 0 || hub !== undefined;

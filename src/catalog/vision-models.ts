@@ -8,7 +8,7 @@ interface SmolVlmBuild {
   cores?: number;
 }
 
-/** SmolVLM-Instruct by Hugging Face in 8 bits, with its projector, from llama.cpp's own repositories. */
+/** SmolVLM-Instruct by Hugging Face in 8 bits, with its projector, from llama.cpp's repositories. */
 function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): WllamaVariant {
   const model = `SmolVLM-${size}-Instruct-Q8_0.gguf`;
   const projector = `mmproj-${model}`;
@@ -31,7 +31,7 @@ function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): Wll
   };
 }
 
-/** Chat about images, which the default catalog does not have: for `extendCatalog()`. Experimental. */
+/** Chat about images, for `extendCatalog()`. Not in the default catalog. Experimental. */
 export const vision: CatalogExtension = {
   models: [
     {

@@ -1,6 +1,6 @@
 import { z } from '../util/full-zod.ts';
 
-/** A path that stays in its folder: `models/a/b.gguf`; no `..`, no `\`, no absolute path, no scheme. */
+/** Relative path that stays in its folder, such as `a/b.gguf`: no `..`, no `\`, no absolute path, no scheme. */
 export const weightPath = z
   .string()
   .min(1)
@@ -22,14 +22,14 @@ export const byteCount = z.int('must be a whole number of bytes').positive('must
 
 export const weightFile = z.object({ path: weightPath, bytes: byteCount, sha256: sha256Hex });
 
-/** Name of the file in the models folder that lists what is there: `localtext pull` writes it. */
+/** Name of the manifest of the models folder, which `localtext pull` writes. */
 export const MANIFEST = 'manifest.json';
 
 export const manifestSchema = z.object({
   version: z.literal(1),
-  /** Files by their path below the models folder. */
+  /** Files by path, relative to the models folder. */
   files: z.record(weightPath, z.object({ bytes: byteCount, sha256: sha256Hex })),
-  /** Commits of the hub's repositories that files came from, by repository: later pulls stay with them. */
+  /** Commits that files came from, by repository of the hub. Later pulls use the same commits. */
   commits: z.record(z.string(), commitHash).optional(),
 });
 

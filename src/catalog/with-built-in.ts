@@ -2,15 +2,15 @@ import type { BuiltInVariant, Catalog } from './catalog.ts';
 import { CatalogError, extendCatalog } from './parse-catalog.ts';
 
 export interface BuiltInOptions {
-  /** `first` (the default): before the model's own weights; `last`: after them. */
+  /** Position among the model's variants. Default: `first`. */
   place?: 'first' | 'last';
-  /** Languages of prompts and replies: `['en', 'ja']`. */
+  /** Languages of prompts and replies, such as `['en', 'ja']`. */
   languages?: string[];
 }
 
 /**
- * The catalog with the browser's own model as a variant of this one: docs/built-in.md.
- * @throws CatalogError when it has no such model
+ * Adds the browser's own model as a variant of a model (docs/built-in.md).
+ * @throws CatalogError if the catalog has no such model
  * @example
  * start({ catalog: withBuiltIn(defaultCatalog, 'amber-phoenix-4') });
  */
@@ -25,7 +25,7 @@ export function withBuiltIn(
     engine: 'built-in',
     name: ['built-in', ...(languages ?? [])].join('-'),
     license: 'LicenseRef-browser',
-    // Until a session tells: what Chrome's had at first.
+    // Used until a session reports its own. Chrome's first sessions had this length.
     contextLength: 6144,
     files: [],
     ...(languages && { languages }),

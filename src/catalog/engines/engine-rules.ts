@@ -2,47 +2,48 @@ import { z } from '../../util/full-zod.ts';
 import type { ModelKind } from '../../jobs/kinds.ts';
 import { type VariantBase, weightBytes } from '../variant.ts';
 
-/** The part of a KV cache that holds the last tokens alone. */
+/** Part of a KV cache that only holds the last tokens (sliding window). */
 export interface KvWindow {
-  /** Values for each token. */
+  /** Number of values per token. */
   values: number;
+  /** Length of the window. */
   tokens: number;
 }
 
-/** The parts of a variant that its memory depends on. */
+/** Fields of a variant that its memory depends on. */
 export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLength' | 'hub' | 'needs'> {
   files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
   kvValues?: number;
   kvWindow?: KvWindow;
   stateBytes?: number;
-  /** Embedding models only. */
+  /** Set for embedding models. */
   dimensions?: number;
 }
 
 export interface MemoryEstimate {
-  /** Memory of a loaded variant: weights, KV cache at the context length, saved prompt states, engine. */
+  /** Memory of a loaded variant in bytes: weights, KV cache of the full context, saved prompt states, engine. */
   memoryBytes: number;
-  /** Part of it that saved states of earlier prompts take, at most. */
+  /** Maximum part of `memoryBytes` for saved states of earlier prompts. */
   promptStateBytes: number;
 }
 
 type OwnField<V> = Exclude<keyof V, keyof VariantBase>;
 
-/** Rules of an engine's variants, for page, command line and worker, without the engine's code. */
+/** Rules for an engine's variants, which page, command line and worker use without the engine's code. */
 export interface EngineRules<V extends VariantBase = VariantBase> {
-  /** Schemas of the variant's own fields. */
+  /** Schemas of the fields that only this engine's variants have. */
   fields: Record<OwnField<V>, z.ZodType>;
-  /** Kinds that such a model can have, the likeliest first. */
+  /** Lists the kinds that such a model can have, the most likely first. */
   kinds(variant: Readonly<Record<string, unknown>>): readonly ModelKind[];
-  /** The files that the engine reads of a repository for which the catalog lists none, and what they are together. */
+  /** Files that the engine reads from a repository if the catalog lists none. `noun` names them in messages. */
   hubFiles?: { names: RegExp; noun: string };
-  /** A file that lies elsewhere than the variant's repository. Without a `url`, in the models folder alone. */
+  /** Path of a file outside the variant's repository. Without a `url`, it must be in the models folder. */
   otherFile?(variant: V): { path: string; url?: string };
-  /** Memory on this device. Absent: its variants run elsewhere and have no weights. */
+  /** Estimates memory. Absent if the engine's variants have no weights. */
   memory?(variant: SizedVariant): MemoryEstimate;
 }
 
-/** Memory of an engine that takes `base` bytes, and `share` bytes for each byte of weights. */
+/** Estimates memory as `base` bytes plus `share` bytes per byte of weights. */
 export const proportional =
   (base: number, share: number) =>
   (variant: SizedVariant): MemoryEstimate => ({
@@ -58,18 +59,18 @@ export const httpUrl = z.url({
 export const pooling = z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token');
 export const vectorLength = z.int().positive().max(65_536);
 
-/** What an embedding model was trained for. */
+/** Features that an embedding model was trained for. */
 export interface EmbeddingTraining {
-  /** Texts that the model was trained to find before a query and before a document. A request's `input_type` chooses. */
+  /** Prefixes that the model expects before queries and documents. A request's `input_type` selects one. */
   prefixes?: { query: string; document: string };
   /**
-   * Shortest vector that a request may ask for with `dimensions`: of a model that was trained for shorter vectors
-   * (Matryoshka). Default: none may be shortened.
+   * Minimum `dimensions` that a request may ask for, if the model was trained for shorter vectors (Matryoshka).
+   * Default: vectors cannot be shortened.
    */
   minDimensions?: number;
 }
 
-/** Text before a query or a document. */
+/** Schema of a prefix of queries or documents. */
 export const prefix = z.string().max(1000);
 export const embeddingTraining = {
   prefixes: z.strictObject({ query: prefix, document: prefix }).optional(),

@@ -9,7 +9,7 @@ import { whisper, type WhisperVariant } from './whisper.ts';
 export type Variant =
   WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | BuiltInVariant | UpstreamVariant;
 
-/** The engines that a catalog may name. */
+/** Rules of all engines that a catalog may name. */
 export const ENGINE_RULES: { [E in Variant['engine']]: EngineRules<Extract<Variant, { engine: E }>> } = {
   wllama: llamaCpp,
   transformers,
@@ -19,6 +19,6 @@ export const ENGINE_RULES: { [E in Variant['engine']]: EngineRules<Extract<Varia
   upstream,
 };
 
-/** Undefined: an engine of another package's. */
+/** Rules of a variant's engine; undefined for an engine of another package. */
 export const rulesOf = ({ engine }: { engine: string }): EngineRules | undefined =>
   (ENGINE_RULES as Readonly<Record<string, EngineRules>>)[engine];

@@ -10,76 +10,82 @@ import {
   vectorLength,
 } from './engine-rules.ts';
 
-/** Sampling settings that OpenAI's API does not have, applied to every request. */
+/** Sampling settings of a variant, beyond the defaults of OpenAI's API. */
 export interface VariantSampling {
-  /** Keeps the most probable tokens, this many. Default: all. */
+  /** Number of most probable tokens to sample from. Default: all. */
   topK?: number;
-  /** Drops tokens less probable than this share (0 to 1) of the most probable one. Default 0: none. */
+  /** Drops tokens less probable than this fraction (0 to 1) of the most probable token. Default: 0. */
   minP?: number;
-  /** Divides the scores of recent tokens; 1 (the default) changes nothing. */
+  /** Penalty for recent tokens, by which their scores are divided. Default: 1, which has no effect. */
   repeatPenalty?: number;
-  /** OpenAI's `frequency_penalty` (-2 to 2) of requests that name none, for free text at a temperature above 0. Default 0. */
+  /**
+   * `frequency_penalty` (-2 to 2) for requests that set none, without a constraint and at a
+   * temperature above 0. Default: 0.
+   */
   frequencyPenalty?: number;
 }
 
-/** Chat, or embeddings, from a GGUF by llama.cpp compiled to WASM. */
+/** Chat or embeddings from a GGUF, in llama.cpp compiled to WASM. */
 export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   engine: 'wllama';
   sampling?: VariantSampling;
   /**
-   * Keeps what the model's chat template adds by itself, such as a default system message. Otherwise a prompt has the
-   * caller's messages alone.
+   * Keeps text that the model's chat template adds, such as a default system message. Otherwise a prompt only has the
+   * caller's messages.
    */
   keepTemplateText?: boolean;
-  /** The model has no notation for conversations: it is for `/v1/completions` alone. Default: found when it is loaded. */
+  /** Set for a model without a chat format, which only answers `/v1/completions`. Default: detected when it is loaded. */
   completionsOnly?: boolean;
   /**
-   * Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size),
-   * four times that where one of these sizes is no multiple of 32.
+   * Number of values in the KV cache per token, to estimate memory: layers × key-value heads × (key + value size),
+   * times four if one of these sizes is not a multiple of 32.
    */
   kvValues?: number;
-  /** Layers with a sliding window: how many of `kvValues` are theirs, and the tokens that they see. */
+  /** Part of `kvValues` in layers with a sliding window, and the window's length. */
   kvWindow?: KvWindow;
-  /** Layers without attention: bytes that they keep of a conversation, whatever its length. */
+  /** Size of the recurrent layers' state in bytes, which does not depend on the context's length. */
   stateBytes?: number;
-  /** Embedding models only, and what makes it one: the length of a vector. */
+  /** Length of a vector. Set for embedding models only. */
   dimensions?: number;
-  /** Embedding models only. Default: as the file says. */
+  /** Pooling of an embedding model. Default: the file's. */
   pooling?: 'mean' | 'cls' | 'last_token';
 }
 
 /**
- * Replies that llama.cpp decodes in one batch; more wait in the scheduler. They share one cache, and a layer with a sliding
- * window keeps a window for each.
+ * Number of replies that llama.cpp decodes in one batch; others wait in the queue. They share one KV cache; layers
+ * with a sliding window keep a window for each.
  */
 export const SLOTS = 4;
-/** llama.cpp rounds the cells of a window's cache up. */
+/** Multiple to which llama.cpp rounds up the cells of a window's cache. */
 const CELLS = 256;
 
-/** KV cache of a chat model, in values. */
+/** Number of values in a chat model's KV cache. */
 function cachedValues({ kvValues = 0, kvWindow, contextLength }: CachedVariant): number {
   const { values, tokens } = kvWindow ?? { values: 0, tokens: 0 };
   const cells = Math.ceil((SLOTS * tokens + 1) / CELLS) * CELLS;
   return Math.max(0, kvValues - values) * contextLength + values * Math.min(contextLength, cells);
 }
 
-/** Conversations whose saved states fit, of models that keep more of one than keys and values of its tokens. */
+/** Number of conversations whose states are saved, for models with a window or a recurrent state. */
 const SAVED = 4;
 const MAX_CHECKPOINTS = 2;
-/** A larger one is a mistake. */
+/** Maximum plausible size of a state. */
 const MAX_STATE_BYTES = 2 ** 32;
-/** A state of more bytes has one checkpoint alone. */
+/** Size of a checkpoint above which only one is kept. */
 const LARGE_STATE = 32e6;
 
 type CachedVariant = Pick<SizedVariant, 'kvValues' | 'kvWindow' | 'stateBytes' | 'contextLength'>;
 
-/** What llama.cpp may keep of prompts: a window or a recurrent state cannot go back, so that it keeps earlier ones, too. */
+/**
+ * Limits for saved prompt states. Windows and recurrent states cannot be rolled back, so
+ * checkpoints of them are kept, too.
+ */
 export interface PromptStates {
-  /** Earlier states of each running reply, and of each saved one. */
+  /** Number of checkpoints per running or saved prompt. */
   checkpoints: number;
-  /** Bytes of one. */
+  /** Size of a checkpoint. */
   checkpointBytes: number;
-  /** Bytes of the states of prompts that are in no slot. */
+  /** Total size of the states of prompts outside the slots. */
   savedBytes: number;
 }
 
@@ -100,23 +106,23 @@ export function promptStates({
   };
 }
 
-/** Code, buffers to compute a step, and the engine's workers, whatever the model. Measured: docs/decisions/memory-budget.md. */
+/** Memory for code, compute buffers and workers, for any model. Measured: docs/decisions/memory-budget.md. */
 const BASE_BYTES = 100e6;
-/** Copies of the weights that a load makes, and the browser frees later, as a share of the weights. */
+/** Copies of the weights that a load creates and the browser frees later, as a fraction of the weights. */
 export const COPIED_SHARE = 0.9;
-/** A value of the KV cache in Q8_0: 34 bytes for 32. */
+/** Bytes per value of a KV cache in Q8_0: 34 bytes for 32 values. */
 const KV_BYTES = 34 / 32;
-/** Share of the weights, for a variant that does not say how large its KV cache is. */
+/** Assumed KV cache of a variant without `kvValues`, as a fraction of the weights. */
 const UNKNOWN_KV_SHARE = 0.2;
-/** Memory to cut the images of a prompt into tiles: up to 90 MB each, for five of them. */
+/** Memory to split a prompt's images into tiles: up to 90 MB each, for five images. */
 const IMAGE_BYTES = 450e6;
 
-/** A value of an embedding model's KV cache: half floats. */
+/** Bytes per value of an embedding model's KV cache, in half floats. */
 const EMBEDDER_KV_BYTES = 2;
-/** Buffers to compute a whole text in one step, for each of its tokens. */
+/** Compute buffers per token of context, as a text is computed in one step. */
 const EMBEDDER_TOKEN_BYTES = 100e3;
 
-/** Weights, their copies, and what every model takes. */
+/** Memory for weights, their copies, and the engine itself. */
 const loadedBytes = (variant: SizedVariant): number => BASE_BYTES + (1 + COPIED_SHARE) * weightBytes(variant);
 
 const embedderBytes = (variant: SizedVariant): number =>

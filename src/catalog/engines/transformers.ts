@@ -10,17 +10,17 @@ import {
   vectorLength,
 } from './engine-rules.ts';
 
-/** Embeddings by transformers.js on onnxruntime-web. */
+/** Embeddings in transformers.js on onnxruntime-web. */
 export interface TransformersVariant extends VariantBase, EmbeddingTraining {
   engine: 'transformers';
-  /** Backend. Default: WASM, or the GPU once it has been measured to be faster, and right. */
+  /** Backend. Default: WASM, or the GPU once a benchmark has shown that it is faster and correct. */
   device?: 'wasm' | 'webgpu';
   /** Length of a vector. */
   dimensions: number;
   pooling: 'mean' | 'cls' | 'last_token';
   /**
-   * Texts that may be in the model at once; none: as many as are quickest. 1 for a graph that quantizes by all it is
-   * given: a text's vector would depend on its neighbours.
+   * Maximum number of texts per batch. Default: chosen for speed. Must be 1 for a graph that quantizes by its whole
+   * input, or a text's vector would depend on the others in its batch.
    */
   maxBatchSize?: number;
 }

@@ -2,18 +2,21 @@ import { z } from '../../util/full-zod.ts';
 import type { VariantBase } from '../variant.ts';
 import { type EngineRules, httpUrl, vectorLength } from './engine-rules.ts';
 
-/** An OpenAI-compatible server. Its key is given to `start()`, never in the catalog. */
+/** An OpenAI-compatible server. Its API key is passed to `start()`, never in the catalog. */
 export interface UpstreamVariant extends VariantBase {
   engine: 'upstream';
-  /** Ends before `/chat/completions` or `/audio/transcriptions`: `https://models.example.com/v1`. */
+  /** Base URL, to which `/chat/completions` and other paths are appended: `https://models.example.com/v1`. */
   baseUrl: string;
-  /** The model's name there. */
+  /** The model's name on the server. */
   model: string;
-  /** Length of a vector: an embedding model. None: a chat model, or speech to text. */
+  /** Length of a vector. Set for embedding models only. */
   dimensions?: number;
-  /** Statuses of the server that the caller gets, where the next variant would answer: `[401, 429]`. */
+  /** Statuses of the server to pass to the caller instead of trying the next variant: `[401, 429]`. */
   passThrough?: number[];
-  /** Maximum time from the headers of a reply to its first token, in milliseconds. Then the next variant answers. Default: 60,000. */
+  /**
+   * Time limit from a reply's headers to its first token, in milliseconds, before the next
+   * variant is tried. Default: 60,000.
+   */
   firstTokenMs?: number;
 }
 

@@ -4,20 +4,20 @@ import type { VariantBase } from '../variant.ts';
 import { weightPath } from '../weight-path.ts';
 import { type EngineRules, httpUrl, proportional } from './engine-rules.ts';
 
-/** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */
+/** Chat in MLC's web-llm on WebGPU, from a folder with `mlc-chat-config.json` and a model library compiled to WASM. */
 export interface WebLlmVariant extends VariantBase {
   engine: 'web-llm';
-  /** The compiled model library: an absolute URL, or a path below the models folder. */
+  /** Compiled model library: an absolute URL, or a path relative to the models folder. */
   library: string;
-  /** Keeps the default system message of the model's configuration, where the caller sends none. */
+  /** Keeps the default system message of the model's configuration if the caller sends none. */
   keepTemplateText?: boolean;
-  /** Hidden start of every reply: empty thoughts (`<think>…</think>`), for a model that thinks only when asked to. */
+  /** Hidden start of every reply: empty reasoning (`<think>…</think>`), so that the model reasons only on request. */
   replyPrefix?: string;
 }
 
 export const CHAT_CONFIG = 'mlc-chat-config.json';
 
-/** Folder of the model below the models folder, without a slash at its end. */
+/** Folder of the model, relative to the models folder, without a trailing slash. */
 export function folderOf({ hub, files, name }: WebLlmVariant): string {
   if (hub) return hub.folder;
   const config = files.find(({ path }) => path.endsWith(`/${CHAT_CONFIG}`));
@@ -25,7 +25,7 @@ export function folderOf({ hub, files, name }: WebLlmVariant): string {
   throw serverError('weights_unavailable', `The catalog lists no ${CHAT_CONFIG} for ${name}.`);
 }
 
-/** A library with its own URL is kept beside the model's files. */
+/** Path of the model library. A library with its own URL is stored beside the model's files. */
 export function libraryPath(variant: WebLlmVariant): string {
   if (!URL.canParse(variant.library)) return variant.library;
   return `${folderOf(variant)}/${new URL(variant.library).pathname.split('/').pop() || 'library.wasm'}`;
