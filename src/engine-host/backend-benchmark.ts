@@ -126,8 +126,8 @@ export class BackendBenchmark {
   }
 
   /**
-   * Measures a variant after it has loaded, unless that is done, once nothing else runs.
-   * @param load loads a second engine beside the one that answers
+   * Measures a loaded variant once the worker is idle, unless it was measured before.
+   * @param load loads a second engine beside the active one
    */
   async maybeRun(variant: Variant, engine: Engine<'embedding'>, load: LoadEmbedder): Promise<void> {
     const { name } = variant;

@@ -77,14 +77,14 @@ export class EngineHost implements Serving {
       inUse: (variant) => loadedModels.inUse(variant),
       release: (variant) => loadedModels.release(variant),
     });
-    /** Notes of the benchmark by variant. */
+    /** The benchmark's notes by variant. */
     const notes = new Map<string, string>();
     const benchmark = new BackendBenchmark({
       device,
       store,
       notes,
       which: limits.probe ?? 'real-gpu',
-      // A build's scripts have other names than those of the build before.
+      // The URL changes with each build, as script names have a hash.
       version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
       busy: () => loadedModels.isBusy,
       onResult: ({ name }, { device: faster }) => {

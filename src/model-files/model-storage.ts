@@ -14,7 +14,7 @@ export interface ModelStorageOptions {
   sources: Pick<WeightSources, 'files' | 'forget'>;
   /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
-  /** Whether it is in memory or being loaded. */
+  /** Whether the variant is in memory or being loaded. */
   inUse(variant: string): boolean;
   /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
   release(variant: string): Promise<boolean>;
@@ -84,9 +84,9 @@ export class ModelStorage {
   }
 
   /**
-   * Resolves a variant's name, or a model's id, to the name of a variant.
+   * Resolves a variant's name or a model's id to the name of a variant.
    * @param chosen the variant chosen for the model
-   * @throws ServiceError 400 when there is no such model or variant
+   * @throws ServiceError 400 if there is no such model or variant
    */
   async name(target: string, chosen: string | undefined): Promise<string> {
     if (this.#variants.has(target)) return target;

@@ -83,7 +83,7 @@ export class VariantLoader {
     return engine;
   }
 
-  /** Loads a second engine on that backend, to be measured. @throws TypeError when it does not embed */
+  /** Loads a second engine on a backend for the benchmark. @throws TypeError if it does not embed */
   async #loadEmbedder(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>> {
     const onBackend = this.#on(variant, backend) ?? variant;
     const engine = await this.#loadIntact(onBackend, { signal, onProgress: () => undefined });

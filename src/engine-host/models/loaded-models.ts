@@ -1,21 +1,21 @@
 import type { LoadedModel } from './loaded-model.ts';
 
-/** The models in memory and those on their way there, by the name of their variant. */
+/** Models that are loaded or being loaded, by the name of their variant. */
 export class LoadedModels extends Map<string, LoadedModel> {
-  /** Whether any request runs, or any model is being loaded. */
+  /** Whether any model has requests or is being loaded. */
   get isBusy(): boolean {
     return [...this.values()].some(
       ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
     );
   }
 
-  /** Whether a variant is in memory, or on its way there. */
+  /** Whether a variant is loaded or being loaded. */
   inUse(variant: string): boolean {
     const state = this.get(variant)?.state;
     return state === 'ready' || state === 'loading';
   }
 
-  /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
+  /** Unloads a variant. @returns false if it is being loaded or has requests */
   async release(variant: string): Promise<boolean> {
     const loadedModel = this.get(variant);
     if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
@@ -25,7 +25,7 @@ export class LoadedModels extends Map<string, LoadedModel> {
     return true;
   }
 
-  /** Reloads a variant, unless requests use it. */
+  /** Reloads a variant, unless it has requests. */
   async reload(variant: string): Promise<void> {
     const loadedModel = this.get(variant);
     if (!loadedModel?.engine || !(await this.release(variant))) return;

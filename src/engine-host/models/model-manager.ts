@@ -236,7 +236,7 @@ export class ModelManager {
     return facts;
   }
 
-  /** Plan of a model, kept until something fails: its variant should not change from one request to the next. */
+  /** Plans a model. The plan is kept until a failure, so that the variant does not change between requests. */
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
     if (known) return known;

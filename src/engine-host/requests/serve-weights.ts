@@ -42,7 +42,7 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
   add: ({ adder }, command, signal, onProgress) => adder.add(command, signal, onProgress),
   rename: ({ adder }, { target, id }) => adder.rename(target, id),
   remove: ({ adder }, { target }) => adder.delete(target),
-  // No other source has an added model's files, so the model is removed with them.
+  // An added model's files have no other source, so the model is removed with them.
   delete: async ({ adder, modelStorage, chosen }, { target }) =>
     adder.has(target)
       ? adder.delete(target)

@@ -41,7 +41,7 @@ class WebLlmReplyReader {
     this.#topLogprobs = topLogprobs;
   }
 
-  /** Text since the last call; null: nothing that can be shown. */
+  /** Returns what was generated since the last call; null if nothing can be shown yet. */
   read({ usage, choices: [choice] }: Chunk, state: ReplyState | null): Delta | null {
     if (usage) this.completionTokens = usage.completion_tokens;
     if (choice?.finish_reason === 'length') this.finishReason = 'length';
@@ -49,12 +49,12 @@ class WebLlmReplyReader {
   }
 
   #added(state: ReplyState): Delta | null {
-    // Bytes that end inside a character decode to replacement characters: they wait for the rest.
+    // An incomplete character decodes to replacement characters: withhold them until the rest arrives.
     const text = state.getMessage().replace(/(?<!�)�+$/, '');
     const fresh = text.slice(this.#text);
     const sampled = state.getCurRoundCompletionTotalTokens();
     const ended = state.stopped();
-    // The token that ends a turn is counted by it, but is no part of the reply.
+    // The count includes the token that ends the turn, which is not part of the reply.
     const shown = ended && this.finishReason === 'stop' ? sampled - 1 : sampled;
     if (fresh === '' && !(ended && shown > this.#tokens)) return null;
     const tokens = Math.max(0, shown - this.#tokens);

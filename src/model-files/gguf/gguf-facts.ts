@@ -108,7 +108,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const architecture = text('general.architecture') ?? '';
   // Only the first file of a split model describes the model.
   if (part.index === 0) requireKnown(architecture, gguf);
-  // The first part of a split model may have none.
+  // The first part of a split model may have no tensors.
   if (split === null && tensors.length === 0)
     throw new FormatError('has no weights: it may be a vocabulary alone');
   requireTensors(gguf);
@@ -140,7 +140,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   };
 }
 
-/** Position of the file in its model: the first of one, if the file does not say it. @throws FormatError */
+/** Position of the file in a split model. A file that gives none is the only one. @throws FormatError */
 function splitPart(number: (key: string, max: number) => number | null): { index: number; count: number } {
   const count = number('split.count', MAX_SPLITS) ?? 1;
   const index = number('split.no', MAX_SPLITS) ?? 0;
@@ -148,7 +148,7 @@ function splitPart(number: (key: string, max: number) => number | null): { index
   return { index, count };
 }
 
-/** @throws FormatError where a size is 0 that cannot be */
+/** @throws FormatError if a required size is 0 */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
   for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
     if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
