@@ -34,7 +34,6 @@ interface Embedding {
 
 /** Checks and prepares a job. @throws ServiceError 400 if this model cannot do it */
 export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerprint: string): Embedding {
-  const began = performance.now();
   const length = resolveDimensions(job.dimensions, model);
   return {
     input: withPrefix(job, model.prefixes),
@@ -43,7 +42,6 @@ export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerp
       vectors: vectors.map((vector) => shortened(vector, length)),
       promptTokens,
       fingerprint,
-      timings: { queueMs: 0, computeMs: performance.now() - began },
     }),
   };
 }

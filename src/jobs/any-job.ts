@@ -7,3 +7,16 @@ export interface AnyJob {
   /** Names of the device's variants that may answer. Default: all. */
   variants?: string[];
 }
+
+/** Durations of a job's steps, in milliseconds. */
+export interface Timings {
+  queueMs?: number;
+  /** Time of an engine that does not tell its steps. */
+  computeMs?: number;
+  prefillMs?: number;
+  decodeMs?: number;
+}
+
+/** Adds to a job's last event the times that engines do not tell. */
+export const completeTimings = (last: { timings?: Timings }, queueMs: number, computeMs: number): Timings =>
+  (last.timings = { queueMs, ...(last.timings ?? { computeMs }) });

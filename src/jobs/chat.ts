@@ -1,4 +1,4 @@
-import type { AnyJob } from './any-job.ts';
+import type { AnyJob, Timings } from './any-job.ts';
 import type { Sampling } from './sampling.ts';
 
 /**
@@ -150,7 +150,7 @@ export type EngineFinishReason = 'stop' | 'length' | 'content_filter';
 export type ChatEvent =
   | { type: 'accepted'; accepted: Accepted }
   | { type: 'delta'; delta: Delta }
-  | { type: 'done'; finishReason: EngineFinishReason; usage: ChatUsage; timings: Timings };
+  | { type: 'done'; finishReason: EngineFinishReason; usage: ChatUsage; timings: ChatTimings };
 
 /** Reports that the prompt fits and the engine has begun. From here on, only the engine can fail. */
 export interface Accepted {
@@ -172,9 +172,8 @@ export interface Delta {
   logprobs?: TokenLogprob[];
 }
 
-/** Durations in milliseconds. */
-export interface Timings {
-  queueMs: number;
+/** Timings of a chat: its engine tells the steps. */
+export interface ChatTimings extends Timings {
   prefillMs: number;
   decodeMs: number;
 }

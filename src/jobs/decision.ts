@@ -1,4 +1,4 @@
-import type { AnyJob } from './any-job.ts';
+import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatImage } from './chat.ts';
 
 /** Typed questions about one input, answered with probabilities. Nothing is generated. */
@@ -53,5 +53,5 @@ export type DecisionEvent =
       type: 'done';
       progress: DecisionProgress;
       fingerprint: string;
-      timings: { queueMs: number; computeMs: number };
+      timings?: Timings;
     };

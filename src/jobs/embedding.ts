@@ -1,4 +1,4 @@
-import type { AnyJob } from './any-job.ts';
+import type { AnyJob, Timings } from './any-job.ts';
 
 export interface EmbeddingJob extends AnyJob {
   kind: 'embedding';
@@ -14,7 +14,7 @@ export interface EmbeddingResult {
   vectors: Float32Array<ArrayBuffer>[];
   promptTokens: number;
   fingerprint: string;
-  timings: { queueMs: number; computeMs: number };
+  timings?: Timings;
 }
 
 /** Event of an embedding job, which returns all vectors at once. */

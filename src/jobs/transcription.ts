@@ -1,4 +1,4 @@
-import type { AnyJob } from './any-job.ts';
+import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatUsage } from './chat.ts';
 
 export type Granularity = 'segment' | 'word';
@@ -77,5 +77,5 @@ export type TranscriptionEvent =
       type: 'done';
       transcript: Transcript;
       usage: ChatUsage;
-      timings: { queueMs: number; computeMs: number };
+      timings?: Timings;
     };

@@ -128,7 +128,7 @@ class ChatProgress implements JobProgress<'chat'> {
       type: 'done',
       finishReason: 'length',
       usage: { promptTokens: this.#promptTokens ?? 0, cachedTokens: 0, completionTokens: this.#tokens },
-      timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+      timings: { prefillMs: 0, decodeMs: 0 },
     };
   }
 

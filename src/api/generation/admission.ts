@@ -6,8 +6,8 @@ import {
   type ChatUsage,
   estimateTokens,
   imagesOf,
-  type Timings,
 } from '../../jobs/chat.ts';
+import type { Timings } from '../../jobs/any-job.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { Call } from '../http/call.ts';
 import { requireModel, usableModels } from '../models/models.ts';
@@ -221,7 +221,7 @@ export class UsageCounter {
   }
 
   /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */
-  get timings(): Partial<Timings> {
+  get timings(): Timings {
     if (this.#timings) return this.#timings;
     if (this.#acceptedAt === null) return {};
     const queueMs = this.#acceptedAt - this.#startedAt;

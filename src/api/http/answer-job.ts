@@ -1,4 +1,5 @@
 import { engineLost } from '../../errors/engine-errors.ts';
+import type { Timings } from '../../jobs/any-job.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EventOf, JobOf } from '../../jobs/kinds.ts';
 import type { ModelEntry } from '../service-dependencies.ts';
@@ -24,7 +25,7 @@ export function answerJob<K extends OneAnswer>(
   { toBody, toError, onEnd }: JobReader<K>,
 ): Promise<Response> {
   let stage: WaitingStage | null = null;
-  let timings = {};
+  let timings: Timings | undefined;
   const answer = async (): Promise<string> => {
     try {
       const { id, abort } = call;

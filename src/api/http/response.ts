@@ -1,5 +1,4 @@
-import type { EmbeddingResult } from '../../jobs/embedding.ts';
-import type { Timings } from '../../jobs/chat.ts';
+import type { Timings } from '../../jobs/any-job.ts';
 import { withTimeout } from '../../util/async.ts';
 import type { LimitState } from '../service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';
@@ -78,11 +77,7 @@ function streamOf(text: string): EventStream['body'] {
 }
 
 /** The headers of an answer with this content type. `timings`: as far as they are known yet. */
-export function answerHeaders(
-  call: Call,
-  contentType: string,
-  timings: Partial<Timings & EmbeddingResult['timings']> = {},
-): Headers {
+export function answerHeaders(call: Call, contentType: string, timings: Timings = {}): Headers {
   const headers = new Headers({
     'content-type': contentType,
     'cache-control': contentType === EVENT_STREAM ? 'no-cache, no-transform' : 'no-store',

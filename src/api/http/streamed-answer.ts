@@ -1,6 +1,6 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { abortable, createDeferred } from '../../util/async.ts';
-import type { Timings } from '../../jobs/chat.ts';
+import type { Timings } from '../../jobs/any-job.ts';
 import { asServiceError, type ServiceError } from '../../errors/service-error.ts';
 import type { Call } from './call.ts';
 import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
@@ -23,7 +23,7 @@ const HEARTBEAT_MS = 5000;
 interface StreamFormat {
   /** Whether an event has been sent: then the stream need not begin with a comment. */
   hasBegun(): boolean;
-  timings(): Partial<Timings>;
+  timings(): Timings;
   /** The last events. */
   end(): string | Promise<string>;
   /** The status has been sent: the error is an event. */

@@ -1,3 +1,4 @@
+import type { Timings } from '../../jobs/any-job.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { LOGGED_BODY_CHARACTERS } from '../../protocol/request-log.ts';
 import { estimateTokens } from '../../jobs/chat.ts';
@@ -23,7 +24,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
   const isStreamed = job.stream;
   const streamed = new StreamedAnswer(call);
   let isAccepted = false;
-  let timings = {};
+  let timings: Timings | undefined;
   let stage: WaitingStage = 'loading';
 
   const run = async (): Promise<string> => {

@@ -12,7 +12,6 @@ export async function* decide(
   signal: AbortSignal,
   onPrefill: () => void,
 ): Events<'decision'> {
-  const began = performance.now();
   const { fingerprint } = engine;
   onPrefill();
   const progress = scores(engine)
@@ -22,7 +21,6 @@ export async function* decide(
     type: 'done',
     progress,
     fingerprint,
-    timings: { queueMs: 0, computeMs: performance.now() - began },
   };
 }
 

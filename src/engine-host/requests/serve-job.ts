@@ -1,10 +1,10 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
+import { completeTimings, type Timings } from '../../jobs/any-job.ts';
 import {
   answers,
   type EventOf,
   type Job,
-  type JobEvent,
   type JobOf,
   type Kind,
   KINDS,
@@ -97,8 +97,8 @@ async function serveOnce<K extends Kind>(
         modelManager.onJob(variant, 'answering');
       }
       if (event.type === 'done') {
-        showTimings(event.timings, detail);
-        event.timings.queueMs = queueMs;
+        const computeMs = performance.now() - began - queueMs;
+        showTimings(completeTimings(event, queueMs, computeMs), detail);
       }
       await lease.whileUnread(abortable(Promise.resolve(sink.send(event)), until), loadedModel.queue);
       if (event.type === 'delta') lease.afterDelta();
@@ -176,11 +176,11 @@ async function startJob<K extends Kind>(
 }
 
 /** Shows a job's spans in the User Timing API, counted back from its end, which is now. */
-function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], detail: SpanDetail): void {
+function showTimings({ computeMs, prefillMs, decodeMs }: Timings, detail: SpanDetail): void {
   const now = performance.now();
-  if ('computeMs' in timings) return showSpan('compute', timings.computeMs, detail, now);
-  showSpan('prefill', timings.prefillMs, detail, now - timings.decodeMs);
-  showSpan('decode', timings.decodeMs, detail, now);
+  if (computeMs !== undefined) showSpan('compute', computeMs, detail, now);
+  if (prefillMs !== undefined) showSpan('prefill', prefillMs, detail, now - (decodeMs ?? 0));
+  if (decodeMs !== undefined) showSpan('decode', decodeMs, detail, now);
 }
 
 interface Place<K extends Kind> {

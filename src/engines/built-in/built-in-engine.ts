@@ -82,7 +82,7 @@ class BuiltInEngine implements Engine<'chat'> {
           continue;
         }
         const { finishReason, completionTokens } = event;
-        const timings = { queueMs: 0, prefillMs, decodeMs: performance.now() - began - prefillMs };
+        const timings = { prefillMs, decodeMs: performance.now() - began - prefillMs };
         const usage = { promptTokens, cachedTokens: 0, completionTokens };
         return yield { type: 'done', finishReason, usage, timings };
       }

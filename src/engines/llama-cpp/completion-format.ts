@@ -214,7 +214,7 @@ export class LlamaReplyReader {
       type: 'done',
       finishReason: this.#finishReason,
       usage: { promptTokens, cachedTokens, completionTokens },
-      timings: { queueMs: 0, prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
+      timings: { prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
     };
   }
 

@@ -229,7 +229,7 @@ class ThoughtMeter {
       type: 'done',
       finishReason: 'stop',
       usage: { promptTokens, cachedTokens, completionTokens },
-      timings: { queueMs: 0, prefillMs, decodeMs: performance.now() - this.#acceptedAt },
+      timings: { prefillMs, decodeMs: performance.now() - this.#acceptedAt },
     };
   }
 }

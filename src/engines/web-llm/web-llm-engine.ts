@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
-import type { ChatJob, Delta, TokenLogprob } from '../../jobs/chat.ts';
+import type { ChatJob, ChatTimings, Delta, TokenLogprob } from '../../jobs/chat.ts';
 import type { Events } from '../../jobs/kinds.ts';
 import {
   CountedError,
@@ -210,10 +210,9 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     }
   }
 
-  #timings(): { queueMs: number; prefillMs: number; decodeMs: number } {
+  #timings(): ChatTimings {
     const { pipeline } = this.#parts.watch;
     return {
-      queueMs: 0,
       prefillMs: (pipeline?.getCurRoundPrefillTotalTime() ?? 0) * 1000,
       decodeMs: (pipeline?.getCurRoundDecodingTotalTime() ?? 0) * 1000,
     };

@@ -42,7 +42,6 @@ export class WhisperEngine implements Engine<'transcription'> {
 
   /** Transcribes window by window. Source: OpenAI's whisper, `transcribe`. */
   async *run(job: TranscriptionJob, signal: AbortSignal, onPrefill?: () => void): Events<'transcription'> {
-    const began = performance.now();
     this.#check(job);
     signal.throwIfAborted();
     const { task, prompt = '', temperature = 0, times } = job;
@@ -80,9 +79,8 @@ export class WhisperEngine implements Engine<'transcription'> {
         cachedTokens: 0,
         completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
       };
-      const timings = { queueMs: 0, computeMs: performance.now() - began };
       const transcript = { language: language ?? 'en', seconds: window.seconds, segments };
-      yield { type: 'done', transcript, usage, timings };
+      yield { type: 'done', transcript, usage };
     } finally {
       void sound.return();
     }

@@ -1,5 +1,6 @@
 import type { Waiting } from '../../api/service-dependencies.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { completeTimings, type Timings } from '../../jobs/any-job.ts';
 import { cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
@@ -8,6 +9,11 @@ export const SILENCE_MS = 240_000;
 
 /** Maximum time to send such an answer, which is computed already. */
 export const MAX_BODY_MS = 60_000;
+
+interface Event {
+  type: string;
+  timings?: Timings;
+}
 
 type Run<J, E> = (
   server: UpstreamServer,
@@ -19,14 +25,18 @@ type Run<J, E> = (
  * Counts a job among those that its server runs, and ends it there when its reader leaves.
  * @throws ServiceError; the signal's reason when aborted
  */
-export const runOnServer = <J, E>(run: Run<J, E>): Run<J, E> =>
+export const runOnServer = <J, E extends Event>(run: Run<J, E>): Run<J, E> =>
   async function* (server, job, signal) {
     signal.throwIfAborted();
+    const began = performance.now();
     const readerGone = new AbortController();
     server.running++;
     try {
       yield { type: 'waiting', stage: 'sent' };
-      yield* run(server, job, AbortSignal.any([signal, readerGone.signal]));
+      for await (const event of run(server, job, AbortSignal.any([signal, readerGone.signal]))) {
+        if (event.type === 'done') completeTimings(event, 0, performance.now() - began);
+        yield event;
+      }
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof ServiceError ? error : cutShort();

@@ -105,7 +105,7 @@ class UpstreamReplyReader {
       type: 'done',
       finishReason,
       usage: this.#countUsage(),
-      timings: { queueMs: 0, prefillMs: first - this.#began, decodeMs: now - first },
+      timings: { prefillMs: first - this.#began, decodeMs: now - first },
     };
   }
 

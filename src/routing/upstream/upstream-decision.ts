@@ -39,7 +39,6 @@ const decisionSchema = z.object({
 export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
   async function* (server, job, signal) {
     const { request, questions } = job;
-    const began = performance.now();
     const sent = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', sent, signal, SILENCE_MS, true);
     yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
@@ -55,7 +54,6 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
         cachedTokens: Math.min(usage?.input_tokens_details?.cached_tokens ?? 0, promptTokens),
       },
       fingerprint: server.fingerprint,
-      timings: { queueMs: 0, computeMs: performance.now() - began },
     };
   },
 );

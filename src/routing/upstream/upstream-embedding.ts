@@ -22,7 +22,6 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
   async function* (server, job, signal) {
     const { input: given, dimensions, inputType } = job;
     const { variant } = server;
-    const began = performance.now();
     const inputs = 'texts' in given ? given.texts : given.tokens;
     const own = variant.dimensions;
     const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
@@ -48,7 +47,6 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
       vectors,
       promptTokens,
       fingerprint: server.fingerprint,
-      timings: { queueMs: 0, computeMs: performance.now() - began },
     };
   },
 );

@@ -45,12 +45,10 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
     const { fingerprint } = server;
     const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
     const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
-    const began = performance.now();
     const done = (answer: Answer, characters: number): TranscriptionEvent => ({
       type: 'done',
       transcript: { answer },
       usage: usageOf(answer.usage, characters),
-      timings: { queueMs: 0, computeMs: performance.now() - began },
     });
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };

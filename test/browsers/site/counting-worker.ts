@@ -15,7 +15,6 @@ import { createModelManager } from '../../support/create-model-manager.ts';
 const TOKEN_MS = 20;
 
 const COMMON = { fingerprint: 'counting', slots: 4, facts: {}, unload: async () => {} };
-const timings = { queueMs: 0, computeMs: 0 };
 const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
 
 /** Counts from one: `1 2 3 …`. Resumed, it goes on where the text ended. */
@@ -34,7 +33,7 @@ const countingEngine: Engine<'chat'> = {
       type: 'done',
       finishReason: 'length',
       usage: { ...usage, completionTokens: maxTokens },
-      timings: { queueMs: 0, prefillMs: 0, decodeMs: performance.now() - began },
+      timings: { prefillMs: 0, decodeMs: performance.now() - began },
     };
   },
 };
@@ -47,7 +46,7 @@ const embeddingEngine: Engine<'embedding'> = {
     const texts = 'texts' in input ? input.texts : [];
     await delay(TOKEN_MS * texts.join('').length, signal);
     const vectors = texts.map(() => new Float32Array(384).fill(384 ** -0.5));
-    yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'counting', timings };
+    yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'counting' };
   },
 };
 
@@ -58,7 +57,7 @@ const transcriptionEngine: Engine<'transcription'> = {
   async *run({ file }, signal) {
     yield { type: 'accepted', fingerprint: 'counting' };
     await delay(TOKEN_MS * file.size, signal);
-    yield { type: 'done', transcript: { language: 'en', seconds: 1, segments: [] }, usage, timings };
+    yield { type: 'done', transcript: { language: 'en', seconds: 1, segments: [] }, usage };
   },
 };
 

@@ -39,7 +39,6 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedd
       vectors,
       promptTokens: 1,
       fingerprint: 'v',
-      timings: { queueMs: 0, computeMs: ms },
     };
   },
   unload: async () => undefined,

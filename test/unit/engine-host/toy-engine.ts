@@ -32,7 +32,7 @@ const toyEngine = (fingerprint: string, text: string): Engine<'chat'> => ({
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint } };
     yield { type: 'delta', delta: { text, tokens: 1 } };
     const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
-    yield { type: 'done', finishReason: 'stop', usage, timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 } };
+    yield { type: 'done', finishReason: 'stop', usage, timings: { prefillMs: 0, decodeMs: 0 } };
   },
   unload: async () => undefined,
 });

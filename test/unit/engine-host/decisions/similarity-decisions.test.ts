@@ -25,8 +25,7 @@ function vectorsOf(given: string[][]): Engine<'embedding'> {
         if (/here|near|close/.test(text)) return Float32Array.of(1, 0);
         return text.includes('far') ? Float32Array.of(-1, 0) : Float32Array.of(0, 1);
       });
-      const timings = { queueMs: 0, computeMs: 0 };
-      yield { type: 'done', vectors, promptTokens: texts.length, fingerprint: 'f', timings };
+      yield { type: 'done', vectors, promptTokens: texts.length, fingerprint: 'f' };
     },
     unload: () => Promise.resolve(),
   };

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
+import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
 import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
@@ -78,6 +79,28 @@ test('a request that a variant cannot do is answered by the next one, in the sam
   expect(await ask(models)).toMatchObject(answer);
   expect(await ask(models)).toMatchObject(answer);
   expect(loaded).toEqual(['built-in', 'small']);
+});
+
+test('the times of a job that its engine does not tell are added to its last event', async () => {
+  const engine: Engine<'embedding'> = {
+    kind: 'embedding',
+    fingerprint: 'f',
+    slots: 1,
+    facts: {},
+    async *run() {
+      yield { type: 'done', vectors: [], promptTokens: 0, fingerprint: 'f' };
+    },
+    unload: () => Promise.resolve(),
+  };
+  const models = createModelManager({
+    catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'embedding', created: 0, variants: [small] }] },
+    load: async () => engine,
+  });
+  const send = vi.fn();
+  const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: [] } };
+  await serveJob(models, { id: 'r', job, imageOrigins: [] }, never, { onStage: () => undefined, send });
+  const ms = expect.any(Number) as number;
+  expect(send.mock.calls).toMatchObject([[{ type: 'done', timings: { queueMs: ms, computeMs: ms } }]]);
 });
 
 test('where no other variant may answer, the error names the field', async () => {

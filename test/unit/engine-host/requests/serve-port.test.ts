@@ -29,7 +29,7 @@ const done: ChatEvent = {
   type: 'done',
   finishReason: 'stop',
   usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
-  timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+  timings: { prefillMs: 0, decodeMs: 0 },
 };
 
 /** Yields tokens until it is aborted or has given as many as it was made for. */

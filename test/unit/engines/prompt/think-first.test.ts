@@ -35,7 +35,7 @@ function engine(...texts: string[]) {
         type: 'done',
         finishReason: tokens.length < text.length ? 'length' : 'stop',
         usage: { promptTokens: 10, cachedTokens: 4, completionTokens: tokens.length },
-        timings: { queueMs: 0, prefillMs: 1, decodeMs: 2 },
+        timings: { prefillMs: 1, decodeMs: 2 },
       };
     } finally {
       if (!isWhole) stopped++;
@@ -175,7 +175,7 @@ test('a turn that ends in thought is answered, and a context that is full ends t
     yield { type: 'accepted', accepted: { promptTokens: 10, fingerprint: 'f' } };
     yield { type: 'delta', delta: { text: 'I add', tokens: 1 } };
     const usage = { promptTokens: 10, cachedTokens: 0, completionTokens: 1 };
-    yield { type: 'done', finishReason: 'length', usage, timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 } };
+    yield { type: 'done', finishReason: 'length', usage, timings: { prefillMs: 0, decodeMs: 0 } };
   };
   expect(await run(job, full)).toMatchObject({ reasoning: 'I add', text: '', finish: 'length' });
 });

@@ -42,7 +42,7 @@ test('accepted, deltas, done: tokens and times are told in the contract’s unit
   expect(done).toMatchObject({
     finishReason: 'stop',
     usage: { promptTokens: 17, cachedTokens: 0, completionTokens: 6 },
-    timings: { queueMs: 0, prefillMs: 250, decodeMs: 500 },
+    timings: { prefillMs: 250, decodeMs: 500 },
   });
   expect(fake.lock.held).toBe(false);
 });

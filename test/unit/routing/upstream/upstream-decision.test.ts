@@ -67,6 +67,7 @@ test('a server gets the request as it is, under its own name of the model', asyn
   expect(result).toMatchObject({
     progress: { answers: [[0.75]], promptTokens: 9, cachedTokens: 2 },
     fingerprint: 'theirs-upstream',
+    timings: { queueMs: 0, computeMs: expect.any(Number) as number },
   });
   expect(upstream.asked).toEqual([{ path: '/v1/decisions', body: { ...body, model: 'gpt-6-luna' } }]);
 });
