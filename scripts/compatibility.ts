@@ -26,7 +26,7 @@ interface Endpoint {
   unread: Record<string, true>;
 }
 
-/** What is left of the client's parameters: its types tell when one is missing here, or is here for nothing. */
+/** The client's parameters that no schema names. The compiler reports a missing or superfluous one. */
 type Unread<Parameters, Known extends Rules> = Record<
   Exclude<keyof Parameters, keyof Known['refused'] | KeysOf<Known['fields']>>,
   true
@@ -86,33 +86,40 @@ const ENDPOINTS: Endpoint[] = [
 
 const INTRODUCTION = `# Compatibility
 
-What the service does with each parameter of OpenAI's. Written by \`node scripts/compatibility.mjs\` from the schemas that
-decide; a test fails when it is stale.
+This page lists how the service handles each parameter of OpenAI's API. \`node scripts/compatibility.mjs\` writes it from the schemas; a test fails when it is stale.
 
-- **enforced**: the service sees to it, whatever the engine.
-- **passed on**: the engine does it. What the engine in charge cannot do is a 400 that names the parameter.
+- **enforced**: the service applies the parameter with every engine.
+- **passed on**: the engine applies it. If the engine in use cannot, the answer is a 400 that names the parameter.
 - **accepted**: no effect on the reply. Values of accepted fields, such as \`service_tier\`, are not validated.
-- **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
+- **refused**: a 400 that names the parameter, because ignoring it would change the meaning of the reply.
 
-Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out. Where a value is not allowed, the answer is a 400 that names the field.
+A value that is not allowed is a 400 that names the field. Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out.
 
-A body may have 8 MiB (of chat completions, responses and decisions, for [images](images.md), 32 MiB), ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
-nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
-A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits. These limits cover generation, token counts, transcriptions and decisions. Embeddings, lists and stored responses are not limited.
+**Limits.**
 
-**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (its default provider; of 6 also the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
-LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7, which needs zod 3). In Instructor's modes
-\`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\` a grammar holds the reply to the schema. \`JSON\` and \`MD_JSON\` send no schema that could be enforced. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
+| what | limit |
+|---|---|
+| a body | 8 MiB; 32 MiB for chat completions, responses and decisions, because of [images](images.md) |
+| values in a body (array elements and object members) | ${MAX_VALUES.toLocaleString('en')}; for embeddings, 300,000 token ids in addition |
+| nesting | 200 levels |
+| a prompt | 32 characters per token of the model's context |
+| \`metadata\` | 16 members with keys of 64 and values of 512 characters |
+| \`logit_bias\` | 1,024 members |
+| [a key](keys.md#limits), by default | ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, ${LIMITS.inFlight} requests in flight |
 
-- Only OpenAI's SDKs read \`x-should-retry\`. LangChain repeats an error with status 500 six times by default, which takes one to two minutes, and the AI SDK twice.
-  Set \`maxRetries\` to 1: an engine that stopped is loaded again at the first retry.
-- The embedding model \`jade-mole-4\` takes 512 tokens a text, and LlamaIndex splits texts into chunks of 1,024 by default: set \`Settings.chunkSize\` to 256.
-  With LangChain's splitters, use a \`chunkSize\` of at most 1,000 characters.
+**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (the default provider; for 6 also the provider for compatible servers), LangChain and the OpenAI Agents SDK. Tested by hand in a page, with
+\`dangerouslyAllowBrowser\`: LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7, which needs zod 3). Programs outside the browser cannot call a page.
+promptfoo 0.123 evaluated prompts through a test that forwarded its requests.
 
-**\`seed\` and temperature 0.** The same request to the same weights and backend repeats its text where it runs alone and after the same requests. It may
-differ where others run at the same time, or ran before: replies are computed together, and parts of a prompt are taken from earlier ones,
-so numbers are added in another order and rounded differently. Where two tokens are almost equally likely, the text then goes another way.
-Measured with four prompts of 30 tokens: in turn 8 of 8 repeats were equal, four at once 8 of 12. \`system_fingerprint\` names weights and backend.
+- **Instructor**: in the modes \`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\` a grammar enforces the schema. \`JSON\` and \`MD_JSON\` send no schema to enforce.
+- **Retries**: only OpenAI's SDKs read \`x-should-retry\`. By default, LangChain retries a status 500 six times, which takes one to two minutes, and the AI SDK twice. Set \`maxRetries\` to 1: an engine that stopped is
+  loaded again at the first retry.
+- **Chunks**: the embedding model \`jade-mole-4\` accepts 512 tokens per text, but LlamaIndex splits texts into chunks of 1,024 by default. Set \`Settings.chunkSize\` to 256. With LangChain's splitters, use a
+  \`chunkSize\` of at most 1,000 characters.
+
+**\`seed\` and temperature 0.** A request to the same weights and backend repeats its text if it runs alone and after the same requests. Other requests, at the same time or before, can change the text: replies are computed together, and parts
+of a prompt are reused from earlier ones, so numbers are added in another order and rounded differently. If two tokens are almost equally likely, the other one can win. Measured with four prompts of 30 tokens:
+in turn, 8 of 8 repeats were equal; four at once, 8 of 12. \`system_fingerprint\` names weights and backend.
 `;
 
 /** Meaning and origin of each name. The type ensures that no field is missing. */
@@ -122,15 +129,15 @@ const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: st
     'OpenRouter, and LM Studio for a loaded model. vLLM: `max_model_len`; LM Studio: `max_context_length`; llama.cpp: `meta.n_ctx_train`',
   ],
   max_output_tokens: [
-    'tokens of a reply, at most: what the prompt leaves of `context_length`. Chat models only',
+    'maximum tokens of a reply: the rest of `context_length` after the prompt. Chat models only',
     'OpenAI’s parameter of `/v1/responses`; LiteLLM',
   ],
   capabilities: [
-    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. Of a server, only the kind is known',
+    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
     'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
   ],
   size_bytes: [
-    'bytes of all weights in the storage; absent for a server, and while only the hub knows',
+    'bytes of all weights in the storage; absent for a server, and while only the hub knows the size',
     'LM Studio. llama.cpp: `meta.size`',
   ],
   loaded: [
@@ -146,12 +153,12 @@ function modelsSection(): string {
   return [
     '## GET /v1/models, GET /v1/models/{id}',
     '',
-    'Beside OpenAI’s `id`, `object`, `created` and `owned_by`, a model has these fields. They describe the variant that would',
-    'answer here: its weights on this device, or its server. A fact that is not known is absent: before the first page of the site',
-    'has chosen the variants, a model has only its kind in `capabilities`. Reading them starts no engine and fetches nothing.',
+    'In addition to OpenAI’s `id`, `object`, `created` and `owned_by`, a model has the fields below. They describe the variant that would',
+    'answer on this device: its weights, or its server. Unknown facts are absent: until the first page of the site has chosen the',
+    'variants, `capabilities` has only the model’s kind. Reading the fields starts no engine and fetches nothing.',
     '`GET /v1/models/{id}` also has `localtext`: the variant, and why it was chosen.',
     '',
-    '| field | what it is | whose name |',
+    '| field | meaning | origin of the name |',
     '|---|---|---|',
     ...rows,
     '',
@@ -174,71 +181,71 @@ export function compatibilityDocument(): string {
 
 const TOOLS = `## Tools
 
-Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
-the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
-Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
-A history may have calls of functions only: one of another type is a 400. With a named function, the \`finish_reason\` is \`stop\`, as OpenAI's is; other calls have \`tool_calls\`. A function with empty \`properties\` takes no arguments.
+The model calls functions, and the client runs them.
+
+- **Other tool types** (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and the response header \`localtext-warning\` names them. A request is refused if no function is left, or if \`tool_choice\`
+  requires another tool. A call of another type in the history is a 400.
+- **Legacy** \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, with one call at most.
+- **\`finish_reason\`** is \`stop\` with a named function, as OpenAI's is, and \`tool_calls\` for other calls.
+- A function with empty \`properties\` takes no arguments.
 `;
 
 const COMPLETIONS = `## Completions
 
-\`best_of\` generates as many choices and returns the \`n\` with the highest log probability a token; not with \`stream\`. \`max_tokens\` 0 generates nothing and
-counts the prompt. An empty \`prompt\` begins with the model's first token. \`echo\` with \`logprobs\` scores the prompt,
-and so does \`echo\` of token ids: llama.cpp generates the prompt token by token under a grammar, as slowly as a reply. Text is then split as the
-model splits it, which may differ from its tokenizer; token ids are scored as they are. The models of web-llm and of servers do not score prompts, and web-llm
-takes no token ids.
-Log probabilities change no text. A token that holds part of a character is named by its bytes (\`bytes:\\xf0\\x9f\`; \`\\xf0\\x9f\` on the other endpoints,
-which have \`bytes\`), has the \`text_offset\` of that character, and comes with the token that completes it. \`top_logprobs\` includes the token itself.
-The token that ends a reply has an entry, too, with an empty text.
+- **\`best_of\`** generates that many choices and returns the \`n\` with the highest log probability per token; not with \`stream\`.
+- **\`max_tokens\` 0** generates nothing and counts the prompt. An empty \`prompt\` begins with the model's first token.
+- **\`echo\` with \`logprobs\`**, and \`echo\` of token ids, score the prompt: llama.cpp generates it token by token under a grammar, as slowly as a reply. Text is then split as the model would generate it, which can
+  differ from its tokenizer; token ids are scored unchanged. Models on web-llm and servers do not score prompts, and web-llm accepts no token ids.
+- **Log probabilities** do not change the text. \`top_logprobs\` includes the token itself. The token that ends a reply has an entry too, with an empty text. A token with a part of a character is named by its bytes
+  (\`bytes:\\xf0\\x9f\`; \`\\xf0\\x9f\` on the other endpoints, which have \`bytes\`), has the \`text_offset\` of that character, and comes with the token that completes it.
 `;
 
 const SCHEMAS = `## JSON schemas
 
-Schemas of \`response_format\`, \`text.format\` and of tools' \`parameters\` become grammars on the device, so replies cannot break these keywords
-(draft 2020-12). With \`strict\`, what cannot be enforced is a 400 that names the place; the rules of OpenAI's strict mode hold, too. Without it, such a keyword
-is left out, and \`localtext-warning\` names it. Upstream servers and the browser's own model get the schema as it is.
+Schemas of \`response_format\`, \`text.format\` and of tools' \`parameters\` (draft 2020-12) become grammars on the device, so replies always match the enforced keywords. With \`strict\`, a keyword that cannot be enforced is a
+400 that names its place, and the rules of OpenAI's strict mode apply too. Without \`strict\` the keyword is left out, and \`localtext-warning\` names it. Upstream servers and the browser's own model get the schema
+unchanged.
 
-| keywords | |
+| keywords | effect |
 |---|---|
 | \`type\`, \`enum\`, \`const\` | enforced |
 | \`$ref\`, \`$defs\`, \`definitions\` | enforced within the schema: recursion, percent-encoding, \`$anchor\` and relative \`$id\` included |
-| \`$dynamicRef\`, \`$recursiveRef\` | enforced where one place has the anchor |
+| \`$dynamicRef\`, \`$recursiveRef\` | enforced if only one place has the anchor |
 | \`allOf\`, \`anyOf\`, keywords beside them or beside \`$ref\` | enforced |
-| \`oneOf\` | enforced, where branches that overlap can be negated |
+| \`oneOf\` | enforced if overlapping branches can be negated |
 | \`not\`, \`if\`, \`then\`, \`else\` | enforced for schemas of \`type\`, \`enum\`, \`const\`, \`pattern\`, bounds, \`required\`, \`properties\`, \`items\`, \`anyOf\`, \`allOf\`, \`not\`, \`$ref\` |
-| \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in their order; others follow only where \`additionalProperties\` or no \`properties\` allow them |
-| \`minProperties\`, \`maxProperties\` | enforced; the former up to one above the named members |
+| \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in the schema's order; others follow only if \`additionalProperties\` allows them, or without \`properties\` |
+| \`minProperties\`, \`maxProperties\` | enforced; \`minProperties\` up to one above the named members |
 | \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\`, \`unevaluatedItems\` | enforced |
-| \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` as 1,024 at most |
+| \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` counts as 1,024 at most |
 | \`uniqueItems\` | enforced for elements of an \`enum\`, which keep its order |
-| \`minLength\`, \`maxLength\` | enforced; the latter as 4,096 at most, and less with some patterns |
-| \`pattern\` | enforced, but for \`\\b\`, look-behind, back-references and look-ahead within repetitions |
+| \`minLength\`, \`maxLength\` | enforced; \`maxLength\` counts as 4,096 at most, and less with some patterns |
+| \`pattern\` | enforced, except \`\\b\`, look-behind, back-references and look-ahead within repetitions |
 | \`format\` | enforced: ${Object.keys(FORMATS)
   .map((format) => `\`${format}\``)
   .join(
     ', ',
-  )} and their synonyms; of numbers \`int32\`, \`uint8\` and the like. Another one must have a \`pattern\` |
-| \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000, zeros at its end aside |
+  )} and their synonyms; for numbers \`int32\`, \`uint8\` and similar. Other formats need a \`pattern\` |
+| \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000, not counting zeros at its end |
 | \`maxContains\` | cannot be enforced |
 | \`title\`, \`description\`, \`default\`, \`examples\` and unknown keywords | no effect |
 `;
 
 const STORED = `## Stored responses
 
-A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. Of more than 10,000 responses or 64 million characters of one key, the oldest are deleted. One that does not fit has \`store: false\`.
-A streamed response that fails, or whose client leaves, is kept as far as it came, with the status \`failed\` or \`incomplete\`: a stop does not end a conversation.
+A response with \`store\` (the default) is kept for 30 days for its key, with its request. Above 10,000 responses or 64 million characters per key, the oldest are deleted. A response that does not fit has \`store: false\`. If
+a streamed response fails or its client leaves, the received part is kept with the status \`failed\` or \`incomplete\`, so that the conversation can continue.
 
 | request | answer |
 |---|---|
 | \`GET /v1/responses/{id}\` | the response; with \`?stream=true\` its events, each text in one piece, from the one after \`starting_after\` on |
 | \`DELETE /v1/responses/{id}\` | \`{"id", "object": "response", "deleted": true}\` |
-| \`GET /v1/responses/{id}/input_items\` | a page of its request's items: \`limit\` (1 to 100, 20 by default), \`order\` (\`desc\` by default), \`after\` (the id of an item) |
+| \`GET /v1/responses/{id}/input_items\` | a page of the request's items: \`limit\` (1 to 100, 20 by default), \`order\` (\`desc\` by default), \`after\` (the id of an item) |
 
-The next request may refer to it by \`previous_response_id\`, and to each of its items, of the answer or of the request, by
-\`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404. The AI SDK's default provider sends such references
-at every turn. An app that keeps its chats longer than responses are kept sets \`providerOptions: { openai: { store: false } }\`, or uses
-\`openai.chat(id)\`: both send the whole conversation.
-\`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: no response runs in the background, and none is compacted.
+Later requests can refer to a response by \`previous_response_id\`, and to each item of its answer or request by \`{"type": "item_reference", "id": …}\`, where \`type\` is optional. An unknown \`previous_response_id\` is a 400, an unknown item a 404. The AI SDK's
+default provider sends such references at every turn. If an app keeps chats longer than 30 days, set \`providerOptions: { openai: { store: false } }\` or use \`openai.chat(id)\`: both send the whole conversation.
+
+\`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: responses do not run in the background, and are not compacted.
 `;
 
 const HEADERS = `## Response headers
@@ -248,16 +255,16 @@ const HEADERS = `## Response headers
 | \`x-request-id\` | every answer: the request's own \`x-request-id\`, or a new id |
 | \`openai-processing-ms\` | every answer to a valid key: milliseconds until the headers |
 | \`x-ratelimit-limit-requests\`, \`x-ratelimit-remaining-requests\`, \`x-ratelimit-reset-requests\`, and the same with \`-tokens\` | answers to requests that count against the key's limits |
-| \`retry-after\`, \`retry-after-ms\` | 429, and errors that pass once some time has passed |
-| \`x-should-retry: false\` | a 500 that a retry would meet again |
-| \`localtext-served-by\` | replies: the variant that answers |
-| \`localtext-warning\` | answers to requests of which parts were not followed |
+| \`retry-after\`, \`retry-after-ms\` | 429, and temporary errors |
+| \`x-should-retry: false\` | a 500 that would recur on a retry |
+| \`localtext-served-by\` | replies: the variant that answered |
+| \`localtext-warning\` | answers to requests with parts that were ignored |
 | \`server-timing\` | replies: \`queue\`, \`prefill\`, \`decode\` or \`compute\`, and \`total\`, in milliseconds |
 `;
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 
-Forms with a file of sound, for sites that add a speech model. Their fields are in [speech.md](speech.md#requests).
+These endpoints take forms with an audio file, on sites that add a speech model. [speech.md](speech.md#requests) lists the fields.
 `;
 
 function section({ path, rules, unread }: Endpoint): string {
@@ -297,7 +304,7 @@ type JsonSchema = z.core.JSONSchema._JSONSchema;
 
 const isNotNull = (schema: JsonSchema): boolean => typeof schema === 'boolean' || schema.type !== 'null';
 
-/** A schema in a few words, without `null`: alternatives of the same words are told once. */
+/** A schema in a few words, without `null`; equal alternatives are listed once. */
 function allowed(schema: JsonSchema): string {
   if (typeof schema === 'boolean') return 'anything';
   const { anyOf, oneOf, enum: values, const: constant } = schema;

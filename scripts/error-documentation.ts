@@ -2,7 +2,7 @@ import type { ErrorCode } from '../src/errors/error-codes.ts';
 
 /** Documentation of every error code, for `node scripts/errors.mjs`. */
 interface ErrorDocumentation {
-  /** The HTTP status of `/v1`, or null where only the page library rejects with the code. */
+  /** The HTTP status of `/v1`, or null if only the page library rejects with the code. */
   status: number | null;
   when: string;
   remedy: string;
@@ -33,7 +33,7 @@ const request = {
   },
   unsupported_value: {
     status: 400,
-    when: "OpenAI's service supports the parameter, and localtext or the chosen model does not.",
+    when: "OpenAI's service supports the parameter or value, but localtext or the chosen model does not.",
     remedy: 'Leave the parameter out, or use another model. `docs/compatibility.md` lists every parameter.',
   },
   invalid_json_schema: {
@@ -77,7 +77,7 @@ const request = {
 const engine = {
   internal_error: {
     status: 500,
-    when: 'The service has a fault that it did not expect.',
+    when: 'The service failed unexpectedly.',
     remedy: 'Try again. If it fails again, reload the page and report a bug.',
   },
   model_not_ready: {
@@ -98,9 +98,9 @@ const engine = {
   },
   build_replaced: {
     status: 500,
-    when: 'A file of the build that the tab was opened with is no longer on the server: the site has a new build. Or a script of the page library could not be fetched.',
+    when: "A file of the tab's build is no longer on the server because the site has a new build, or a script of the page library could not be fetched.",
     remedy:
-      'Check the connection, call `update()`, then reload the tabs of the site. `status().buildReplaced` tells the page that runs the engine to offer that.',
+      'Check the connection, call `update()`, then reload the tabs of the site. In the page that runs the engine, `status().buildReplaced` is then true.',
   },
   out_of_memory: {
     status: 500,
@@ -114,7 +114,7 @@ const engine = {
   },
   device_lost: {
     status: 500,
-    when: 'The GPU was lost while it worked, often because its memory ran out.',
+    when: 'The GPU was lost while it computed, often because its memory ran out.',
     remedy: 'Try again: the next request loads the model again.',
   },
   engine_failed: {
@@ -158,7 +158,7 @@ const upstream = {
   upstream_unavailable: {
     status: 500,
     when: 'The upstream server cannot be reached, does not answer in time, or does not allow the origin (CORS).',
-    remedy: 'Start the server, and let it send the CORS headers that the message names.',
+    remedy: 'Start the server, and make it send the CORS headers that the message names.',
   },
   upstream_failed: {
     status: 500,
@@ -180,12 +180,12 @@ const storage = {
   },
   storage_failed: {
     status: 500,
-    when: 'The browser reports an error when a stored file is opened, or does not answer.',
+    when: 'The browser reports an error when it opens a stored file, or does not answer.',
     remedy: 'Close other tabs of the site and try again. If it fails again, clear the data of the site.',
   },
   storage_unavailable: {
     status: 500,
-    when: 'The browser refuses IndexedDB to this page, or does not open it within 10 s. A sandboxed page has none.',
+    when: 'The browser refuses IndexedDB to this page, or does not open it within 10 s. Sandboxed pages have no IndexedDB.',
     remedy: 'Allow cookies and site data for this site, close dialogs in its other tabs, and reload.',
   },
   weights_unavailable: {
@@ -213,8 +213,8 @@ const page = {
   },
   browser_unsupported: {
     status: null,
-    when: 'The browser lacks an API that localtext requires, or a server runs the code.',
-    remedy: 'Update the browser (`docs/browsers.md` lists the versions), or call it in the page.',
+    when: 'The browser lacks an API that localtext requires, or the code runs on a server.',
+    remedy: 'Update the browser (`docs/browsers.md` lists the versions), or call the function in the page.',
   },
   cache_unavailable: {
     status: null,
@@ -223,7 +223,7 @@ const page = {
   },
   service_worker_unavailable: {
     status: null,
-    when: 'The browser has no service workers here, as in some private windows.',
+    when: 'The browser offers no service workers to this page, for example in a private window.',
     remedy: 'Use `createFetch()`.',
   },
   service_worker_blocked: {
@@ -233,8 +233,8 @@ const page = {
   },
   service_worker_not_found: {
     status: null,
-    when: "There is no file at the service worker's address.",
-    remedy: 'Deploy `localtext-sw.js`, or name its place: `start({ serviceWorker: { url } })`.',
+    when: "There is no file at the service worker's URL.",
+    remedy: 'Deploy `localtext-sw.js`, or pass its URL: `start({ serviceWorker: { url } })`.',
   },
   service_worker_mime_type: {
     status: null,
@@ -260,7 +260,7 @@ const page = {
   requests_running: {
     status: null,
     when: 'A new version of the service worker cannot take over while requests run.',
-    remedy: '`update()` waits until none runs.',
+    remedy: 'Call `update()`, which waits until no request runs.',
   },
   weights_missing: {
     status: null,
@@ -274,7 +274,7 @@ const page = {
   },
   weights_conflict: {
     status: null,
-    when: 'An imported description names other files than those that are known.',
+    when: 'An imported description names other files than the known ones.',
     remedy: 'Import files of the same version, or delete the earlier import.',
   },
   unknown_weights: {
@@ -289,7 +289,7 @@ const page = {
   },
   model_id_taken: {
     status: null,
-    when: 'A model is added or renamed under an id that another model, or an alias of the catalog, has.',
+    when: 'A model is added or renamed under an id that is already used by another model or by an alias of the catalog.',
     remedy: 'Choose another id.',
   },
   model_exists: {
@@ -299,12 +299,12 @@ const page = {
   },
   model_not_added: {
     status: null,
-    when: 'A model of the catalog is renamed or removed, or one that does not exist.',
-    remedy: 'Only models that `models.list()` names can be renamed or removed.',
+    when: 'The model to rename or remove belongs to the catalog or does not exist.',
+    remedy: 'Use an id that `models.list()` names.',
   },
   invalid_model_file: {
     status: null,
-    when: 'An added file is of no known format, is damaged, or lacks parts of a split model.',
+    when: 'An added file has an unknown format, is damaged, or lacks parts of a split model.',
     remedy: 'Choose the file that the message describes.',
   },
   unsupported_model: {
@@ -315,7 +315,7 @@ const page = {
   server_error: {
     status: null,
     when: 'The service rejected a call of the page library for a reason without a separate code.',
-    remedy: 'Try again. If it recurs, report the message, with what the console of the page says.',
+    remedy: "Try again. If it recurs, report the message, with the output of the page's console.",
   },
 } satisfies Documentation;
 

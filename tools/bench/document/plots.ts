@@ -16,13 +16,13 @@ interface Point {
   max: number;
 }
 
-/** An image follows what its reader's system is set to. */
+/** The image follows the reader's colour scheme. */
 const COLOURS = `
   svg { --text: #1f2328; --measured: #b4541a; --linear: #8c959f; }
   @media (prefers-color-scheme: dark) { svg { --text: #e6edf3; --measured: #f0883e; --linear: #768390; } }
 `;
 
-/** Draws with Plot, which requires a document: a browser's. SVG, by the names that were given. */
+/** Draws each series as SVG with Plot, in a browser, because Plot requires a document. */
 export async function plotSeries(all: Record<string, Series>): Promise<Record<string, string>> {
   const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox'] });
   try {
@@ -71,7 +71,7 @@ function drawInPage(given: { x: string; y: string; points: Point[]; colours: str
       ticks: 5,
     },
     marks: [
-      // The scale's own would leave out what is no power of ten.
+      // The scale's default ticks are powers of ten only.
       Plot.axisX(
         points.map(({ x }) => x),
         { text: String },

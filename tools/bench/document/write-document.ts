@@ -11,13 +11,13 @@ import * as sections from './sections.ts';
 const PAGE = 'docs/performance.md';
 const PLOTS = 'docs/performance';
 
-/** docs/performance.md and its plots, of what was measured. */
+/** Writes docs/performance.md and its plots from the measurements. */
 export async function writeDocument(result: Result): Promise<void> {
-  // In one order, whatever was measured last.
+  // A fixed order, independent of the order of the measurements.
   const measured = Object.keys(measurements)
     .map((name): [string, Measured | undefined] => [name, result.measurements[name]])
     .filter(hasRows);
-  if (measured.length === 0) throw new Error('Nothing was measured that could be written down.');
+  if (measured.length === 0) throw new Error('There are no measurements to write.');
   const named = measured.flatMap(([name, { rows }]) => rows.map((row) => ({ name, row })));
   const growing = measured.flatMap(([name, { rows }]) =>
     rows
