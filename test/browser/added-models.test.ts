@@ -195,7 +195,7 @@ test('what cannot be added is named, and leaves nothing in the storage; what was
   }
 });
 
-test('a model whose heads are of no whole blocks of 32 values loads and answers', async () => {
+test('a model whose heads are no multiple of 32 values loads and answers', async () => {
   const folder = await tempFolder('added');
   folders.push(folder);
   const site = await StaticSite.start();

@@ -54,7 +54,7 @@ function defineAsk(id: string): void {
   };
 }
 
-test("the browser's model answers once the user has asked for it, and the weights do what it cannot", async () => {
+test("the browser's model answers once the user has downloaded it, and the weights answer what it cannot", async () => {
   await context.addInitScript(defineAsk, model);
   const page = await context.newPage();
   await page.addInitScript(installLanguageModel, { state: 'downloadable', chunkMs: 20 } as const);

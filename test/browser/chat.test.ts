@@ -205,7 +205,7 @@ test('the list of keys never shows a key again', async () => {
   expect(listed).not.toContain(key.slice(0, 12));
 });
 
-test('chat goes on after a reload, a stopped service worker, and with the server gone', async () => {
+test('chat continues after a reload, after a stop of the service worker, and without the server', async () => {
   const first = await ask({ max_tokens: 8 });
   await page.reload();
   expect(await ask({ max_tokens: 8 })).toEqual(first);

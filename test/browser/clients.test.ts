@@ -195,7 +195,7 @@ describe('the AI SDK', () => {
     for (const text of seen.texts) expect(text).not.toBe('');
   });
 
-  test('its default provider goes on at once after a stop', async () => {
+  test('its default provider continues at once after a stop', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.aiSdk.stopped(apiKey), key);
     expect(seen.shown).not.toBe('');
     expect(seen.asked).toContain('item_reference');

@@ -94,7 +94,7 @@ test('chat and embeddings on threads run under it, without a violation anywhere'
   await site.stop();
 });
 
-test('a page whose policy allows no workers is told so by start()', async () => {
+test('start() reports a policy that allows no workers', async () => {
   const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
   const page = await context.newPage();
   await page.goto(`${site.url}/test-page.html`);
@@ -105,7 +105,7 @@ test('a page whose policy allows no workers is told so by start()', async () => 
   await site.stop();
 });
 
-test('so are requests through createFetch(), whose worker it is that is blocked', async () => {
+test('requests through createFetch() report that their worker is blocked', async () => {
   const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
   const page = await context.newPage();
   await page.goto(`${site.url}/lifetime-page.html`);
@@ -162,7 +162,7 @@ const refusals = (page: Page): Promise<{ start: unknown; request: unknown }> =>
     return { start: started, request: lifetime.runs['refused'].error };
   });
 
-test('a sandboxed page is told what its policy lacks, by start() and as the answer to a request', async () => {
+test('start() and requests tell a sandboxed page what its policy lacks', async () => {
   const site = await AlteredSite.start(siteUrl, {
     headers: () => ({
       'content-security-policy': 'sandbox allow-scripts',
@@ -179,7 +179,7 @@ test('a sandboxed page is told what its policy lacks, by start() and as the answ
   await site.stop();
 });
 
-test('a service worker whose policy lets it fetch nothing is not installed: it would keep the site from its visitors', async () => {
+test('a service worker whose policy blocks every fetch is not installed, as the site would be unreachable', async () => {
   const site = await withPolicy(
     () => "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'none'",
   );

@@ -70,7 +70,7 @@ const ask = async (body: Body): Promise<Answer> => {
   return answer;
 };
 
-test('chats that run at once come out as each does alone; one that is refused fails alone', async () => {
+test('concurrent chats give the same texts as alone; a refused one fails alone', async () => {
   const contents = ['Name a river.', 'Name a tree.', 'Write one sentence about snow.'];
   const bodies: Body[] = contents.map((content) => ({ content, max_tokens: 8 }));
   const schema = { type: 'object', properties: { a: { $ref: '#/$defs/nowhere' } }, required: ['a'] };
@@ -209,7 +209,7 @@ test('five conversations over four slots: each prompt is computed once', async (
   }
 });
 
-test('embeddings asked for at once are those asked for in turn', async () => {
+test('concurrent embeddings equal those in turn', async () => {
   const { together, turn } = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const embed = async (input: string) => {

@@ -132,7 +132,7 @@ const failureOf = (page: Page, model: string): Promise<{ code?: string; message:
     return { ...(code !== undefined && { code }), message: message ?? 'loaded' };
   }, model);
 
-test('hostile weights of the right hash: each is refused by name, and what is sound goes on answering', async () => {
+test('hostile weights with the right hash are refused by name, and other models keep answering', async () => {
   const catalog: Catalog = { ownedBy: 'test', models };
   const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
   const { page, key } = await openPage(context, site.url, path);

@@ -117,13 +117,13 @@ test('a second question about a picture finds it computed, and another picture n
   }
 });
 
-test('replies that run at once are those of one after another', async () => {
+test('concurrent replies equal those in turn', async () => {
   const bodies = PICTURES.map((picture) => user(image(picture), image(first), text('Both?')));
   const together = await Promise.all(bodies.map(reply));
   for (const [index, body] of bodies.entries()) expect(await reply(body)).toBe(together[index]);
 });
 
-test('choices, log probabilities, stop sequences, forms, streams and counts are as with text', async () => {
+test('choices, log probabilities, stop sequences, schemas, streams and counts work as with text', async () => {
   const body = user(text('What is it?'), image(second));
   const whole = await ask({ ...body, logprobs: true, n: 2 });
   const [one, two] = whole.choices;
@@ -267,7 +267,7 @@ test('pictures come from the site and from origins that it names, and in every t
   );
 });
 
-test('what is no image, or too much of it, is refused by name', async () => {
+test('invalid and too large images are refused by name', async () => {
   const refusal = async (url: string) => {
     const { status, error } = await ask(user(text('a'), imageAt(url)));
     expect(status).toBe(400);

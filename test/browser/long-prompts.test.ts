@@ -62,7 +62,7 @@ async function post(bodies: { path: string; pattern: string; times: number }[]):
   );
 }
 
-test('a prompt of 4 MiB is refused without being tokenized, and holds nobody up', async () => {
+test('a prompt of 4 MiB is refused without being tokenized, and delays no other request', async () => {
   const { alone, beside, long } = await post([
     { path: '/chat/completions', pattern: 'word ', times: 800_000 },
     { path: '/chat/completions', pattern: ' ', times: 4_000_000 },
@@ -78,7 +78,7 @@ test('a prompt of 4 MiB is refused without being tokenized, and holds nobody up'
   expect(beside.ms).toBeLessThan(2000 + 3 * alone.ms);
 });
 
-test('one that might have fitted is counted, and refused with its number of tokens', async () => {
+test('a prompt that might fit is counted, and refused with its number of tokens', async () => {
   const { beside, long } = await post([{ path: '/chat/completions', pattern: 'word ', times: 20_000 }]);
   expect(long[0]).toMatchObject({
     status: 400,

@@ -83,7 +83,7 @@ afterAll(async () => {
   server.close();
 });
 
-test('a file that is cut short, lies or is another is named, and all other models go on', async () => {
+test('a truncated, false or wrong file is named in the error, and all other models keep running', async () => {
   const variants = [...Object.keys(faults), 'fine'].map((name) =>
     tinyVariant({ ...good, ...faults[name]?.files }, server.url, name),
   );

@@ -107,7 +107,7 @@ test('controls are large enough for iOS not to zoom, and nothing is wider than t
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });
 
-test('a load goes on in a tab that is hidden and frozen for a while', async () => {
+test('a load continues in a tab that is hidden and frozen for a while', async () => {
   await page.getByRole('button', { name: 'Download 98.4 MB and start' }).tap();
   await expect.poll(() => downloads().length, { timeout: 30_000 }).toBeGreaterThan(0);
   const session = await context.newCDPSession(page);
@@ -121,7 +121,7 @@ test('a load goes on in a tab that is hidden and frozen for a while', async () =
   expect(await page.locator('.turn .error-text').count()).toBe(0);
 });
 
-test('what is stored is loaded unasked', async () => {
+test('stored weights are loaded without asking', async () => {
   const conversation = page.url();
   await page.goto(`${site.url}/#/chat`);
   await page.reload();

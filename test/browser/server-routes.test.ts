@@ -101,7 +101,7 @@ async function stream(page: Page, key: string, body: object = {}) {
 const heldLocks = (page: Page) =>
   page.evaluate(async () => (await navigator.locks.query()).held?.map(({ name = '' }) => name) ?? []);
 
-test('a server answers without any engine, and goes on when the leading tab closes', async () => {
+test('a server answers without an engine, and continues when the leading tab closes', async () => {
   // Its engine's worker is never there.
   const { page: a, key } = await openPage(context, inject('siteUrl'), path({ workerUrl: '/no-worker.js' }));
   const plain = await context.newPage();

@@ -115,7 +115,7 @@ async function clearSiteData(): Promise<void> {
   throw new Error('The storage of three browsers hung when the data of the site was cleared.');
 }
 
-test('an open page whose site data is cleared has its service worker, its catalog and new keys again', async () => {
+test('an open page gets its service worker, its catalog and new keys again after its site data is cleared', async () => {
   await clearSiteData();
   // Its installation stores the site's files, which takes a busy machine its time.
   await expect.poll(async () => (await models(key)).status, { timeout: 60_000 }).toBe(401);

@@ -221,7 +221,7 @@ test('an abort of a stream frees the engine', async () => {
   expect(seen.freedMs).toBeLessThan(10_000);
 });
 
-test('a short file is answered before long ones that nobody waits for', async () => {
+test('a short file is answered before abandoned long ones', async () => {
   const COUNT = 2;
   const asker = await open();
   await fetchClip('sentence.wav', asker.page);

@@ -230,7 +230,7 @@ test('a request, or a key, that is limited to the device reaches no server, and 
   expect(proxy.requests).toBe(before);
 });
 
-test('when the server goes down, the device answers', async () => {
+test('the device answers when the server is down', async () => {
   await llama.stop();
   const { text, fingerprint } = await page.evaluate(
     async ({ apiKey, body }) => {

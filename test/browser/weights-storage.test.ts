@@ -69,7 +69,7 @@ async function allowMore(session: CDPSession, page: Page, bytes: number): Promis
   await session.send('Storage.overrideQuotaForOrigin', { origin: site.url, quotaSize: used + bytes });
 }
 
-test('without room: an error names what could be deleted, and nothing is lost; with `evict`, that goes for the wanted model', async () => {
+test('without room, an error names what could be deleted, and nothing is lost; with `evict`, that is deleted for the requested model', async () => {
   const page = await open({ limits });
   expect(await ready(page, EMBEDDER)).toBe('loaded');
   const session = await context.newCDPSession(page);

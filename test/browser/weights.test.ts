@@ -53,7 +53,7 @@ const listedDuringLoad = (page: Page, model: string): Promise<number[]> =>
     return listed;
   }, model);
 
-test('what is stored is listed, also as it comes, is answered at its path in ranges, and goes out and in as files', async () => {
+test('stored weights are listed, also during a download, served at their path in ranges, exported and imported', async () => {
   const { page, key } = await openPage(context, site.url);
   expect(await stored(page)).toEqual([]);
   const listed = await listedDuringLoad(page, EMBEDDER);

@@ -52,7 +52,7 @@ const ask = (content: string): Promise<string> =>
     [key, content] as const,
   );
 
-test('what is asked in turn, at temperature 0, is answered as before', async () => {
+test('requests in turn, at temperature 0, are answered as before', async () => {
   const prompts = ['Name a colour.', 'Count to ten.', 'Say hello.', 'What is a fish?'];
   const round = async (): Promise<string[]> => {
     const texts: string[] = [];

@@ -5,7 +5,7 @@ import { counting, siteOfTabs } from '../browser/lifetime/support/site-of-tabs.t
 
 const lent = siteOfTabs({}, ['amber-phoenix-4']);
 
-test('an engine worker that stops running is replaced, and the reply goes on', async () => {
+test('an engine worker that hangs is replaced, and the reply continues', async () => {
   const tab = lent.kept;
   const undisturbed = await tab.run(counting());
   const name = await tab.begin(counting());

@@ -10,7 +10,7 @@ interface Entry {
 const lock = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Entry> };
 const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
 
-test('every package of the lockfile has a hash, and none a host', () => {
+test('every package of the lockfile has a hash and no host', () => {
   expect(entries.length).toBeGreaterThan(100);
   expect(entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
   expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);

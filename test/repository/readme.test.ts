@@ -46,12 +46,12 @@ describe.each(DOCUMENTS)('%s', (path) => {
   const blocks = (language: string): string[] =>
     [...text.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code);
 
-  test('its links lead somewhere', () => {
+  test('its relative links resolve', () => {
     const targets = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(([, target = '']) => target);
     for (const target of targets) expect(existsSync(join(dirname(path), target)), target).toBe(true);
   });
 
-  test('its npm scripts are there', async () => {
+  test('its npm scripts exist', async () => {
     const folder = existsSync(join(dirname(path), 'package.json')) ? dirname(path) : '.';
     const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
@@ -67,7 +67,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     }
   });
 
-  test("localtext's commands and their flags are as it names them", () => {
+  test('the commands and flags that it names exist', () => {
     for (const [, command = '', rest = ''] of text.matchAll(/(?:npx |`)localtext ([a-z]+)\b([^`\n]*)/g)) {
       const said = COMMANDS[command]?.help;
       expect(said, command).toMatch(new RegExp(`^Usage: localtext ${command}\\b`));
@@ -75,7 +75,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     }
   });
 
-  test('what its code imports is exported', async () => {
+  test('its code imports only exported names', async () => {
     const sources: Record<string, string> = {
       localtext: await readFile('src/index.ts', 'utf8'),
       'localtext/sw': await readFile('src/service-worker/index.ts', 'utf8'),
@@ -97,13 +97,13 @@ test('the README has at most 130 lines', async () => {
   expect((await readFile('README.md', 'utf8')).trimEnd().split('\n').length).toBeLessThanOrEqual(130);
 });
 
-test("the manual's patterns are those of globIgnores()", async () => {
+test('the patterns of docs/service-worker.md are those of globIgnores()', async () => {
   const text = await readFile('docs/service-worker.md', 'utf8');
   const [, patterns = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
   expect(JSON.parse(patterns)).toEqual(globIgnores());
 });
 
-test("the manual's catalog is one", async () => {
+test('the catalog of docs/models.md is valid', async () => {
   const text = await readFile('docs/models.md', 'utf8');
   const [, extension = ''] = /extendCatalog\(defaultCatalog, (\{\n.*?\n\})\);/s.exec(text) ?? [];
   const extended = catalog.extendCatalog(catalog.defaultCatalog, literal(extension));

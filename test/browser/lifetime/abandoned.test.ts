@@ -49,7 +49,7 @@ test('a request that its client repeats runs once, and the repetition gets the a
   await lent.kept.untilFree();
 });
 
-test('abandoned requests make way for one that somebody waits for', async () => {
+test('abandoned requests give way to a request that a client waits for', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
   await abandon(tab, 1500, { count: 8 });
   expect(await load(tab)).toEqual({ running: 4, queued: 4 });
@@ -84,7 +84,7 @@ test('the tokens of a prompt are counted beside four replies', async () => {
   await lent.kept.untilFree();
 });
 
-test('a streamed chat of another tab goes before one of four long ones, which goes on after it', async () => {
+test('a streamed chat of another tab takes the slot of one of four long ones, which continues after it', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
   const long = counting({ max_tokens: 100, logit_bias: { 2: -100 } });
   const undisturbed = await tab.run(long);

@@ -74,7 +74,7 @@ test('a load that ended its tab is not begun again where a smaller variant can r
   expect((await chosen(third))?.fingerprint).toMatch(/^large-/);
 });
 
-test('the only variant of a model, whose load ended its tab, is an error at the next visit, until the page asks for it', async () => {
+test("if the load of a model's only variant ended its tab, the next visit gets an error until the page retries", async () => {
   const { catalog, serve } = await smallChat();
   serve(lent.site);
   const first = await lent.open({ catalog });

@@ -6,7 +6,7 @@ import { PAGE } from './support/tab.ts';
 
 const lent = siteOfTabs({}, []);
 
-test('the browser is asked to freeze the leader: replies are whole all the same', async () => {
+test('replies stay complete when the browser is asked to freeze the leader', async () => {
   const [leader, asker] = [await lent.open(), await lent.open()];
   const undisturbed = await asker.run(REQUESTS['streamed, longer']);
   const name = await asker.begin(REQUESTS['streamed, longer']);

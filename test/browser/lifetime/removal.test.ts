@@ -28,7 +28,7 @@ test.each([
   },
 );
 
-test('a stream that runs ends whole before localtext is removed', async () => {
+test('a running stream completes before localtext is removed', async () => {
   lent.site.files.clear();
   const [tab, asker] = [await lent.open(), await lent.open()];
   const name = await asker.begin(counting());

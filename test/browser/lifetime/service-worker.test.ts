@@ -56,7 +56,7 @@ test('killed while a model loads: ready() resolves all the same', async () => {
   expect(models.find(({ id }) => id === 'jade-mole-4')).toMatchObject({ state: 'ready' });
 });
 
-test('a new version waits until no request runs, and the page hears of it', async () => {
+test('a new version waits until no request runs, and is reported to the page', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
   const undisturbed = await tab.run(counting({ max_tokens: 40 }));
   // A second try needs one that the first has not installed.

@@ -19,7 +19,7 @@ const REQUESTS: Record<string, Body> = {
 /** Line of a site's own service worker, or the effect of "Update on reload": localtext's own asks whether a request runs. */
 const TAKES_OVER = "self.addEventListener('install', () => self.skipWaiting());\n";
 
-test('a version that takes over at once under requests of every kind: none is lost, and the download goes on', async () => {
+test('a version that takes over at once loses no request of any kind, and the download continues', async () => {
   const small = await smallChat();
   const model = { id: 'small-1', kind: 'chat' as const, created: 1, variants: [small.variant] };
   const catalog = { ...defaultCatalog, models: [...defaultCatalog.models, model] };

@@ -82,7 +82,7 @@ test('a chat model answers, too, and a score has its mean', async () => {
   expect(await violations(page)).toEqual([]);
 });
 
-test('a choice twice is told as an error beside the button', async () => {
+test('a duplicate choice is an error beside the button', async () => {
   await button('Review').click();
   await page.getByLabel('Choices').fill('same\nsame');
   await button('Decide').click();

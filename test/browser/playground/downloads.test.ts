@@ -51,7 +51,7 @@ const announced = () => page.locator('[role=status]').first().textContent();
 /** Resolves when no connection carries weights any more, which the server knows a moment after its clients. */
 const stopped = () => expect.poll(() => site.sending, { timeout: 30_000 }).toBe(0);
 
-test('a download is paused, and nothing moves; it goes on, is cancelled, and begun again where it was', async () => {
+test('a download is paused, resumed, cancelled, and restarted from where it was', async () => {
   await press(`Load ${MODEL}`);
   await arrived(30 * MB);
   await press('Pause');

@@ -27,7 +27,7 @@ const isReady = () =>
 const stored = (name: string): Promise<string | null> =>
   page.evaluate((key) => localStorage.getItem(key), `localtext:${name}`);
 
-test('a model whose load ended the tab: the reason, and a button that tries it again', async () => {
+test('a model whose load ended the tab shows the reason and a Retry button', async () => {
   await card()
     .getByRole('button', { name: `Load ${MODEL}` })
     .click();

@@ -72,7 +72,7 @@ async function inSettings(group: string, change: (panel: Locator) => Promise<voi
   await button.click();
 }
 
-test('JSON by a schema: what is no JSON is said at its field and not sent; the reply keeps to the schema', async () => {
+test('JSON schemas: invalid JSON is reported at its field and not sent; the reply matches the schema', async () => {
   await inSettings('Answer format', async (panel) => {
     await panel.getByLabel('Format').selectOption('JSON by a schema');
     await panel.getByLabel('JSON schema').fill('{"type":');
@@ -92,7 +92,7 @@ test('JSON by a schema: what is no JSON is said at its field and not sent; the r
   expect(schema.properties.mode.enum).toContain((JSON.parse(reply) as { mode: string }).mode);
 });
 
-test('tools: the call is shown, its answer typed, and the model goes on', async () => {
+test('tools: the call is shown, its result typed, and the model continues', async () => {
   await inSettings('Tools', async (panel) => {
     await panel.getByRole('textbox', { name: 'Tools' }).fill(JSON.stringify([light]));
     await panel.getByLabel('Calling').selectOption('It must call one');
@@ -192,7 +192,7 @@ test('an edit is another version, with its own replies; both go out and come bac
   await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(second);
 });
 
-test('what is refused stays to be changed, and what would do nothing is disabled', async () => {
+test('refused texts stay editable, and controls without effect are disabled', async () => {
   await say('Say one.');
   await replies().first().locator('.turn-stats').waitFor();
   await page.getByRole('button', { name: 'Edit and send as another version' }).click();
@@ -305,7 +305,7 @@ test('welcome: what this device’s GPU could run is offered once', async () => 
   await tab.close();
 });
 
-test('models: once the hub is allowed, its sizes are told and nothing is loaded unasked', async () => {
+test('models: once the hub is allowed, sizes are shown and nothing is loaded without asking', async () => {
   // Where weights may come from is for the tab to say that leads.
   await leader.close();
   const files: string[] = [];

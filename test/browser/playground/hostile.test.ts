@@ -92,14 +92,14 @@ test('replies that are huge, or nested deep, are shown, and the tab stays respon
   expect(faults).toEqual([]);
 });
 
-test('an import whose turns go in a circle is refused by name, and so is what is no export', async () => {
+test('an import with circular turns, or that is no export, is refused by name', async () => {
   expect(await importFile([storedConversation('circle', 'x', { '': 'a', a: 'a' })])).toMatch(
     /^hostile\.json cannot be imported: conversations\.0\.chosen: a turn is chosen that .* Nothing was imported\.$/,
   );
   expect(await importFile([{ id: 'x' }])).toMatch(/^hostile\.json cannot be imported: conversations\.0\./);
 });
 
-test('a conversation in the storage that is none is not opened', async () => {
+test('an invalid conversation in the storage is not opened', async () => {
   await page.evaluate(
     (stored) =>
       new Promise<void>((resolve, reject) => {

@@ -116,7 +116,7 @@ async function embed(tab: Page, key: string, model: string): Promise<number[][]>
 const cosine = (a: readonly number[] = [], b: readonly number[] = []): number =>
   a.reduce((sum, value, at) => sum + value * (b[at] ?? NaN), 0);
 
-test('the model hub is asked only once it is allowed, and says what it does not give', async () => {
+test('the model hub is contacted only once it is allowed, and its refusals are shown', async () => {
   await page.goto(`${site.url}/#/models`);
   await card().getByLabel('Or from the model hub, or a URL').fill('someone/gated');
   expect(hub.asked).toEqual([]);

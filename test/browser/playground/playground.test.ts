@@ -204,7 +204,7 @@ test('imports a conversation, and renders what a model wrote without running or 
   await expect(page.locator('.bubble').textContent()).resolves.toBe('<b>raw</b>');
 });
 
-test('embeddings: the kitten lies closer to the cat than to the train, and is found by meaning', async () => {
+test('embeddings: the kitten is closer to the cat than to the train, and is found by meaning', async () => {
   await open('Embeddings');
   await page.getByLabel('Texts').fill('A cat sleeps.\nThe kitten naps.\nThe train to Vienna is late.');
   await page.getByRole('button', { name: 'Embed 3 texts' }).click();

@@ -101,7 +101,7 @@ describe('tabs', () => {
     for (const tab of tabs) await rig.expectKnown(tab);
   });
 
-  test('the leading one is closed in mid-download: the next goes on from what has come', async () => {
+  test('the leading tab is closed in mid-download: the next continues from the stored part', async () => {
     const [first, second] = await openTwo();
     void first.ready();
     const rest = second.ready();

@@ -191,7 +191,7 @@ test.each<[string, unknown, RegExp]>([
   expect(faults(value)).toContainEqual(expect.stringMatching(fault));
 });
 
-test('all faults are told at once, a line each', () => {
+test('all errors are reported together, a line each', () => {
   const bad = withFile({ bytes: -1, sha256: 'x' });
   expect(faults(bad)).toHaveLength(2);
   expect(() => parseCatalog(bad)).toThrow(/invalid:\n {2}models\[0\].*\n {2}models\[0\]/);
@@ -217,7 +217,7 @@ test('a site adds models and names, puts its server first, and takes the place o
   expect(base.models).toEqual([own]);
 });
 
-test('an extension that makes the whole unsound is refused', () => {
+test('an extension that makes the catalog invalid is refused', () => {
   const base: Catalog = { ownedBy: 'localtext', models: [own] };
   expect(() => extendCatalog(base, { prefer: { nope: [server] } })).toThrow(/prefer\.nope: is no model's id/);
   expect(() => extendCatalog(base, { aliases: { a: 'nope' } })).toThrow(/aliases\.a: leads to nope/);

@@ -11,7 +11,7 @@ const variants = (hubModels.models ?? []).flatMap((model) => model.variants as V
 /** What each licence allows is known: a new one is added here once it has been read. */
 const LICENCES = new Set(['Apache-2.0', 'LicenseRef-LFM1.0']);
 
-test('the list extends the default catalog, and takes none of its ids', () => {
+test('the list extends the default catalog, and reuses none of its ids', () => {
   const extended = parseCatalog(extendCatalog(defaultCatalog, hubModels));
   const ids = extended.models.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

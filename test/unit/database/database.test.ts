@@ -49,7 +49,7 @@ test('and after the browser has closed it to clear the data', async () => {
   await vi.waitFor(async () => expect(await readCatalog('/')).toEqual(settings.catalog));
 });
 
-test('a transaction that fails rejects with its own error, and leaves none unhandled', async () => {
+test('a failed transaction rejects with its own error, and leaves no unhandled rejection', async () => {
   const record = { id: 'key_1', hashes: ['hash'] } as KeyRecord;
   const failing = withTransaction('/', 'keys', 'relaxed', async (store) => {
     await store.add(record);
@@ -91,7 +91,7 @@ test('a response that version 2 stored is there after the upgrade, and counts am
   expect(await store.get('resp_2')).toMatchObject({ input: stored.input });
 });
 
-test('a database whose version a later build has raised is read and written all the same', async () => {
+test('a database of a later version is still read and written', async () => {
   const scope = '/later/';
   await keepSettings(scope, settings);
   await withDatabase(scope, async (database) => database.close());

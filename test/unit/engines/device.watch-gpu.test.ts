@@ -15,7 +15,7 @@ function browserWithGpu() {
   return { crash: () => end({ reason: 'unknown', message: 'the process has ended' }) };
 }
 
-test('the end of the GPU process is told as a lost device', async () => {
+test('the end of the GPU process is reported as a lost device', async () => {
   const { crash } = browserWithGpu();
   const gpu = await watchGpu();
   expect(gpu?.lost.aborted).toBe(false);

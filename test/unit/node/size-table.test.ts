@@ -20,7 +20,7 @@ async function folderWith(files: Readonly<Record<string, number>>): Promise<stri
   return folder;
 }
 
-test('says what a visitor downloads and what is deployed, also of files that no visitor downloads', async () => {
+test('prints what a visitor downloads and what is deployed, including files that no visitor downloads', async () => {
   const folder = await folderWith({ [Q4]: 98_362_432, 'mine/model.gguf': 5_000_000 });
   const lines = await sizeTable(folder, wasm, 70_000_000);
   expect(lines.slice(0, 5).map((line) => line.split(/ {2,}/))).toEqual([

@@ -118,7 +118,7 @@ describe('a reply', () => {
     expect(loaded.calls.destroyed).toBe(1);
   });
 
-  test('goes on from the text that another engine had come to', async () => {
+  test("continues from another engine's text", async () => {
     const loaded = await load();
     const { text } = await run(loaded, job({ resume: { text: 'one two ', tokens: 2 } }));
     expect(text).toBe('three four five');

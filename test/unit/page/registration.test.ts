@@ -183,7 +183,7 @@ test("another script is no fault on a wider scope, nor where the site's own repl
   expect(container.calls).toHaveLength(2);
 });
 
-test('a sandboxed frame, which is refused service workers, is told to use createFetch()', async () => {
+test('a sandboxed frame, which has no service workers, gets an error that suggests createFetch()', async () => {
   const get = (): never => {
     throw new DOMException('sandboxed', 'SecurityError');
   };

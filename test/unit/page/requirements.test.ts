@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-test('an insecure page, which has no Web Locks, is told to use https', async () => {
+test('an insecure page gets an error that suggests https', async () => {
   vi.stubGlobal('isSecureContext', false);
   vi.stubGlobal('navigator', {});
   await expect(requireBrowser()).rejects.toMatchObject({
@@ -91,7 +91,7 @@ test('a Cache API that does not answer is passed over', async () => {
   vi.useRealTimers();
 });
 
-test('a sandboxed page is told what to allow, and not to use createFetch(), which needs storage too', async () => {
+test('a sandboxed page gets an error that says what to allow, and does not suggest createFetch()', async () => {
   vi.stubGlobal('origin', 'null');
   vi.stubGlobal('document', { baseURI: 'https://site.example/' });
   vi.stubGlobal('ServiceWorkerRegistration', EventTarget);

@@ -422,7 +422,7 @@ test('what a page prefers comes before the route, and it alone admits what is on
   expect(await ask(models('device', 'chat', undefined, { route: 'device-first' }))).toEqual(byServer);
 });
 
-test('what the site knows of a server goes along, and each change of its health is told', async () => {
+test("the site's knowledge of a server is passed on, and each change of its health is reported", async () => {
   await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { server: 'sk-site' } });
   const model = models();
   answer = whole;
@@ -434,7 +434,7 @@ test('what the site knows of a server goes along, and each change of its health 
   expect(changes).toBe(2);
 });
 
-test('a redirect is refused, and the other host hears nothing', async () => {
+test('a redirect is refused, and the other host gets no request', async () => {
   let heard = 0;
   const other = await listen((_, response) => {
     heard++;

@@ -437,7 +437,7 @@ test.each([null, '1'])('a file changes with its build, whose list says revision 
   expect(host.asked).toHaveLength(2);
 });
 
-test('a file that comes with its first use is stored if it is right; a request whose use failed replaces it', async () => {
+test('a file is stored at its first use if it is right; after a failed use it is fetched again', async () => {
   const { stored, asked } = site(login(), new Response(BODY));
   const url = `${SITE}wllama-1.wasm`;
   const files = new SiteFiles('files', [listed('wllama-1.wasm', null)]);

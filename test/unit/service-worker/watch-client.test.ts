@@ -16,7 +16,7 @@ const clients = {
   },
 };
 
-test('a client that goes just after it has asked is noticed', async () => {
+test('a client that leaves just after its request is noticed', async () => {
   listed.add('page');
   const { gone } = watchClient(clients, 'page');
   await vi.advanceTimersByTimeAsync(10);
@@ -25,7 +25,7 @@ test('a client that goes just after it has asked is noticed', async () => {
   expect(gone.aborted).toBe(true);
 });
 
-test('a client that goes later is noticed within a second', async () => {
+test('a client that leaves later is noticed within a second', async () => {
   listed.add('page');
   const { gone } = watchClient(clients, 'page');
   await vi.advanceTimersByTimeAsync(5000);

@@ -96,7 +96,7 @@ test('a large tokenizer and a long text have time in proportion', async () => {
   expect(await tokenizer.tokenize(['x'.repeat(260_000)])).toEqual([[1]]);
 });
 
-test('a lack of memory is told as such', async () => {
+test('a lack of memory is reported as such', async () => {
   const fault = { file: 'tokenizer.json', fault: 'is no tokenizer', cause: 'Array buffer allocation failed' };
   await expect(open({ ...sound, load: async () => fault })).rejects.toMatchObject({
     wire: { code: 'out_of_memory' },

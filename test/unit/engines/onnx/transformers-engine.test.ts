@@ -187,7 +187,7 @@ test('an abort rejects at once and drops what was waiting; the next request is a
   expect(embedder.batches.length).toBeLessThanOrEqual(batches + 1);
 });
 
-test('a declared prefix stands before each text of its task, and before no other', async () => {
+test('a declared prefix is added to each text of its task, and to no other', async () => {
   const prefixes = { query: 'find this ', document: 'kept ' };
   const engine = new TransformersEngine(
     new FakeEmbedder(),
@@ -307,7 +307,7 @@ describe('a graph that never ends', () => {
   });
 });
 
-test('a batch is filled with what is nearest in length, within its limit', () => {
+test('a batch is filled with the texts nearest in length, within its limit', () => {
   const waiting = [300, 10, 290, 12, 200, 11].map((length) => ({ ids: Array.from({ length }, () => 1) }));
   const [, seed] = waiting;
   if (!seed) throw new Error('no seed');
@@ -435,7 +435,7 @@ test(
   },
 );
 
-test('texts beyond those that may be under way together are refused with a wait, and taken later', async () => {
+test('texts above the limit in progress are refused with a time to wait, and accepted later', async () => {
   const embedder = new FakeEmbedder();
   const { run } = embedder;
   let go = (): void => undefined;

@@ -121,7 +121,7 @@ test('windows are joined without a lost or repeated word, each at its own time',
   expect(steps.at(-1)?.segments.map(({ id }) => id)).toEqual(words.map((word) => word - 1));
 });
 
-test('another engine goes on after the last finished segment', async () => {
+test('another engine continues after the last finished segment', async () => {
   const [first] = await collect(transcribe(listener([]), pieces(words)));
   const log: { from: number; previous: readonly number[] }[] = [];
   const rest = await collect(transcribe(listener(log), pieces(words), first && { progress: first }));

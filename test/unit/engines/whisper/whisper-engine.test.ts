@@ -65,7 +65,7 @@ const loud = readerOf(async function* () {
   yield Float32Array.of(1);
 });
 
-test('what is wrong with a file is told in its own words, and the model stays', async () => {
+test('the error describes what is wrong with a file, and the model stays loaded', async () => {
   const { worker, end } = workerOf(() => Promise.reject(new Error('called')));
   // oxlint-disable-next-line require-yield
   const damaged = readerOf(async function* () {

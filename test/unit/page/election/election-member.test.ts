@@ -73,7 +73,7 @@ test('a tab whose lock is stolen ends its engine, and leads again when the lock 
   expect([...running]).toEqual([]);
 });
 
-test('a lock that is stolen again and again: who waits is told why, and is served once that ends', async () => {
+test('while a lock is stolen repeatedly, waiting requests get the reason; afterwards they are served', async () => {
   const stop = new AbortController();
   const member = new ElectionMember('/', {} as EngineSettings);
   const ended = member.run(stop.signal);
@@ -106,7 +106,7 @@ test('a tab whose message about a failed start cannot be fetched can leave', asy
   messages = Promise.resolve();
 });
 
-test('a tab whose build is gone from the server says so, although the messages are gone as well', async () => {
+test('a tab whose build is gone from the server reports it, even without its message file', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
   messages = Promise.reject(new Error('no script'));
   messages.catch(() => undefined);
@@ -126,7 +126,7 @@ test('a tab whose build is gone from the server says so, although the messages a
   messages = Promise.resolve();
 });
 
-test('where the worker does not start, a call past the page is told why, until it does', async () => {
+test('while the worker does not start, a direct call gets the reason', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
   const stop = new AbortController();
   lives = ['fails', 'fails', 'fails'];

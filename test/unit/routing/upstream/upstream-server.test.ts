@@ -149,14 +149,14 @@ test.each([
   expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 3, reasoningTokens: 2 } });
 });
 
-test('a server hears of reasoning only what the request says', async () => {
+test("a server gets only the request's own reasoning fields", async () => {
   const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
   await run(baseUrl);
   expect(Object.keys(asked[0]?.body ?? {})).not.toContain('reasoning_effort');
   expect(Object.keys(asked[0]?.body ?? {})).not.toContain('chat_template_kwargs');
 });
 
-test('a partial reply is the last message, which the server is told to continue', async () => {
+test('a partial reply is sent as the last message, for the server to continue', async () => {
   const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
   await run(baseUrl, job({ resume: { text: 'One, two', tokens: 0 } }));
   const body = asked[0]?.body as { messages: unknown[] };
@@ -388,7 +388,7 @@ test('a server without a list of models will do', async () => {
   });
 });
 
-test('events that come in any pieces, with any line ends, are whole', async () => {
+test('events are parsed from any chunks and line ends', async () => {
   const text = 'ä🙂';
   const { baseUrl } = await serve(async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

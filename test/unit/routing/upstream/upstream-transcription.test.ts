@@ -169,7 +169,7 @@ test.each([
   expect(last).toMatchObject({ usage: { completionTokens: output === 0 ? 6250 : 1 } });
 });
 
-test('deltas without text are no answer: the deadline goes on, and the device may answer', async () => {
+test('deltas without text do not stop the deadline, and the device can answer', async () => {
   const empty = Array.from({ length: 50 }, () => ({ type: 'transcript.text.delta', delta: '' }));
   upstream.answer = events(...empty);
   expect((await ask(models(), { stream: true })).text).toBe('by the device');

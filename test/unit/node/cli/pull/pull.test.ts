@@ -95,7 +95,7 @@ test('a second clone takes it from the cache', async () => {
   expect(downloads()).toHaveLength(1);
 });
 
-test('goes on where a cut connection ended', async () => {
+test('resumes after a dropped connection', async () => {
   hub.cuts.push(100_000, 50_000);
   await pull(options());
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
@@ -106,7 +106,7 @@ test('goes on where a cut connection ended', async () => {
   for (const each of resumed) expect(each).toMatch(/ bytes=[1-9]\d*-$/);
 });
 
-test('goes on where an interrupted run ended', async () => {
+test('resumes after an interrupted run', async () => {
   const part = join(base, 'cache/models', `${PATH}.part`);
   await mkdir(join(part, '..'), { recursive: true });
   await writeFile(part, content.subarray(0, 123_456));
@@ -133,7 +133,7 @@ async function killedPull(bytes: number): Promise<void> {
   expect(await exit).toEqual([null, 'SIGKILL']);
 }
 
-test('goes on where a run was killed, whose lock is still there', async () => {
+test('resumes after a killed run that left its lock', async () => {
   hub.stalls.push(123_456);
   await killedPull(123_456);
   expect(await readdir(join(base, 'cache'))).toContain('pull.lock');
@@ -263,7 +263,7 @@ test('a file that the hub lacks is an error at once', async () => {
   expect(downloads()).toHaveLength(1);
 });
 
-test('an unknown id names those that there are', async () => {
+test('the error for an unknown id lists the known ones', async () => {
   await expect(pull(options({ ids: ['gpt-9'] }))).rejects.toThrow(
     'There is no model or variant "gpt-9". The models are: tiny. Their variants: tiny-q4.',
   );
