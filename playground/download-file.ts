@@ -1,7 +1,7 @@
 /** Reading a large blob may begin later. */
 const KEPT_MS = 60_000;
 
-/** Hands a text to the browser's own download. */
+/** Saves a text with the browser's download. */
 export function downloadFile(name: string, text: string, type: string): void {
   downloadBlob(name, new Blob([text], { type }));
 }

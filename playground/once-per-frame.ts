@@ -1,4 +1,4 @@
-/** Runs `work` at most once a frame, however often it is requested: a token a call would paint for nobody. */
+/** Runs `work` at most once a frame, however often it is requested. */
 export function oncePerFrame(work: () => void): { request(): void; cancel(): void } {
   let frame: number | null = null;
   return {

@@ -2,7 +2,7 @@ import { effect, signal, type Signal } from '@preact/signals';
 
 const PREFIX = 'localtext-playground:';
 
-/** A signal that remembers its value in localStorage. What cannot be read back falls back to `initial`. */
+/** A signal stored in localStorage. An unreadable value falls back to `initial`. */
 export function preference<T>(name: string, initial: T): Signal<T> {
   const value = signal(restore(read(PREFIX + name), initial));
   effect(() => {
@@ -12,16 +12,16 @@ export function preference<T>(name: string, initial: T): Signal<T> {
   return value;
 }
 
-/** Forgets all preferences, for a page that cannot be shown with them. */
+/** Deletes all preferences, for a page that fails to render with them. */
 export function clearPreferences(): void {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
   } catch {
-    // Refused: nothing is kept.
+    // The browser refuses localStorage: nothing is stored.
   }
 }
 
-/** Null where nothing is kept, or the browser refuses the storage. */
+/** Null if nothing is stored or the browser refuses the storage. */
 export function read(key: string): string | null {
   try {
     return localStorage.getItem(key);
@@ -35,11 +35,11 @@ export function write(key: string, text: string | null): void {
     if (text === null) localStorage.removeItem(key);
     else localStorage.setItem(key, text);
   } catch {
-    // Refused or full: it holds until the page is left.
+    // Refused or full: the value lasts until the page is left.
   }
 }
 
-/** What was stored, where it is of the kind that `initial` is; of an object, each of its fields that is. */
+/** The stored value if it has the type of `initial`; for an object, its fields with the right type. */
 export function restore<T>(text: string | null, initial: T): T {
   if (text === null) return initial;
   let stored: unknown;

@@ -8,7 +8,7 @@ export interface View {
   title: string;
   icon: IconName;
   component: ComponentType;
-  /** Has its own place in the tab bar of a narrow screen; the others are under "More". */
+  /** Whether the view has a separate tab on a narrow screen; other views are under "More". */
   primary: boolean;
 }
 

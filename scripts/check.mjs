@@ -1,11 +1,11 @@
-// Formatting, lint, unused exports, words, decision pages, generated documents and the types of every environment. All are run, so that one call shows every fault.
+// Runs all static checks: types, formatting, lint, unused exports, words, decision pages, generated documents. A failed check does not stop the others.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 const MAX_AT_ONCE = 4;
 
-// The slowest first: they take one core while the others take turns at the next.
+// The slowest first: it takes one core while the others share the next.
 const steps = [
   // Each folder of `references` in tsconfig.json, with the globals of its environment.
   ['tsc', '--build'],
@@ -19,7 +19,7 @@ const steps = [
   ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
 ];
 
-/** @returns whether the step passed; what it printed is shown at once, when it has ended */
+/** @returns whether the step passed; prints the step's output when it has ended */
 function run([command, ...args]) {
   const program = command === 'node' ? process.execPath : join('node_modules', '.bin', command);
   const child = spawn(program, args, {

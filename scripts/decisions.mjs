@@ -1,4 +1,4 @@
-// Holds docs/decisions to a size that a reader can take in: few pages, each of about one screen.
+// Limits the number of pages in docs/decisions, and their length.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -98,7 +98,7 @@ const run = (command, ...args) => {
   if (status !== 0) process.exit(1);
 };
 run('npx', '--yes', ...packages.flatMap((name) => ['-p', name]), 'typedoc', '--options', options);
-// TypeDoc numbers a page whose name it takes for taken.
+// TypeDoc appends a number to this page's name.
 renameSync('docs/api/localtext/catalog-1.md', 'docs/api/localtext/catalog.md');
 for (const name of readdirSync('docs/api', { recursive: true }).filter((each) => each.endsWith('.md'))) {
   const path = join('docs/api', name);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 const DOCUMENT = 'docs/architecture.md';
 const ROOTS = ['src', 'sw', 'playground', 'tools/engine-files', 'tools/weights'];
-/** Everything in `src` may import these: the diagram leaves their arrows out. The playground is an app: it has the catalog alone. */
+/** Folders that all of `src` may import; the diagram omits their arrows. For the playground, which is an app, this holds only for the catalog. */
 const SHARED = new Set(['catalog', 'errors', 'jobs', 'protocol', 'util']);
 const isLeftOut = (from, to) => (from === 'playground' ? to === 'catalog' : SHARED.has(to));
 
@@ -36,7 +36,7 @@ const faults = imports
   .filter(({ to }) => !existsSync(to))
   .map(({ from, to }) => `${from} imports ${to}, which does not exist.`);
 
-/** One cycle of a graph, as a list of its nodes; null where there is none. */
+/** Finds one cycle of a graph, as a list of its nodes; null if there is none. */
 function findCycle(edges) {
   const targets = new Map();
   for (const edge of edges) targets.set(edge.from, [...(targets.get(edge.from) ?? []), edge]);

@@ -18,7 +18,7 @@ export function publicFiles(weights: string): Plugin {
   };
 }
 
-/** Fails a build in which the chunk of a name has more kilobytes, gzipped. */
+/** Fails a build if the named chunk has more kilobytes, gzipped. */
 export function chunkBudget(name: string, kilobytes: number): Plugin {
   return {
     name: 'localtext-chunk-budget',
@@ -61,7 +61,7 @@ const BASELINE = {
   'trusted-types': ['localtext', 'dompurify'],
 };
 
-/** Directive that only a header may have. */
+/** Directive that is allowed only in a header. */
 const FRAMES = { 'frame-ancestors': ["'self'"] };
 
 /** Vite's dev server puts styles into the page as elements, and tells of changes over a WebSocket. */

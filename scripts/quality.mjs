@@ -1,6 +1,6 @@
-// Right answers, size and speed of the smallest chat model and of those named.
+// Measures correct answers, size and speed of chat models.
 //   name or --gguf name     a GGUF file, a pulled model or variant
-//   --template-text         keeps what the chat template adds by itself
+//   --template-text         keeps the text that the chat template adds
 //   --speech                word errors; needs Python 3.11 and espeak-ng
 //   --decisions             labelled texts; --texts 3, --methods chat, --gguf
 //   --loops '{"minP":0.2}'  loops in long replies; may be repeated

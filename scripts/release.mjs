@@ -23,7 +23,7 @@ if (publish) {
   if (tag !== `v${version}`) fail(`The tag is ${tag}, and package.json has version ${version}.`);
 }
 
-// npm can sign a provenance statement only where it runs in CI.
+// npm can sign a provenance statement only in CI.
 const how = publish ? ['--provenance'] : ['--dry-run'];
 execFileSync('npm', ['publish', '--access', 'public', ...how, ...(tarball ? [tarball] : [])], {
   stdio: 'inherit',

@@ -1,5 +1,5 @@
 // Runs Vitest: node scripts/test.mjs [options and filters of `vitest run`]. A failed browser test runs once more, alone, when all others have ended.
-// Vitest's own `retry` does not do: it repeats a test at once, beside the files that may have slowed it down.
+// Vitest's `retry` does not suffice: it repeats a test at once, beside the files that may have slowed it down.
 import { createVitest, parseCLI } from 'vitest/node';
 
 const MAX_FLAKY = 5;
@@ -9,7 +9,7 @@ const IN_NODE = new Set(['repository', 'unit', 'unit-isolated', 'conformance']);
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
 const vitest = await createVitest('test', { ...options, watch: false, run: true });
 
-/** Failures of a file: its failed tests, or the whole file where something else in it failed, such as a hook. */
+/** Failures of a file: its failed tests, or the whole file if something else in it failed, such as a hook. */
 function failuresOf(module) {
   const outside = [module, ...module.children.allSuites()].flatMap((each) => each.errors());
   if (outside.length > 0) return [{ module, name: module.relativeModuleId, errors: outside }];
@@ -21,7 +21,7 @@ function failuresOf(module) {
   }));
 }
 
-/** @returns ids of the tests that passed; none where the failure came again */
+/** @returns ids of the tests that passed; none if the failure recurred */
 async function repeat({ module, testIds }) {
   const specification = module.project.createSpecification(module.moduleId, { testIds });
   // The result has the modules of earlier runs, too.
@@ -40,7 +40,7 @@ try {
     testModules.flatMap((module) => [...module.children.allTests('passed')]).map(({ id }) => id),
   );
   const failures = testModules.flatMap(failuresOf);
-  // Vitest has set it for a reporter's own reason, such as a table that is out of date.
+  // A reporter has set it for another reason, such as an outdated table.
   const otherFault = failures.length === 0 && unhandledErrors.length === 0 && process.exitCode === 1;
 
   const flaky = [];

@@ -1,11 +1,11 @@
 // Tries another version of a dependency: `npm run try-upgrade -- @wllama/wllama@next [--no-browser]`. Installs it in a copy of the repository,
-// runs the tests of what leans on the package's inside, and names those that fail. The copy is removed afterwards.
+// runs the tests of code that depends on the package's internals, and names those that fail. The copy is removed afterwards.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Tests by package: what they check is in the headers of the `internals/` folders. */
+/** Tests by package. The `internals/` folders describe what they check. */
 const SENTINELS = {
   '@wllama/wllama': {
     unit: [

@@ -15,7 +15,7 @@ const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 const source = document.querySelector('#source');
 
-// The sizes of the downloads, their progress and buttons to cancel them: what a first visit shows.
+// Shows a first visit's downloads: their sizes, their progress and buttons to cancel them.
 const localtextStore = createStore(() => start());
 const [toFind, toAnswer] = document.querySelectorAll('.model');
 const readyToFind = showModel(localtextStore, 'jade-mole-4', toFind);
@@ -26,7 +26,7 @@ const localtext = await localtextStore.start();
 const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
 const client = {
   apiKey: key,
-  // LangChain retries six times by default, also what a retry meets again.
+  // LangChain retries six times by default, even errors that would recur.
   maxRetries: 1,
   configuration: { baseURL: localtext.baseURL, fetch: localtext.fetch, dangerouslyAllowBrowser: true },
 };

@@ -19,7 +19,7 @@ clear.addEventListener('click', () => {
   localStorage.removeItem(SAVED);
 });
 
-// The size of the download, its progress and a button to cancel it: what a first visit shows.
+// Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start());
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
@@ -39,7 +39,7 @@ stop.addEventListener('click', () => controller.abort());
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  // A reply that is written would be stored after all.
+  // A running reply would be stored after this.
   button.disabled = clear.disabled = true;
   stop.disabled = false;
   controller = new AbortController();

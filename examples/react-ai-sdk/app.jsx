@@ -29,14 +29,14 @@ async function connect({ baseURL, fetch, keys }) {
   // A key names the application. This one is the same after a reload and in every tab.
   const { key } = await keys.ensure({ label: 'react-ai-sdk example' });
   const provider = createOpenAICompatible({ name: 'localtext', baseURL, fetch, apiKey: key });
-  // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
+  // The AI SDK usually runs on a server. Here, the agent runs in the page.
   const agent = new ToolLoopAgent({
     model: provider(MODEL),
     instructions: 'You are a helpful assistant.',
     // Greedy: at its model card's 0.2, a model this small may answer in another language.
     temperature: 0,
     maxOutputTokens: 100,
-    // The AI SDK retries twice by default, also what a retry meets again.
+    // The AI SDK retries twice by default, even errors that would recur.
     maxRetries: 1,
   });
   return new DirectChatTransport({ agent });

@@ -1,4 +1,4 @@
-/** Each folder, what belongs into it, and mails that a person has put there. */
+/** Each folder with its description and hand-sorted mails. */
 export const FOLDERS = {
   orders: {
     description: 'Parcels, shipping, delivery dates and tracking of orders',

@@ -18,7 +18,7 @@ const lists = Object.fromEntries(
   }),
 );
 
-// The size of the download, its progress and a button to cancel it: what a first visit shows.
+// Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start());
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
@@ -51,7 +51,7 @@ async function sort(mail) {
   return choice;
 }
 
-// The labels are not shown to the model: they tell how well it sorts.
+// The model does not see the labels: they measure how well it sorts.
 const labelled = Object.entries(FOLDERS).flatMap(([name, { mails }]) =>
   mails.map((mail) => ({ name, mail })),
 );

@@ -2,7 +2,7 @@ import localtext from 'localtext/vite';
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  // Any base will do: the service worker and the weights follow it.
+  // Any base works: the service worker and the weights follow it.
   base: '/app/',
   plugins: [localtext()],
   build: { target: 'es2023' },

@@ -13,7 +13,7 @@ const list = document.querySelector('ol');
 const notes = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
 show(notes);
 
-// The sizes of the downloads, their progress and buttons to cancel them: what a first visit shows.
+// Shows a first visit's downloads: their sizes, their progress and buttons to cancel them.
 const store = createStore(() => start({ catalog: extendCatalog(defaultCatalog, speech) }));
 const [toHear, toFind] = document.querySelectorAll('.model');
 await Promise.all([showModel(store, 'coral-wren-4', toHear), showModel(store, 'jade-mole-4', toFind)]);

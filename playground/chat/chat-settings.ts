@@ -6,19 +6,19 @@ import { chosenVariant } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL } from '../client/models.ts';
 import { messageOf } from '../format.ts';
 
-/** What the panel holds. Text that must be JSON is kept as the user typed it, and parsed when asked. */
+/** Values of the settings panel. JSON is stored as typed text, and parsed when it is sent. */
 export interface ChatSettings {
   model: string;
   system: string;
   temperature: number;
   topP: number;
-  /** null: the service's default. */
+  /** Null means the service's default. */
   maxTokens: number | null;
   seed: number | null;
-  /** `default`: not sent. */
+  /** `default` is not sent. */
   reasoning: 'default' | 'none' | 'low' | 'medium' | 'high';
   presencePenalty: number;
-  /** null: that of the model's weights. */
+  /** Null means the default of the model's weights. */
   frequencyPenalty: number | null;
   /** One sequence a line, `\n` for a line break. */
   stop: string;
@@ -59,10 +59,10 @@ export function ownPenalty(model: string): number {
   return (variant?.engine === 'wllama' && variant.sampling?.frequencyPenalty) || 0;
 }
 
-/** A setting that cannot be sent as it stands. */
+/** Thrown for an invalid setting. */
 export class SettingsError extends Error {}
 
-/** The request as the official client takes it. What stands at the service's default is left out. */
+/** Builds a request for the official client. Omits settings at the service's default. */
 export function requestBody(
   settings: ChatSettings,
   conversation: ChatCompletionMessageParam[],

@@ -27,7 +27,7 @@ export const settings = preference<ChatSettings>('chat-settings', DEFAULT_SETTIN
 export const conversation = signal<Conversation>(newConversation());
 export const turns = computed(() => shownTurns(conversation.value));
 export const history = signal<ConversationHead[]>([]);
-/** Why a conversation could not be kept or opened. */
+/** Why a conversation could not be stored or opened. */
 export const storageProblem = signal<string | null>(null);
 
 export async function refreshHistory(): Promise<void> {
@@ -51,7 +51,7 @@ export async function openConversation(id: string): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Puts a turn where it belongs, also when another conversation has been opened since. */
+/** Adds a turn to its conversation, even if another conversation has been opened since. */
 export function putTurn(
   target: Conversation,
   turn: Turn,
@@ -64,7 +64,7 @@ export function putTurn(
   return next;
 }
 
-/** Stores a turn as a reload is to find it, and not as it is shown. The save at its end reports failures. */
+/** Stores a turn for a reload, without updating the view. The final save reports failures. */
 export function keepTurn(target: Conversation, turn: Turn): void {
   const base = conversation.value.id === target.id ? conversation.value : target;
   saveConversation(withTurn(base, turn, false), turn).catch(() => undefined);
@@ -75,7 +75,7 @@ export function showTurn(turn: Turn): void {
   void save(conversation.value);
 }
 
-/** Adds a kept conversation, or its turns to the one with the same id. */
+/** Adds a stored conversation, or merges its turns into the one with the same id. */
 export async function importConversation(imported: Conversation): Promise<void> {
   const whole = await restoreConversation(imported);
   if (conversation.value.id === whole.id) conversation.value = merged(whole, conversation.value);

@@ -48,11 +48,11 @@ export function ChatView() {
     if (hasMoreModels.value) void refreshModels();
   }, [hasMoreModels.value]);
   useEffect(() => {
-    // It may have been about another model.
+    // The error may concern another model.
     sendProblem.value = null;
   }, [model]);
   useEffect(() => {
-    // The welcome has the button that asks. A message loads the model, too.
+    // The welcome has the button that asks. Sending a message also loads the model.
     if (!asks) void load(model);
   }, [model, asks]);
   useStopOnEscape(() => writing.value?.stop());
@@ -80,7 +80,7 @@ export function ChatView() {
         onDrop={(event) => {
           over.value = false;
           if (!event.dataTransfer?.types.includes('Files')) return;
-          // The browser would leave the page for the file.
+          // Prevent the browser from navigating to the dropped file.
           event.preventDefault();
           takePictures(event.dataTransfer.files);
         }}

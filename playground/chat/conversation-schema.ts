@@ -3,7 +3,7 @@ import { fromDataUrl } from '../pictures/data-url.ts';
 import { MAX_PICTURE_BYTES, MAX_PICTURES, PICTURE_TYPES } from '../pictures/picture.ts';
 import { LIMITS, type Conversation } from './conversation.ts';
 
-/** No name that objects have already, such as `__proto__`. */
+/** Excludes names of built-in properties, such as `__proto__`. */
 const id = z.string().check(z.regex(/^(?!constructor$)[a-z0-9][\w-]{0,99}$/i, 'not an id'));
 const text = z.string().check(z.maxLength(LIMITS.chars));
 const name = z.string().check(z.maxLength(1000));
@@ -57,7 +57,7 @@ const turnSchema = z.discriminatedUnion('role', [
   }),
 ]);
 
-/** A conversation that came from a file or out of the storage. Unknown fields are dropped. */
+/** A conversation from a file or the storage. Unknown fields are dropped. */
 export const conversationSchema = z
   .object({
     id,

@@ -49,14 +49,14 @@ export async function saveConversation(conversation: Conversation, turn?: Turn):
   const whole = stored ? merged(stored, conversation) : conversation;
   const turns = turn ? { ...whole.turns, ...stored?.turns, [turn.id]: turn } : whole.turns;
   const { data } = schema.safeParse({ ...whole, turns });
-  // Stored, it could not be opened again.
+  // A larger conversation could be stored, but not opened again.
   if (!data) throw new Error('it has become too large. Begin another one.');
   await Promise.all([store.put(data), done]);
   known.add(data.id);
   return data;
 }
 
-/** @throws for what is stored and is no conversation: anything may write to the storage */
+/** @throws if the stored value is no conversation, as other code can write to the storage */
 export async function readConversation(id: string): Promise<Conversation | undefined> {
   // The same steps as in saveConversation(), so that a save that was begun before is read.
   const [opened, schema] = await Promise.all([db(), loadSchema()]);
@@ -67,7 +67,7 @@ export async function readConversation(id: string): Promise<Conversation | undef
   return data;
 }
 
-/** Adds a conversation of a file, also one that was deleted. */
+/** Adds a conversation from a file, even if it was deleted before. */
 export async function restoreConversation(conversation: Conversation): Promise<Conversation> {
   known.delete(conversation.id);
   return await saveConversation(conversation);
@@ -77,7 +77,7 @@ export async function deleteConversation(id: string): Promise<void> {
   await (await db()).delete('conversations', id);
 }
 
-/** The newest first; `damaged` counts the records that are no conversations. */
+/** Newest first. `damaged` counts invalid records. */
 export async function allConversations(): Promise<{ conversations: Conversation[]; damaged: number }> {
   const [all, schema] = await Promise.all([
     (await db()).getAllFromIndex('conversations', 'updatedAt'),

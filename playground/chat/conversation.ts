@@ -30,7 +30,7 @@ export interface ToolTurn extends TurnBase {
 export interface AssistantTurn extends TurnBase, Omit<Reply, 'content'> {
   role: 'assistant';
   model: string;
-  /** Why it ended early, for people; `stopped` when the user stopped it. */
+  /** Why it ended early, for the user; `stopped` if the user stopped it. */
   problem: string | null;
 }
 
@@ -47,7 +47,7 @@ export interface Conversation {
   chosen: Record<string, string>;
 }
 
-/** What a stored or imported conversation may hold, and so what this page writes. */
+/** Limits of a stored or imported conversation, and so of what this page writes. */
 export const LIMITS = {
   fileBytes: 200_000_000,
   conversations: 1000,
@@ -102,7 +102,7 @@ export function withTurn(conversation: Conversation, turn: Turn, show = true): C
   };
 }
 
-/** Whether a turn was shown that is missing since its conversation was opened again: it is not stored yet. */
+/** Whether a shown turn is missing after its conversation was reopened, because it is not stored yet. */
 export const isShownAgain = (turn: Turn, before: Conversation, opened: Conversation): boolean =>
   !Object.hasOwn(opened.turns, turn.id) && before.chosen[key(turn.parent)] === turn.id;
 
@@ -110,7 +110,7 @@ export function showing(conversation: Conversation, turn: Turn): Conversation {
   return { ...conversation, chosen: { ...conversation.chosen, [key(turn.parent)]: turn.id } };
 }
 
-/** All turns of two states of a conversation; where they differ, the later state counts. */
+/** Merges all turns of two states of a conversation; the later state wins. */
 export function merged(a: Conversation, b: Conversation): Conversation {
   const [earlier, later] = a.updatedAt > b.updatedAt ? [b, a] : [a, b];
   return {
@@ -131,7 +131,7 @@ export const picturesOf = (turn: Turn): Picture[] => (turn.role === 'user' ? (tu
 export const wasCut = ({ finishReason, problem, content, toolCalls }: AssistantTurn): boolean =>
   (finishReason === 'length' || problem !== null) && content !== '' && toolCalls.length === 0;
 
-/** The turns as /v1 takes them. A reply that broke off before its first word says nothing and is left out. */
+/** Converts turns to messages for /v1. Omits replies without text. */
 export const toMessages = (turns: Turn[]): Promise<ChatCompletionMessageParam[]> =>
   Promise.all(
     turns

@@ -10,7 +10,7 @@ import { sendProblem } from './send.ts';
 /** Pictures of the message being written. They are kept while another view is shown. */
 export const draftPictures = signal<Picture[]>([]);
 
-/** Why the chosen model takes no pictures, and which one does; null: it takes them. */
+/** Why the chosen model accepts no pictures, and which one does. Null if it accepts them. */
 export const pictureProblem = computed(() => {
   const { model } = settings.value;
   const seeing = seeingModels.value;
@@ -19,7 +19,7 @@ export const pictureProblem = computed(() => {
   return `${model} takes no pictures. Choose ${seeing.join(' or ')}.`;
 });
 
-/** Adds those files that are pictures to the message. @returns whether there are any */
+/** Adds the pictures among the files to the message. @returns whether there are any */
 export function takePictures(files: Iterable<File> | null | undefined): boolean {
   const pictures = [...(files ?? [])].filter(({ type }) => type.startsWith('image/'));
   if (pictures.length === 0) return false;

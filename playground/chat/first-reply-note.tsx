@@ -1,7 +1,7 @@
 import { href } from '../router.ts';
 import { firstReply } from './first-reply.ts';
 
-/** Note under the first reply, until the page is left: what it was, and that it needs no network. */
+/** Note under the first reply, until the page is left: which model wrote it, and that it needs no network. */
 export function FirstReplyNote({ turnId }: { turnId: string }) {
   const first = firstReply.value;
   if (first?.turnId !== turnId) return null;

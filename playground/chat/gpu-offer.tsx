@@ -11,7 +11,7 @@ import { preference } from '../preferences.ts';
 
 const declined = preference('gpu-offer-declined', false);
 
-/** Larger weights that this device's GPU could run, were the model hub allowed: offered until answered once. */
+/** Offers, until answered once, larger weights that this device's GPU could run if the model hub were allowed. */
 export function GpuOffer({ model }: { model: string }) {
   const device = useSignal<DeviceFacts | null>(null);
   const asks = !hubAllowed.value && !declined.value;
@@ -40,7 +40,7 @@ export function GpuOffer({ model }: { model: string }) {
   );
 }
 
-/** The first of a model's weights on the hub that only a GPU runs, where this one can. */
+/** The first weights of a model on the hub that need a GPU and run on this one. */
 function forGpu(model: CatalogModel | undefined, { gpu, memoryGiB }: DeviceFacts): Variant | undefined {
   if (!gpu || gpu.fallback) return undefined;
   return model?.variants.find(({ hub, needs: { webgpu, features = [], memoryBytes = 0 } = {} }) => {

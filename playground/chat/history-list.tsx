@@ -12,7 +12,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   /** The last one deleted, while it can be restored. */
   const deleted = useSignal<Conversation | null>(null);
   const status = useRef<HTMLParagraphElement>(null);
-  /** Shows what came of it, or what went wrong. */
+  /** Runs `work` and shows its result or error. */
   const attempt = async (work: () => Promise<string | null>): Promise<void> => {
     deleted.value = null;
     try {
@@ -81,7 +81,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
             onChange={({ currentTarget }) => {
               const [file] = currentTarget.files ?? [];
               if (file) void attempt(() => importFile(file));
-              // The same file may be chosen again.
+              // Reset the input, so that the same file can be chosen again.
               currentTarget.value = '';
             }}
           />

@@ -6,7 +6,7 @@ const percent = (logprob: number): string => {
   return `${value >= 10 ? value.toFixed(0) : value.toFixed(1)}%`;
 };
 
-/** The reply token by token: the less likely the token was, the stronger its shade. Arrow keys walk through it. */
+/** Shows a reply token by token, with a stronger shade for less likely tokens. Arrow keys move between tokens. */
 export function LogprobText({ tokens }: { tokens: ChatCompletionTokenLogprob[] }) {
   const active = useSignal(0);
   const token = tokens[active.value];

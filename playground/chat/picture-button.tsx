@@ -5,7 +5,7 @@ import { PICTURE_TYPES } from '../pictures/picture.ts';
 import { pictureProblem, takePictures } from './draft-pictures.ts';
 import { sendProblem } from './send.ts';
 
-/** Chooses pictures, or says which model takes them. Nothing where no model does. */
+/** Chooses pictures, or says which model accepts them. Renders nothing if no model does. */
 export function PictureButton() {
   const input = useRef<HTMLInputElement>(null);
   if (seeingModels.value.length === 0) return null;
@@ -32,7 +32,7 @@ export function PictureButton() {
         accept={PICTURE_TYPES.join(',')}
         onChange={({ currentTarget }) => {
           takePictures(currentTarget.files);
-          // The same file may be chosen again.
+          // Reset the input, so that the same file can be chosen again.
           currentTarget.value = '';
         }}
       />

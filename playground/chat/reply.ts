@@ -8,7 +8,7 @@ export interface ReplyToolCall {
 }
 
 export interface ReplyStats {
-  /** Milliseconds from the request to the first text; null while none has come. */
+  /** Milliseconds from the request to the first text; null before it. */
   firstTokenMs: number | null;
   totalMs: number;
   promptTokens: number | null;
@@ -20,9 +20,9 @@ export interface ReplyStats {
   fingerprint: string | null;
 }
 
-/** One choice of an answer, as far as it has come. */
+/** One choice of an answer, as received so far. */
 export interface Reply {
-  /** What the model thought before it answered; turns of earlier versions have none. */
+  /** The model's reasoning; absent in turns of earlier versions. */
   reasoning?: string | undefined;
   content: string;
   toolCalls: ReplyToolCall[];
@@ -47,7 +47,7 @@ export const emptyReply = (): Reply => ({
   },
 });
 
-/** A reply after its beginning, if there was one. The figures are those of the latest request. */
+/** Joins a reply to its beginning, if there is one. The figures are those of the latest request. */
 export const continued = (beginning: Reply | undefined, reply: Reply): Reply =>
   beginning
     ? {

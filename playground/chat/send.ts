@@ -22,7 +22,7 @@ const LEFT = 'The page was reloaded or closed before the reply was complete.';
 
 export const sendProblem = signal<string | null>(null);
 
-/** Says something as the user, after the last turn shown, or as another version of an earlier turn. */
+/** Sends a user message, after the last turn shown or as another version of an earlier turn. */
 export async function say(
   content: string,
   pictures: Picture[] = [],
@@ -38,7 +38,7 @@ export async function say(
   return await ask((target) => putTurn(target, turn, { save: true, show: true }));
 }
 
-/** Answers each tool call of the last turn, then lets the model go on. */
+/** Answers each tool call of the last turn, then continues the reply. */
 export async function answerTools(
   results: { toolCallId: string; name: string; content: string }[],
 ): Promise<boolean> {
@@ -55,7 +55,7 @@ export async function answerTools(
   });
 }
 
-/** Says so of a text that could not be kept. */
+/** Reports a text that could not be stored. */
 function isTooLong(texts: string[]): boolean {
   const longest = Math.max(...texts.map(({ length }) => length));
   if (longest <= LIMITS.chars) return false;
@@ -71,7 +71,7 @@ export async function remove(id: string): Promise<Conversation | undefined> {
   return stored;
 }
 
-/** Another reply to the same words: a sibling of this one. */
+/** Requests another reply to the same message, as a sibling of this one. */
 export async function retry(turn: AssistantTurn): Promise<void> {
   await ask((target) => target, turn.parent);
 }
@@ -90,7 +90,7 @@ async function ask(
   sendProblem.value = null;
   const used = settingsFor(beginning);
   try {
-    // Before anything is added: what is wrong in the settings leaves the conversation as it was.
+    // Check the settings first, so that an error leaves the conversation unchanged.
     requestBody(used, []);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
@@ -98,7 +98,7 @@ async function ask(
     return false;
   }
   let target = prepare(conversation.value);
-  // A reload comes back to this conversation.
+  // A reload reopens this conversation.
   replaceRoute('chat', target.id);
   const shown = turns.value;
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;

@@ -21,7 +21,7 @@ const TOOL_CHOICES = [
   { value: 'none', label: 'It must not' },
 ] as const;
 
-/** Every parameter of a chat completion, in groups: the common ones open. */
+/** All parameters of a chat completion in groups; the common groups are open. */
 export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) {
   const value = settings.value;
   const set = (change: Partial<ChatSettings>): void => {

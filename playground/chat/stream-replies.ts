@@ -38,7 +38,7 @@ export async function streamReplies(
   }
 }
 
-/** The client's types lack thoughts. */
+/** The client's types lack reasoning. */
 type ThinkingDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
 
 function grow(reply: Reply, index: number, chunk: ChatCompletionChunk, elapsedMs: number): Reply {

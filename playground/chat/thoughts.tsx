@@ -1,4 +1,4 @@
-/** What the model thought before it answered, folded. `live`: it still does. */
+/** The model's reasoning, folded. `live` while it is being written. */
 export function Thoughts({ text, live }: { text: string; live: boolean }) {
   return (
     <details class="thoughts">

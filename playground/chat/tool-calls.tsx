@@ -3,7 +3,7 @@ import { TextField } from '../components/field.tsx';
 import type { AssistantTurn } from './conversation.ts';
 import { answerTools, writing } from './send.ts';
 
-/** What the model asks for. There is nobody here to run a tool but the user, who types what it gave. */
+/** Tool calls of the model. The user acts as the tool and types its result. */
 export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }) {
   const results = useSignal<Record<string, string>>({});
   const submit = (event: Event): void => {

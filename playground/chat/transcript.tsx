@@ -18,7 +18,7 @@ export function Transcript() {
   };
   useEffect(follow, [shown]);
   useEffect(() => {
-    // Pictures come in later, and the composer grows.
+    // The height also changes when pictures load and the composer grows.
     const observer = new ResizeObserver(follow);
     for (const element of [scroller.current, scroller.current?.firstElementChild])
       if (element) observer.observe(element);
@@ -34,7 +34,7 @@ export function Transcript() {
       tabIndex={0}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
         const now = `${scrollHeight} ${clientHeight}`;
-        // The browser scrolls, too, as the content or the window changes: that is not the reader.
+        // The browser also scrolls when the content or the window changes; ignore that.
         const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
         if (isNearEnd || now === sizes.current) follows.current = isNearEnd;
         else follow();

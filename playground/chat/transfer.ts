@@ -17,7 +17,7 @@ const fileSchema = z.object({
   conversations: z.array(conversationSchema).check(z.maxLength(LIMITS.conversations)),
 });
 
-/** Exports the newest conversations, as many as a file may have. @returns a message for people */
+/** Exports the newest conversations, up to a file's limit. @returns a message for the user */
 export async function exportConversations(): Promise<string> {
   const { conversations: all, damaged } = await allConversations();
   const parts: Blob[] = [];
@@ -49,7 +49,7 @@ async function toJson(conversation: Conversation): Promise<string> {
   return JSON.stringify({ ...conversation, turns: Object.fromEntries(turns) as unknown }, null, 2);
 }
 
-/** @returns what came of it, for people. The turns of one of the same id are added to it. */
+/** @returns a message for the user. Turns are merged into a conversation with the same id. */
 export async function importConversations(source: File): Promise<string> {
   const read = await readExport(source);
   if ('problem' in read) return `${source.name} cannot be imported: ${read.problem} Nothing was imported.`;

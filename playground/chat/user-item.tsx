@@ -57,7 +57,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
   const isBusy = writing.value !== null;
   const submit = (): void => {
     if (isBusy || (!text.value.trim() && pictures.value.length === 0)) return;
-    // What is sent takes the place of this turn, and of its editor; what is refused stays to be changed.
+    // A sent text replaces this turn and its editor. A refused text stays in the editor.
     void say(text.value.trim(), pictures.value, turn.parent);
   };
   return (
@@ -88,7 +88,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
         onKeyDown={(event) => {
           if (isComposing(event)) return;
           if (event.key === 'Escape') {
-            // It would also stop a reply.
+            // Escape would also stop a reply.
             event.stopPropagation();
             onDone();
           }

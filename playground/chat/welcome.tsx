@@ -22,10 +22,10 @@ const STARTERS = [
   'Write two lines about rain.',
 ];
 
-/** Models whose weights take less know few facts. */
+/** Models with smaller weights know few facts. */
 const SMALL_BYTES = 500e6;
 
-/** Introduction shown before the first message: what this is, what it costs to start, and how to begin. */
+/** Introduction shown before the first message: purpose, size of the download, and suggestions. */
 export function Welcome() {
   const { model } = settings.value;
   const variant = chosenVariant(model);
@@ -85,7 +85,7 @@ export function Welcome() {
   );
 }
 
-/** Button that starts a load, where the user is asked first; not before its size is known, unless it comes from the hub. */
+/** Button that starts a load if the user must be asked first. It appears once the size is known, or at once for weights of the hub. */
 function LoadButton({ model }: { model: string }) {
   const missing = missingBytes(model) ?? 0;
   if (!asksFirst(model) || (missing === 0 && !hubAllowed.value)) return null;

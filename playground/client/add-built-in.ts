@@ -6,7 +6,7 @@ export const BUILT_IN_MODEL = 'amber-phoenix-4';
 /** Whether the browser offers pages its own model. */
 export const offersBuiltIn = 'LanguageModel' in globalThis;
 
-/** Whether the catalog names it. What a page has started with holds until it is reloaded. */
+/** Whether the catalog contains it. A change takes effect after a reload. */
 export const builtInAdded = preference('built-in-model', false);
 
 export function addBuiltIn(added: boolean): void {

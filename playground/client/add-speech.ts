@@ -1,6 +1,6 @@
 import { preference } from '../preferences.ts';
 
-/** Whether the catalog has a speech model. What a page has started with holds until it is reloaded. */
+/** Whether the catalog has a speech model. A change takes effect after a reload. */
 export const speechAdded = preference('speech-model', false);
 
 export function addSpeech(added: boolean): void {

@@ -1,6 +1,6 @@
 import { preference } from '../preferences.ts';
 
-/** Whether the catalog has a model that sees. What a page has started with holds until it is reloaded. */
+/** Whether the catalog has a model with vision. A change takes effect after a reload. */
 export const visionAdded = preference('vision-model', false);
 
 export function addVision(added: boolean): void {

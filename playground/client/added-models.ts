@@ -7,24 +7,24 @@ import { handle } from './localtext.ts';
 import { refreshModels } from './models.ts';
 import { refreshStoredWeights } from './stored-weights.ts';
 
-/** What the user chose, until it is added or put away. */
+/** The user's choice, until it is added or dismissed. */
 export interface ChosenModel {
   source: AddSource;
   details: ModelDetails;
-  /** Null: nothing has been copied yet. */
+  /** Null before anything has been copied. */
   progress: { loadedBytes: number; totalBytes: number } | null;
 }
 
 const addedModels = signal<readonly AddedModel[]>([]);
 /** The text that names a repository or a URL: kept while the page is reloaded to allow the model hub. */
 export const sourceText = preference('add-source', '');
-/** What a repository has; null: none was looked up. */
+/** Models of a repository; null if none was looked up. */
 export const hubOffers = signal<readonly HubOffer[] | null>(null);
 export const chosenModel = signal<ChosenModel | null>(null);
-/** What is being read of a model, as `owner/name`; null: nothing. */
+/** Source that is being read, such as `owner/name`; null if none is. */
 export const reading = signal<string | null>(null);
 export const addError = signal<string | null>(null);
-/** What remains of a model whose adding was stopped. */
+/** Note about the partial files of a stopped addition. */
 export const addNote = signal<string | null>(null);
 let adding = new AbortController();
 /** Aborted by the next choice. */
@@ -33,7 +33,7 @@ let reader = new AbortController();
 export const addedModel = (id: string): AddedModel | undefined =>
   addedModels.value.find((model) => model.id === id);
 
-/** What was said of the last action stays. */
+/** The message about the last action stays. */
 export async function refreshAddedModels(): Promise<void> {
   try {
     addedModels.value = await (await handle).models.list();
@@ -42,7 +42,7 @@ export async function refreshAddedModels(): Promise<void> {
   }
 }
 
-/** Shows what a model's files say of it; copies nothing. */
+/** Shows the facts in a model's files, without copying them. */
 export async function choose(source: AddSource, name: string): Promise<void> {
   await read(name, async (stop) => {
     const details = await (await handle).models.inspect(source, { signal: stop });
@@ -56,7 +56,7 @@ export async function choose(source: AddSource, name: string): Promise<void> {
   });
 }
 
-/** Shows the models of a repository; the one that is named at once. */
+/** Shows a repository's models, or directly the named one. */
 export async function lookUp(wanted: HubFile): Promise<void> {
   if (wanted.file) return choose(wanted, wanted.file);
   await read(wanted.hub, async (stop) => {
@@ -97,7 +97,7 @@ export async function addChosen(id: string): Promise<void> {
   await refreshAll();
 }
 
-/** Puts the choice away. What has been copied of it is kept for a while, so that it can go on. */
+/** Dismisses the choice. Its partial copy is kept for a while, so that it can be resumed. */
 export function cancelChosen(): void {
   if (chosenModel.peek()?.progress) {
     addNote.value =
@@ -113,7 +113,7 @@ export async function refreshAll(): Promise<void> {
   await Promise.all([refreshModels(), refreshAddedModels(), refreshStoredWeights()]);
 }
 
-/** Reads something of `name`, and shows it unless something else is chosen meanwhile, which ends the reading. */
+/** Reads from `name` and shows the result. Another choice ends the reading. */
 async function read(name: string, work: (signal: AbortSignal) => Promise<() => void>): Promise<void> {
   if (chosenModel.peek()?.progress) return;
   reader.abort();

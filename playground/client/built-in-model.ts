@@ -3,14 +3,14 @@ import { messageOf } from '../format.ts';
 import { BUILT_IN_MODEL } from './add-built-in.ts';
 import { handle, modelStatuses } from './localtext.ts';
 
-/** Why it answers, or why it does not; undefined until the engine has told. */
+/** Why it answers, or why it does not; undefined until the engine reports it. */
 export const builtInReason = computed(() =>
   modelStatuses.value
     .find(({ id }) => id === BUILT_IN_MODEL)
     ?.reasons?.find(({ engine }) => engine === 'built-in'),
 );
 
-/** Progress of the browser's download, or why it failed; null: none was asked for. */
+/** Progress of the browser's download, or why it failed; null if none was requested. */
 export const builtInDownload = signal<{ share: number } | { error: string } | null>(null);
 
 let controller = new AbortController();

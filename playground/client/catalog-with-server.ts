@@ -2,7 +2,7 @@ import { defaultCatalog, type Catalog } from '../../src/catalog/index.ts';
 
 const SMALL = 'amber-phoenix-4';
 
-/** The small chat model, answered by an OpenAI-compatible server that has the same weights, and by the device without it. */
+/** The small chat model with an OpenAI-compatible server that has the same weights; the device answers if the server fails. */
 export function catalogWithServer(baseUrl: string, catalog = defaultCatalog): Catalog {
   const server = {
     engine: 'upstream' as const,

@@ -51,14 +51,14 @@ export async function hold(model: string, held: boolean): Promise<void> {
   const problem = await holdDownload(model, held);
   update(model, { error: problem });
   if (problem !== null) return;
-  // The same files may be on their way for others.
+  // Another page may be downloading the same files.
   for (const id of [model, ...idsWithTheSameWeights(model)]) if (running.has(id)) update(id, { held });
 }
 
 async function run(model: string, retry: boolean): Promise<void> {
   const controller = new AbortController();
   controllers.set(model, controller);
-  // What answers already shows no progress while that is made sure of.
+  // A model that already answers shows no progress during this check.
   const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
   update(model, {
     phase: ready ? 'ready' : 'starting',

@@ -15,7 +15,7 @@ export interface DeviceFacts {
   gpu: GpuFacts | null;
   isolated: boolean;
   isolationBreaks: IsolationNeed | null;
-  /** Some browsers are isolated, and have none all the same. */
+  /** Some browsers have none even in isolated pages. */
   sharedMemory: boolean;
   cores: number;
   /** Memory as the browser rounds it; null where it does not report it. */

@@ -55,7 +55,7 @@ function watchStatus(localtext: Localtext): void {
   const refresh = async (): Promise<void> => {
     engineStatus.value = await localtext.status();
   };
-  // A status that cannot be fetched now comes with the next event.
+  // A failed status request is repeated at the next event.
   const tryRefresh = (): void => void refresh().catch(() => undefined);
   localtext.addEventListener('status', tryRefresh);
   tryRefresh();

@@ -18,7 +18,7 @@ export async function renameAdded(id: string, to: string): Promise<boolean> {
   return tell(id, `${id} is now ${to}.`, async () => (await handle).models.rename(id, to));
 }
 
-/** Share of the models being saved that is written, by their ids. */
+/** Written share of each model being saved, by id. */
 export const savedShare = signal<Readonly<Record<string, number>>>({});
 
 const saves = new Map<string, AbortController>();
@@ -27,7 +27,7 @@ export function cancelSave(id: string): void {
   saves.get(id)?.abort();
 }
 
-/** Writes its weights to a file of this device: straight to the disk where the browser allows it. */
+/** Saves a model's weights to a file on this device, directly to the disk if the browser allows it. */
 export async function saveAdded(id: string): Promise<void> {
   const controller = new AbortController();
   saves.set(id, controller);
@@ -72,7 +72,7 @@ async function tell(id: string, done: string, work: () => Promise<void>): Promis
   try {
     await work();
   } catch (error) {
-    // The user put the browser's dialog away.
+    // The user closed the browser's dialog.
     if (error instanceof DOMException && error.name === 'AbortError') return false;
     addedModelError.value = { id, message: messageOf(error) };
     return false;

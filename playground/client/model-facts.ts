@@ -10,7 +10,7 @@ export const catalogModel = (id: string): CatalogModel | undefined =>
     (model) => model.id === id,
   );
 
-/** Bytes of all files. An estimate where only the model hub knows the size. */
+/** Bytes of all files; an estimate if only the model hub knows the size. */
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
 
@@ -25,13 +25,13 @@ export function chosenVariant(id: string): Variant | undefined {
   );
 }
 
-/** Bytes that a load would still download; undefined until the engine has looked, and of a model that a server runs. */
+/** Bytes that a load would still download; undefined until the engine has checked, and for a model on a server. */
 export function missingBytes(id: string): number | undefined {
   const { reasons, estimates } = modelStatuses.value.find((model) => model.id === id) ?? {};
   return estimates?.[reasons?.find(({ chosen }) => chosen)?.variant ?? '']?.downloadBytes;
 }
 
-/** Ids that chat: those of GET /v1/models once it has answered. */
+/** Ids of chat models, from GET /v1/models once it has answered. */
 export const chatModels = computed(() => {
   const known = defaultCatalog.models.map(({ id }) => id);
   const ids = modelIds.value.length > 0 ? modelIds.value : known;
@@ -40,18 +40,18 @@ export const chatModels = computed(() => {
   );
 });
 
-/** Whether there are models beside the default catalog's, of which GET /v1/models alone tells what they can do. */
+/** Whether there are models outside the default catalog, whose capabilities only GET /v1/models has. */
 export const hasMoreModels = computed(() =>
   modelStatuses.value.some(
     ({ id, kind }) => kind === 'chat' && !defaultCatalog.models.some((model) => model.id === id),
   ),
 );
 
-/** The largest that may come from the model hub for an id; 0: nothing. */
+/** Size of the largest weights that the model hub may supply for an id; 0 if none. */
 export const hubBytes = (id: string): number =>
   Math.max(0, ...(catalogModel(id)?.variants ?? []).filter(({ hub }) => hub).map(weightBytes));
 
-/** Other ids that stand on the same files: they need no separate download. */
+/** Other ids with the same files; they need no separate download. */
 export function idsWithTheSameWeights(id: string): string[] {
   const name = chosenVariant(id)?.name;
   if (name === undefined) return [];

@@ -3,7 +3,7 @@ import type { Model } from 'openai/resources/models';
 import { openai } from './openai.ts';
 import { messageOf } from '../format.ts';
 
-/** A colour for each model, so that its replies, bars and dots are known at a glance. */
+/** A colour for each model, used for its replies, bars and dots. */
 export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'coral' | 'slate';
 const HUES: readonly Hue[] = ['crimson', 'indigo', 'amber', 'jade', 'coral'];
 
@@ -11,11 +11,11 @@ export function hueOf(model: string): Hue {
   return HUES.find((hue) => model.startsWith(hue)) ?? 'slate';
 }
 
-/** The ids that GET /v1/models answers, in its order. */
+/** Ids from GET /v1/models, in its order. */
 export const modelIds = signal<string[]>([]);
-/** Those of them that take pictures. */
+/** Ids of models that accept pictures. */
 export const seeingModels = signal<string[]>([]);
-/** Those of them that only continue text, with `/v1/completions`. */
+/** Ids of models that only continue text, with `/v1/completions`. */
 export const completionModels = signal<string[]>([]);
 export const modelsError = signal<string | null>(null);
 
@@ -38,6 +38,6 @@ export async function refreshModels(): Promise<void> {
   }
 }
 
-/** The smallest, quickest to load: the one to begin with. */
+/** The smallest model, which loads fastest; selected at first. */
 export const FIRST_CHAT_MODEL = 'amber-phoenix-4';
 export const EMBEDDING_MODEL = 'jade-mole-4';

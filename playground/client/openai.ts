@@ -5,7 +5,7 @@ import { playgroundKey, renewKey } from './playground-key.ts';
 
 let client: Promise<OpenAI> | null = null;
 
-/** The official client, pointed at this page's own /v1. It asks as any application would. */
+/** The official client with this page's /v1 as its base URL, as in any application. */
 export function openai(): Promise<OpenAI> {
   client ??= create();
   return client;
@@ -17,7 +17,7 @@ async function create(): Promise<OpenAI> {
     baseURL,
     apiKey: playgroundKey,
     dangerouslyAllowBrowser: true,
-    // Errors are shown at once with a way to try again, rather than tried again unseen.
+    // Show errors at once, with a Retry button, instead of retrying silently.
     maxRetries: 0,
     timeout: 60 * 60 * 1000,
     fetch: fetchWithFreshKey,

@@ -3,7 +3,7 @@ import type { LoadProgress } from '../../src/index.ts';
 /** Preparing what was downloaded is shown when it takes longer, in milliseconds. */
 const SHOW_AFTER_MS = 1000;
 
-/** Leaves the download's last figures on the screen while preparing takes no time to speak of. */
+/** Keeps the download's last figures on the screen during a short preparation. */
 export class PreparingDelay {
   #since: number | null = null;
 

@@ -1,12 +1,12 @@
 import { computed } from '@preact/signals';
 import { engineStatus, modelStatuses } from './localtext.ts';
 
-/** What is known of speech to text here. `absent`: no model of the catalog does it. */
+/** State of speech to text. `absent` if the catalog has no speech model. */
 export type SpeechState = 'unknown' | 'absent' | 'no weights' | 'usable';
 
 const status = computed(() => modelStatuses.value.find(({ kind }) => kind === 'transcription'));
 
-/** The model that transcribes; null: none. */
+/** The speech model; null if there is none. */
 export const speechModel = computed(() => status.value?.id ?? null);
 
 export const speechState = computed<SpeechState>(() => {

@@ -7,7 +7,7 @@ export interface StorageState {
   persisted: boolean;
 }
 
-/** null where the browser does not tell (an insecure origin). */
+/** Null if the browser does not report it (an insecure origin). */
 export const storage = signal<StorageState | null>(null);
 
 export async function refreshStorage(): Promise<void> {

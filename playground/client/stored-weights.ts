@@ -3,11 +3,11 @@ import type { StoredVariant } from '../../src/index.ts';
 import { handle } from './localtext.ts';
 import { messageOf } from '../format.ts';
 
-/** Variants of which anything lies in this browser; null until the engine has told. */
+/** Variants with stored files in this browser; null until the engine reports them. */
 export const storedWeights = signal<StoredVariant[] | null>(null);
 export const storedWeightsError = signal<string | null>(null);
 
-/** What was said of the last change stays. */
+/** The message about the last change stays. */
 export async function refreshStoredWeights(): Promise<void> {
   try {
     const { variants } = await (await handle).weights.list();

@@ -3,15 +3,15 @@ import { Dialog } from './dialog.tsx';
 
 interface Props {
   title: string;
-  /** Text of the button that does it. */
+  /** Label of the confirming button. */
   action: string;
   onConfirm: () => void;
   onClose: () => void;
-  /** What it means. */
+  /** Consequences, for the user. */
   children: ComponentChildren;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before an irreversible action. */
 export function ConfirmDialog({ title, action, onConfirm, onClose, children }: Props) {
   return (
     <Dialog title={title} onClose={onClose}>

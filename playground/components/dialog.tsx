@@ -9,7 +9,7 @@ interface Props {
   children: ComponentChildren;
   /** Places the dialog along the edge of the window instead of in its middle. */
   side?: boolean;
-  /** Stays open when the backdrop is pressed: what it shows is not shown again. */
+  /** Stays open when the backdrop is pressed, because its content is shown only once. */
   stays?: boolean;
 }
 

@@ -6,7 +6,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** Shows what a view failed of, and the ways out, in the place of an empty page. */
+/** Shows a view's error and how to recover, instead of an empty page. */
 export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override state = { error: null };
 

@@ -11,7 +11,7 @@ interface FieldProps {
   children: (ids: { id: string; 'aria-describedby': string | undefined }) => ComponentChildren;
 }
 
-/** A label, its control, and what helps to fill it in, tied together. */
+/** A label, its control and its help text, linked for screen readers. */
 export function Field({ label, value, hint, error = null, children }: FieldProps) {
   const id = useId();
   const described = [hint ? `${id}-hint` : '', error === null ? '' : `${id}-error`].filter(Boolean).join(' ');

@@ -1,4 +1,4 @@
-/** Focuses an element after the next render, where what had the focus is gone with it. */
+/** Focuses an element after the next render, if that render removed the focused element. */
 export function focusIfLost(element: HTMLElement | null): void {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body) element?.focus();

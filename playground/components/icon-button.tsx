@@ -6,7 +6,7 @@ interface Props {
   onClick: () => void;
   small?: boolean;
   disabled?: boolean;
-  /** Whether what the button opens is open. */
+  /** Whether the menu or panel that the button controls is open. */
   expanded?: boolean;
   pressed?: boolean;
 }

@@ -6,7 +6,7 @@ import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
 
-/** How a model's weights come in: bytes, rate, time left, and a way out. Nothing once it is ready. */
+/** Progress of a model's download: bytes, rate, time left, and Cancel. Renders nothing once the model is ready. */
 export function LoadCard({ model }: { model: string }) {
   const download = downloads.value[model];
   const card = useKeptFocus<HTMLDivElement>();

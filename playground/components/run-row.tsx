@@ -12,7 +12,7 @@ export interface Run<T> {
   start(event: Event): Promise<void>;
 }
 
-/** State of a form that sends one request at a time. `done`: what is announced about its result. */
+/** State of a form that sends one request at a time. `done` is the announcement of its result. */
 export function useRun<T>(
   send: (controller: AbortController) => Promise<T>,
   done: (result: T) => string,
@@ -48,7 +48,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-/** The buttons of such a form, and what becomes of its request. */
+/** Buttons of such a form, and the state of its request. */
 export function RunRow({ run: { busy, problem }, model, label, disabled, figures, children }: Props) {
   return (
     <>

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
-/** How long Stop ignores a press: the second one of a double click on Send, which was in its place. */
+/** How long Stop ignores presses, such as the second press of a double click on Send. */
 const DOUBLE_CLICK_MS = 400;
 
 interface Props {

@@ -12,7 +12,7 @@ interface Props {
   draft: Draft;
   number: number;
   onChange: (draft: Draft) => void;
-  /** Absent: it is the only question. */
+  /** Absent for the only question. */
   onRemove?: (() => void) | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface Meaning {
   text: string;
 }
 
-/** What the facts mean for models, in words. */
+/** Explains what the device's facts mean for models. */
 export function meaning(facts: DeviceFacts): Meaning[] {
   return [gpuMeaning(facts.gpu), threads(facts), room(facts)];
 }

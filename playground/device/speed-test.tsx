@@ -27,7 +27,7 @@ export function SpeedTest() {
     reply.value = null;
     problem.value = null;
     try {
-      // Loading is no part of what is measured.
+      // The measurement excludes loading.
       await loadFor(model.value, () => aborter.abort());
       aborter.signal.throwIfAborted();
       const settings = { ...DEFAULT_SETTINGS, model: model.value, temperature: 0, maxTokens: TOKENS };

@@ -34,7 +34,7 @@ export function drawMap(points: MapPoint[], width: number): Element {
       tip(spots, pointer({ ...places, title: 'text', fill: 'var(--surface)', stroke: 'var(--line-strong)' })),
     ],
   });
-  // Its frame has the name; the parts of the drawing have no names.
+  // Only the frame has an accessible name.
   figure.setAttribute('aria-hidden', 'true');
   return figure;
 }

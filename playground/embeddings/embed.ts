@@ -10,7 +10,7 @@ export interface Embedded {
   ms: number;
 }
 
-/** Texts a request: so that a long list can be stopped between two. */
+/** Texts per request; a long list can be stopped between requests. */
 const BATCH = 128;
 
 export async function embed(texts: string[], controller: AbortController): Promise<Embedded> {

@@ -33,7 +33,7 @@ interface Box {
 
 const LINE = 15;
 const DOT = 7;
-/** A text is cut to these many letters where the longer one has no place. */
+/** A text is shortened to these lengths if the longer one does not fit. */
 const LENGTHS = [48, 30, 18, 12];
 
 /**

@@ -4,7 +4,7 @@ import { dot } from './vector.ts';
 
 export const MATRIX_MOST = 24;
 
-/** A table, so that it can be read without seeing the shades. */
+/** A table, so that it can be read without the shades. */
 export function SimilarityMatrix({ embedded: { texts, vectors } }: { embedded: Embedded }) {
   const active = useSignal<{ row: number; column: number } | null>(null);
   const pair = active.value;

@@ -7,7 +7,7 @@ import { messageOf } from '../format.ts';
 export const keyList = signal<KeyInfo[]>([]);
 export const keysProblem = signal<string | null>(null);
 
-/** What was said of the last change stays. */
+/** The message about the last change stays. */
 export async function refreshKeys(): Promise<void> {
   try {
     const { keys } = await handle;

@@ -6,7 +6,7 @@ import '../markdown/markdown.css';
 export interface NewKey {
   label: string;
   key: string;
-  /** It takes the place of another. */
+  /** Whether it replaces another key. */
   replaced: boolean;
 }
 

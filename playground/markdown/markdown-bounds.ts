@@ -1,4 +1,4 @@
-/** Rendering takes at most some tenths of a second within these; models write far less. */
+/** Rendering within these bounds takes at most some tenths of a second. Models write far less. */
 const MAX_CHARS = 50_000;
 const MAX_LINES = 2000;
 /** Each level of a quote or list is a call on the parser's stack. */
@@ -10,7 +10,7 @@ const MAX_MARKS_IN_PARAGRAPH = 2000;
 
 const CONTAINERS = /^(?:[ \t]*(?:>|[-*+](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)))+/;
 
-/** Whether a text is small and flat enough to be rendered as Markdown; any other is shown as it is. */
+/** Whether a text is small and flat enough to be rendered as Markdown. Other texts are shown as plain text. */
 export function isRenderable(text: string): boolean {
   if (text.length > MAX_CHARS) return false;
   const lines = text.split('\n');

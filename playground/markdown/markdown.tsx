@@ -6,7 +6,7 @@ import { useEffect } from 'preact/hooks';
 const rendered = signal<FunctionComponent<{ text: string }> | null>(null);
 let loading: Promise<void> | null = null;
 
-/** A model's Markdown; its plain text until the renderer is loaded, which the first paint need not wait for. */
+/** Renders a model's Markdown. Shows plain text until the renderer is loaded, so that the first paint does not wait for it. */
 export function Markdown({ text }: { text: string }) {
   useEffect(() => {
     loading ??= load();

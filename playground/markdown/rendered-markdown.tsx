@@ -7,7 +7,7 @@ import { sanitize } from './sanitize.ts';
 
 const marked = new Marked({
   gfm: true,
-  // The words under an image are kept, the image is not fetched.
+  // Show an image's alternative text; do not fetch the image.
   renderer: { image: ({ text }) => escapeHtml(text) },
 });
 
@@ -36,7 +36,7 @@ export function RenderedMarkdown({ text }: { text: string }) {
 function parse(text: string): Token[] {
   const tokens = marked.lexer(text);
   marked.walkTokens(tokens, (token) => {
-    // The reply's own headings stand below the page's.
+    // Headings of the reply rank below the page's.
     if (token.type === 'heading')
       (token as Tokens.Heading).depth = Math.min(6, (token as Tokens.Heading).depth + 1);
   });

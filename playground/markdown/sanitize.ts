@@ -5,7 +5,7 @@ const TAGS =
     ' ',
   );
 
-/** DOMPurify drops a value that is no allowed URI, except of the attributes that it knows or that are named here. */
+/** DOMPurify drops values that are no allowed URI, except in the attributes that it knows and those named here. */
 const NO_URIS = ['align', 'start'];
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {

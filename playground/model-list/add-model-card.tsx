@@ -14,7 +14,7 @@ import { HubOffers } from './hub-offers.tsx';
 import { SourceForm } from './source-form.tsx';
 import { takeTransfer } from './take-transfer.ts';
 
-/** Takes a model of the user's: a file, by a button, drag and drop or paste; or the name of one elsewhere. */
+/** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
 export function AddModelCard() {
   const over = useSignal(false);
   const chosen = chosenModel.value;

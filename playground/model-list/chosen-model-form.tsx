@@ -7,7 +7,7 @@ import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
 
-/** What a chosen file says of its model, and the way to add it. */
+/** Facts from a chosen file's header, and the form to add the model. */
 export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
   const form = useFocus<HTMLFormElement>();
   const id = useSignal(details.suggestedId);

@@ -3,13 +3,13 @@ import { allowHub, hubAllowed } from '../client/model-hub.ts';
 import { modelIds } from '../client/models.ts';
 import { bytes } from '../format.ts';
 
-/** Weights that run without a GPU, as docs/models.md has them: right answers of 102, tokens a second on one core. */
+/** Weights that run without a GPU, from docs/models.md: correct answers of 102, tokens a second on one core. */
 const MEASURED = [
   { weights: 'SmolLM2 135M, Q4_1', size: 98e6, right: 61, speed: 27 },
   { weights: 'Qwen2.5-Coder 0.5B, Q4_K_M', size: 491e6, right: 78, speed: 6 },
 ];
 
-/** Larger weights than the site has, for those who have the line and the device for them. */
+/** Offers weights larger than the site's, for users with a suitable connection and device. */
 export function HubCard() {
   const allowed = hubAllowed.value;
   const larger = modelIds.value.filter((id) => hubBytes(id) > 0);

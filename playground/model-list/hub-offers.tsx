@@ -4,7 +4,7 @@ import { cancelChosen, choose, reading } from '../client/added-models.ts';
 import { bytes } from '../format.ts';
 import { useFocus } from './use-focus.ts';
 
-/** Small for its quality: what most people take of a list of quantizations. */
+/** The most common quantization: small for its quality. */
 const USUAL = 'Q4_K_M';
 
 const USUAL_GRAPH = 'onnx/model.onnx';
@@ -16,7 +16,7 @@ const preselected = (offers: readonly HubOffer[]): HubOffer | undefined => {
   );
 };
 
-/** The models of a repository, of which the user takes one. */
+/** Lists a repository's models; the user selects one. */
 export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
   const file = useSignal(preselected(offers)?.file ?? null);
   const chosen = offers.find((offer) => offer.file === file.value);

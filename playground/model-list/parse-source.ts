@@ -3,7 +3,7 @@ import type { HubFile } from '../../src/index.ts';
 const HUB_HOSTS = new Set(['huggingface.co', 'www.huggingface.co', 'hf.co']);
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
 
-/** What a text that was typed or pasted names: a repository of the model hub, or a file by its URL; null: neither. */
+/** Parses typed or pasted text as a repository of the model hub or as a file's URL. Null if it is neither. */
 export function parseSource(text: string): HubFile | { url: string } | null {
   const trimmed = text.trim();
   if (REPOSITORY.test(trimmed)) return { hub: trimmed };

@@ -44,7 +44,7 @@ export function SourceForm() {
         onChange={({ currentTarget }) => {
           const files = [...(currentTarget.files ?? [])];
           if (files.length > 0) void choose(files, files.map(({ name }) => name).join(', '));
-          // The same file may be chosen again.
+          // Reset the input, so that the same file can be chosen again.
           currentTarget.value = '';
         }}
       />

@@ -12,7 +12,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
 
-/** The weights that lie in this browser, each with a way to delete it. */
+/** Lists the weights stored in this browser, each with a Delete button. */
 export function StoredWeightsList() {
   const phases = Object.values(downloads.value)
     .map(({ phase }) => phase)

@@ -2,7 +2,7 @@ import { addError, choose, lookUp, sourceText } from '../client/added-models.ts'
 import { hubAllowed } from '../client/model-hub.ts';
 import { parseSource } from './parse-source.ts';
 
-/** Takes what was dropped or pasted. @returns whether it can be a model */
+/** Handles dropped or pasted data. @returns whether it can be a model */
 export function takeTransfer(transfer: DataTransfer): boolean {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.());
   const folder = entries.find((entry) => entry?.isDirectory);

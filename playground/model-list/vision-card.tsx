@@ -5,7 +5,7 @@ import { bytes } from '../format.ts';
 
 const VISION_MODEL = 'opal-lynx-4';
 
-/** A chat model that sees. */
+/** Offers a chat model with vision. */
 export function VisionCard() {
   const added = visionAdded.value;
   return (

@@ -2,7 +2,7 @@ import { load } from '../client/downloads.ts';
 import { hubAllowed } from '../client/model-hub.ts';
 import type { VariantReason } from '../../src/index.ts';
 
-/** The engine's own account of its choice: why these weights, and what kept it from those before. */
+/** The engine's reasons for its choice of weights, and for skipping earlier variants. */
 export function WhyThese({ model, reasons }: { model: string; reasons: VariantReason[] }) {
   const others = reasons.filter(({ chosen }) => !chosen);
   const ended = reasons.find(({ endedTab }) => endedTab);

@@ -5,7 +5,7 @@ export interface Picture {
   blob: Blob;
 }
 
-/** What the service takes in a request: a conversation is sent whole. */
+/** Maximum number of pictures in a conversation: the service's limit for a request, since a conversation is sent whole. */
 export const MAX_PICTURES = 16;
 /** Maximum size of a stored picture: 16 of them fit into a request in base64. */
 export const MAX_PICTURE_BYTES = 1_400_000;

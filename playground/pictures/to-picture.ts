@@ -8,7 +8,7 @@ import type { Shrunk } from './picture-worker.ts';
 const MAX_FILE_BYTES = 20_000_000;
 const DECODE_TIMEOUT_MS = 10_000;
 
-/** The file as it is, or shrunk where it has more than models take. @throws Error that says why there is none */
+/** The file unchanged, or shrunk if it is larger than models accept. @throws Error that says why there is none */
 export async function toPicture(file: File): Promise<Picture> {
   const name = file.name || 'picture';
   if (!PICTURE_TYPES.includes(file.type))
@@ -20,7 +20,7 @@ export async function toPicture(file: File): Promise<Picture> {
   return { name, blob };
 }
 
-/** A worker for each file: it ends with one that takes too long. */
+/** One worker per file, which is terminated if the file takes too long. */
 async function shrinkInWorker(file: File): Promise<Shrunk> {
   const worker = withTrustedWorkers(
     () => new Worker(new URL('./picture-worker.ts', import.meta.url), { type: 'module' }),

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { RequestLogEntry } from '../../src/index.ts';
 import { takeOwnRequest } from '../client/own-requests.ts';
 
-/** This page's own id among clients; null until its first request has come back in the log. */
+/** This page's id among clients; null until its first request is in the log. */
 const ownId = signal<string | null>(null);
 /** Ids by page, in the order in which they were first seen. */
 const seen = new Map<string, string[]>();

@@ -16,13 +16,13 @@ export type SampleKind = (typeof SAMPLES)[number]['value'];
 const chats = (path: string): boolean => path.endsWith('/chat/completions');
 const embeds = (path: string): boolean => path.endsWith('/embeddings');
 
-/** What can ask it: the older completions, and responses, are the OpenAI SDK's alone. */
+/** Libraries that can send the request: only the OpenAI SDK supports completions and responses. */
 export const samplesFor = (path: string): readonly (typeof SAMPLES)[number][] =>
   chats(path) || embeds(path)
     ? SAMPLES
     : SAMPLES.filter(({ value }) => value === 'openai' || value === 'curl');
 
-/** Code that asks the same again. */
+/** Code that repeats the request. */
 export function codeSample(
   kind: SampleKind,
   { path, requestBody }: Pick<RequestLogEntry, 'path' | 'requestBody'>,

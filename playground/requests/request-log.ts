@@ -15,7 +15,7 @@ const publish = oncePerFrame(() => {
 
 export function listenForRequests(): void {
   watchRequests((entry) => {
-    // A map keeps the place of a key that is set again: the order of arrival.
+    // A map keeps the position of an updated key, and so the order of arrival.
     entries.set(entry.id, entry);
     noteClient(entry);
     const oldest = entries.keys().next().value;

@@ -8,7 +8,7 @@ const LEAST_MS = 10_000;
 const MOST_MS = 5 * 60_000;
 const TICK_MS = 500;
 
-/** The last minutes: what waited (light), was being read (middle) and written (full). The list below has the figures. */
+/** Timeline of the last minutes: waiting (light), prefill (medium) and decoding (full). The list below has the figures. */
 export function Timeline({ entries }: { entries: readonly RequestLogEntry[] }) {
   const running = entries.some(({ state }) => state === 'running');
   const [now, setNow] = useState(Date.now());

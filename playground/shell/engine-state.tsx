@@ -10,7 +10,7 @@ interface Summary {
   busy: boolean;
 }
 
-/** What the engine is doing, and the way to the models. */
+/** State of the engine, with a link to the models. */
 export function EngineState() {
   const { name, state, hue, busy } = summary();
   return (

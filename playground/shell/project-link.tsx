@@ -1,7 +1,7 @@
 import { homepage } from '../../package.json';
 import { Icon } from '../components/icon.tsx';
 
-/** The project's documentation and code, in another tab: a reply goes on in this one. */
+/** Link to the project's documentation and code. It opens another tab, so that a reply continues in this one. */
 export function ProjectLink({ onClick }: { onClick?: () => void }) {
   return (
     <a class="nav-link project-link" href={homepage} target="_blank" rel="noopener" onClick={onClick}>

@@ -5,7 +5,7 @@ import { announce } from '../announce.ts';
 import { engineStatus, handle } from '../client/localtext.ts';
 import { messageOf } from '../format.ts';
 
-/** What a reload is needed for: a new version, or what cross-origin isolation breaks. */
+/** Reason for a reload: a new version, or content that cross-origin isolation breaks. */
 export function UpdateNotice() {
   const problem = useSignal<string | null>(null);
   const updating = useSignal(false);

@@ -4,9 +4,9 @@ export interface Part {
   end: number;
 }
 
-/** What Whisper hears at once. */
+/** Length of Whisper's window. */
 const MAX_SECONDS = 30;
-/** The pause is looked for after this. */
+/** Start of the search for a pause. */
 const MIN_SECONDS = 18;
 const FRAME_SECONDS = 0.1;
 

@@ -17,7 +17,7 @@ export async function decodeSound(file: Blob): Promise<Float32Array<ArrayBuffer>
   return mixed;
 }
 
-/** How long a file is, by its header, in seconds; null where that is not told. */
+/** Length of a file in seconds, from its header; null if it is unknown. */
 export const readDuration = (url: string): Promise<number | null> =>
   new Promise((resolve) => {
     const audio = new Audio();

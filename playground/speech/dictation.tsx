@@ -18,7 +18,7 @@ interface Props {
   onProblem: (problem: string | null) => void;
 }
 
-/** The composer's microphone: it records, and gives what was said as text. */
+/** The composer's microphone: records speech and inserts its transcript. */
 export function Dictation({ model, onText, onProblem }: Props) {
   const working = useSignal<AbortController | null>(null);
   const recorder = useMemo(() => {

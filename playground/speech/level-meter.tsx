@@ -4,7 +4,7 @@ import type { Recorder } from './recorder.ts';
 
 const BARS = 5;
 
-/** How loud the microphone is. Screen readers are not told: that it records was announced. */
+/** Level of the microphone, hidden from screen readers: the start of the recording was announced. */
 export function LevelMeter({ recorder }: { recorder: Recorder }) {
   const meter = useRef<HTMLSpanElement>(null);
   useEffect(() => {

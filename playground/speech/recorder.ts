@@ -8,7 +8,7 @@ const MAX_MS = 10 * 60_000;
 /** Level at and below which the meter is empty, relative to full scale. */
 const MIN_DECIBELS = -60;
 
-/** Pages that are not secure have no microphone. */
+/** Insecure pages have no microphone. */
 export const canRecord = (): boolean => 'mediaDevices' in navigator && 'MediaRecorder' in globalThis;
 
 interface Session {
@@ -37,7 +37,7 @@ export class Recorder {
     const start = ++this.#starts;
     this.problem.value = null;
     this.phase.value = 'asking';
-    // Before the wait: some browsers keep one that is made without a click silent.
+    // Create it before the wait: some browsers keep a context silent that is created without a click.
     const context = new AudioContext();
     let stream: MediaStream | undefined;
     try {
@@ -73,7 +73,7 @@ export class Recorder {
     announce('Recording cancelled.');
   }
 
-  /** How loud it is now, 0 to 1. */
+  /** Current level, 0 to 1. */
   level(): number {
     const { analyser } = this.#session ?? {};
     if (!analyser) return 0;

@@ -79,7 +79,7 @@ export function SourceCard() {
         onChange={({ currentTarget }) => {
           const [file] = currentTarget.files ?? [];
           if (file) void takeFile(file);
-          // The same file may be chosen again.
+          // Reset the input, so that the same file can be chosen again.
           currentTarget.value = '';
         }}
       />

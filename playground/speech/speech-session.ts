@@ -12,27 +12,27 @@ export interface Sound {
   file: File;
   /** URL for a player. */
   url: string;
-  /** Null: this page does not decode it, and has no waveform of it. */
+  /** Null if this page does not decode the file; it then has no waveform. */
   samples: Float32Array | null;
 }
 
-/** Longer sound does not fit the memory of a small device. */
+/** Longer recordings do not fit the memory of a small device. */
 const MAX_DECODED_SECONDS = 30 * 60;
 const MAX_DECODED_BYTES = 200e6;
-/** What /v1 takes in one request. */
+/** Limit of /v1 for one request. */
 const MAX_REQUEST_BYTES = 25 * 1024 * 1024;
 
 /** Kept while another view is shown. */
 export const sound = signal<Sound | null>(null);
 export const segments = signal<readonly Segment[]>([]);
-/** What is transcribed of it. */
+/** Transcribed length, in seconds. */
 export const doneSeconds = signal(0);
 /** `stopped`: cancelled, or failed; it can be tried again. */
 export const phase = signal<'idle' | 'reading' | 'transcribing' | 'done' | 'stopped'>('idle');
 export const problem = signal<string | null>(null);
 let controller = new AbortController();
 
-/** Takes a file in the place of the last one, and transcribes it. */
+/** Replaces the current file and transcribes the new one. */
 export async function takeFile(file: File): Promise<void> {
   await take(file, async (url) => {
     if (file.size > MAX_DECODED_BYTES) return null;
@@ -76,7 +76,7 @@ async function take(file: File, decode: (url: string) => Promise<Float32Array | 
     'This file is larger than 25 MB, and this page reads larger ones only up to 200 MB and 30 minutes. Split it.';
 }
 
-/** Transcribes the sound again; reads it again where that was cancelled. */
+/** Transcribes the recording again; reads the file again if reading was cancelled. */
 export async function tryAgain(): Promise<void> {
   const chosen = sound.peek();
   if (chosen) await (chosen.samples ? transcribe() : takeFile(chosen.file));

@@ -5,7 +5,7 @@ import { CodeBlock } from '../markdown/code-block.tsx';
 
 const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
 
-/** What is missing for speech to text, and how to get it. Nothing where nothing is missing. */
+/** Shows what speech to text still needs, and how to get it. Renders nothing if nothing is missing. */
 export function SpeechSetup() {
   if (speechState.value === 'absent') return speechAdded.value ? <OtherTab /> : <NoModel />;
   if (speechState.value === 'no weights') return <NoWeights />;
@@ -31,7 +31,7 @@ function NoModel() {
   );
 }
 
-/** The tab that leads decides on the models. */
+/** The leading tab chooses the models. */
 function OtherTab() {
   return (
     <section class="card stack" aria-labelledby="speech-setup">

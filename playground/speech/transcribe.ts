@@ -33,7 +33,7 @@ export async function transcribeSamples(
   return segments;
 }
 
-/** The same of a file that this page cannot decode, or that is too long for its memory, in one request. */
+/** Transcribes a file in one request, if this page cannot decode it or has too little memory for it. */
 export const transcribeFile = (file: File, options: Options): Promise<Segment[]> => request(file, options);
 
 async function request(file: File, { model, signal }: Options): Promise<Segment[]> {

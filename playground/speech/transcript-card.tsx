@@ -10,10 +10,10 @@ import { cancel, doneSeconds, phase, segments, tryAgain, type Sound } from './sp
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
 
-/** Empty samples: while the file is read, the waveform keeps its space and the button below does not move. */
+/** Empty samples reserve the waveform's space while the file is read, so that the button below does not move. */
 const NOT_READ = new Float32Array();
 
-/** A sound with its player, and what was said in it. */
+/** A recording with its player and its transcript. */
 export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
   const audio = useRef<HTMLAudioElement>(null);
   const time = useSignal(0);
@@ -32,7 +32,7 @@ export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound
     if (!player) return;
     player.currentTime = start;
     stopAt.current = end;
-    // A pause before it plays rejects; what it cannot play, the player shows.
+    // `play()` rejects if paused before it starts. The player itself shows other errors.
     player.play().catch(() => undefined);
   };
   const seconds = samples ? samples.length / RATE : 0;

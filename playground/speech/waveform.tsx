@@ -5,12 +5,12 @@ const BARS = 120;
 
 interface Props {
   samples: Float32Array;
-  /** What has been played, 0 to 1. */
+  /** Played share, 0 to 1. */
   played: number;
   onSeek: (share: number) => void;
 }
 
-/** The shape of the sound, for the pointer and the eye: the player below it is for the keyboard. */
+/** Waveform for pointer users; keyboard users have the player below it. */
 export function Waveform({ samples, played, onSeek }: Props) {
   const heights = useMemo(() => {
     const all = peaks(samples, BARS);

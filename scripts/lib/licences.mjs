@@ -11,7 +11,7 @@ const HOLDERS = {
 export function writeLicences(modules, path) {
   const folders = new Set(
     modules.flatMap(
-      // What builds keep below node_modules/.cache comes from packages that are named anyway.
+      // Files below node_modules/.cache come from packages that are listed anyway.
       (id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/.][^/]*)\//.exec(id.replaceAll('\\', '/'))?.[1] ?? [],
     ),
   );

@@ -38,7 +38,7 @@ export async function buildModules() {
     const { output } = await bundle.write({
       dir: `dist/lib/${name}`,
       format: 'esm',
-      // A service worker may not load code later: what it imports when needed is in its file.
+      // A service worker cannot load code later, so its dynamic imports are inlined.
       ...(name === 'sw' && { codeSplitting: false }),
       // For frameworks that render on a server: hooks and context are for the page.
       banner: name === 'react' ? `'use client';` : '',

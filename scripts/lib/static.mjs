@@ -53,7 +53,7 @@ export async function buildStatic() {
   await nameWorker();
   return [
     ...modules,
-    // By itself: chunks that the page library shares with it would be a request more for each page. It holds no state.
+    // Bundled separately, because chunks shared with the page library would cost each page one more request. It holds no state.
     ...(await buildFile('localtext/catalog.js', 'src/catalog/index.ts', 'es', {})),
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
     ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
@@ -137,7 +137,7 @@ const plainImports = {
     id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = (load) => load();' : null,
 };
 
-/** The files know where they lie, so that a site in a folder needs no setting. All of them are in one folder. */
+/** The files derive the site's base from their own URL, so a site in a folder needs no setting. All are in one folder. */
 const ownBase = {
   name: 'own-base',
   renderChunk(code) {

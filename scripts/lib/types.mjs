@@ -20,7 +20,7 @@ const entries = {
   node: 'src/node/vite-plugin/vite-plugin.ts',
 };
 
-/** Declarations of what the entry points export, and no others. */
+/** Emits only the declarations that the entry points export. */
 export function emitTypes(out = 'dist/types') {
   // Sources import files of `tools` too, so `src` is a folder of what is emitted.
   const emitted = join(out, 'emitted');
@@ -34,7 +34,7 @@ export function emitTypes(out = 'dist/types') {
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
-/** The folder whose `tsconfig.json` an entry is checked with, where it is not the entry's own. */
+/** The folder whose `tsconfig.json` checks an entry, if it is not the entry's own. */
 const CHECKED_WITH = { page: 'src/page', store: 'src/page', react: 'src/page', node: 'src/node' };
 
 function emit(environment, entry, out) {
@@ -68,7 +68,7 @@ function emit(environment, entry, out) {
 
 const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g;
 
-/** Follows a declaration's imports, and makes them name what is there to Node and to bundlers alike. */
+/** Follows a declaration's imports, and rewrites them to paths that both Node and bundlers resolve. */
 function reach(path, reached) {
   if (reached.has(path)) return;
   reached.add(path);

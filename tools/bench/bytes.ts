@@ -8,13 +8,13 @@ interface Measured {
   kilobytes: number;
 }
 
-/** What `npm run size` measures, of a package built now. */
+/** Measures a fresh build with `npm run size`. */
 export function bytes(): Row[] {
   run('scripts/build-lib.mjs');
   const measured = JSON.parse(run('scripts/size.mjs', '--json')) as Measured[];
   return measured.map(({ what, bytes: count, kilobytes }) => ({
     name: `bytes before the first request: ${what}`,
-    measures: 'The built package, as `npm run size` holds it to its budgets: gzipped, a KB is 1,000 bytes.',
+    measures: 'The built package, as measured by `npm run size`: gzipped; 1 KB is 1,000 bytes.',
     unit: 'KB',
     values: [count / 1000],
     goal: { atMost: kilobytes },

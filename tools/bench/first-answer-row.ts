@@ -40,14 +40,14 @@ export async function firstAnswer({ site, rounds }: Stage): Promise<Row[]> {
     {
       name: 'a first visit: bytes until the first token of a chat',
       measures:
-        'Everything that a host sends which compresses scripts and WASM, to a browser that has nothing stored; a MB is 1,000,000 bytes.',
+        'All bytes sent by a host that compresses scripts and WASM, to a browser without stored data; 1 MB is 1,000,000 bytes.',
       unit: 'MB',
       values: megabytes,
       goal: { atMost: 105 },
     },
     {
       name: 'a first visit: time until the first token of a chat',
-      measures: 'From the same host on the same machine, which takes no time for the network.',
+      measures: 'From the same host on the same machine, so without network time.',
       unit: 'ms',
       values: waits,
     },

@@ -49,7 +49,7 @@ export async function givenUp({ context, page, site, rounds }: Stage): Promise<R
       }
       rows.push({
         name: `${what} beside ${count} ${long} that a tab has given up ÷ alone`,
-        measures: `Another tab sends ${count} requests that are not streamed, by the page's own fetch, and aborts them when the engine has them; the median of ${REPEATED} short requests, one after another, then and before.`,
+        measures: `Another tab sends ${count} requests that are not streamed, with the page's own fetch, and aborts them once the engine has them. The median of ${REPEATED} short requests, one after another, is compared with the median before.`,
         unit: 'ratio',
         values: quotients(beside, alone),
         goal: { atMost: 3 },

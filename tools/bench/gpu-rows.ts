@@ -67,7 +67,7 @@ export const gpuChat = ({ page: onWasm, site, rounds }: Stage): Promise<Row[]> =
       );
       rows.push({
         name: `decode of a GGUF, ${name}: WebGPU ÷ WASM`,
-        measures: `Tokens a second of ${DECODED} a reply through /v1, in two browsers in turn. The GPU: ${gpu}.`,
+        measures: `Tokens a second of replies of ${DECODED} through /v1, in two browsers in turn. The GPU: ${gpu}.`,
         unit: 'ratio',
         values: quotients(webgpu, wasm),
         detail: { 'WASM, tokens/s': wasm, 'WebGPU, tokens/s': webgpu },

@@ -63,7 +63,7 @@ export async function inputs({ page, rounds }: Stage): Promise<Row[]> {
     {
       name: '2,048 short inputs as base64: share of the time outside the model',
       measures:
-        'One request by the SDK; the model is what the embedding engine takes, from the texts to the vectors.',
+        'One request by the SDK; the time of the model is that of the embedding engine, from texts to vectors.',
       unit: 'ratio',
       values: shares,
       goal: { atMost: 0.03 },

@@ -1,12 +1,12 @@
 /** What must hold for the median. */
 export type Goal = { atLeast: number } | { atMost: number };
 
-/** One line of the table: ours beside what a user would have without us, measured in turn in one run. */
+/** One line of the table: localtext compared with the alternative, measured alternately in one run. */
 export interface Row {
   name: string;
   /** How it is measured, in a sentence or two. */
   measures: string;
-  /** What one number of `values` is. `exponent`: of the growth, 1 is linear. */
+  /** Unit of each number in `values`. `exponent` is that of the growth; 1 is linear. */
   unit: 'ratio' | 'ms' | 'KB' | 'MB' | 'exponent';
   /** One value a round. */
   values: number[];
@@ -18,7 +18,7 @@ export interface Row {
 
 /** How something grows: `values` of each point one a round. */
 export interface Series {
-  /** What is counted, and what is measured with its unit, as a plot's axes say it. */
+  /** Labels of the plot's axes: the counted size, and the measured quantity with its unit. */
   x: string;
   y: string;
   points: { x: number; values: number[] }[];

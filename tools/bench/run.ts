@@ -67,7 +67,7 @@ export async function bench(args: string[]): Promise<void> {
   if (failed.length > 0) throw new Error(`Not measured:\n${failed.join('\n')}`);
 }
 
-/** What fails does not keep the others from being measured; it fails the run at its end: what did, and why. */
+/** Measures the rows; a failed row does not stop the others. @returns the failed rows with their reasons */
 async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null): Promise<string[]> {
   const names = wanted.filter((name) => name !== 'web-llm' || mlc !== null);
   if (names.length < wanted.length) console.log(`Not measured: web-llm. ${WEB_LLM_HOW}`);
@@ -94,7 +94,7 @@ async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null)
   return failed;
 }
 
-/** What takes longer hangs: it is given up, with the page that it ran in. */
+/** Time limit of a row. A row that exceeds it is abandoned, with its page. */
 const ROW_LIMIT_MS = 15 * 60_000;
 
 async function measure(name: string, stage: Stage): Promise<Measured> {

@@ -80,7 +80,7 @@ function rowsOf(ours: Measured[][], direct: Measured[][]): Row[] {
   return [
     {
       name: 'a token of a server, 64 streams: processor time through /v1 − by fetch',
-      measures: `${how} Of all of the browser's processes.`,
+      measures: `${how} The time of all browser processes.`,
       unit: 'ms',
       values: differences(of(ours, at, 'cpuMs'), of(direct, at, 'cpuMs')),
       detail: detail('cpuMs', 'ms'),

@@ -12,7 +12,7 @@ export async function modelsWarm({ page, rounds }: Stage): Promise<Row> {
   }
   return {
     name: 'GET /v1/models, warm',
-    measures: 'The smallest request, by the SDK, until its body is read: what every request costs.',
+    measures: 'The smallest request, by the SDK, until its body is read: the cost of every request.',
     unit: 'ms',
     values,
     goal: { atMost: 4 },
@@ -50,7 +50,7 @@ export async function firstTokenStopped({ page, rounds }: Stage): Promise<Row> {
   return {
     name: "first token from a stopped service worker − the raw engine's",
     measures:
-      'As the first token above, but the browser has stopped the service worker before each of our calls.',
+      'The same as the first token above, with the service worker stopped before each call through /v1.',
     unit: 'ms',
     values: differences(measured.ours, measured.raw),
     goal: { atMost: 30 },

@@ -98,7 +98,7 @@ async function memory(site: Stage['site'], files: SpeechFiles, rounds: number): 
   return {
     name: 'speech to text: peak memory of the browser − before',
     measures:
-      "Proportional set sizes of all of the browser's processes, without pages of files, sampled every 200 ms from the page's load until the file is transcribed, the weights being stored.",
+      "Proportional set sizes of all of the browser's processes, without pages of files, sampled every 200 ms from the page's load until the file is transcribed, with stored weights.",
     unit: 'MB',
     values: differences(peak, before),
     detail: { 'before, MB': before, 'peak, MB': peak },

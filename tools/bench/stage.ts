@@ -13,7 +13,7 @@ export interface Stage {
   page: Page;
   site: StaticSite;
   rounds: number;
-  /** Model for the row on a GPU; null: none was given. */
+  /** Model for the row on a GPU; null if none was given. */
   mlc: MlcUrls | null;
   /** Version of the browser. */
   version: string;

@@ -29,7 +29,7 @@ export async function visit({ rounds }: Stage): Promise<Row[]> {
     {
       name: 'a visit of the playground: JavaScript that the page begins with',
       measures:
-        'Every script that the page names, gzipped; a KB is 1,000 bytes. The welcome is painted before it has come.',
+        'Every script that the page names, gzipped; 1 KB is 1,000 bytes. The welcome is painted before they arrive.',
       unit: 'KB',
       values: [kilobytes],
       goal: { atMost: 60 },

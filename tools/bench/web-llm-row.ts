@@ -31,7 +31,7 @@ async function compare({ page, reload, gpu }: GpuPage, mlc: MlcUrls, rounds: num
     let contextLength: number | null = null;
     const raw: Speed[] = [];
     const ours: Speed[] = [];
-    // One engine at a time is on the GPU: each in a reloaded page.
+    // Each engine runs in a reloaded page, so that only one is on the GPU.
     const measureOurs = async (): Promise<void> => {
       await reload();
       const { fingerprint, ...speed } = await page.evaluate(

@@ -21,7 +21,7 @@ const FLAGS = [
   '-O3',
   // The order and rounding of floating-point operations are the original's.
   '-ffp-contract=off',
-  // No calls of a C library, no tables and no data: the linker takes code alone.
+  // No calls of a C library, no tables and no data: the linker accepts only code.
   '-fno-builtin',
   '-fno-jump-tables',
   '-fno-sanitize=all',

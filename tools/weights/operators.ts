@@ -1,7 +1,7 @@
 import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
 import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
 
-/** What a layer norm gives: to the products that follow, and to the sum around them. */
+/** Outputs of a layer norm: for the following products, and for the residual sum. */
 interface NormalizedState {
   /** States in the form that the products of this graph's weights require. */
   forProducts: string;

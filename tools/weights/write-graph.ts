@@ -44,7 +44,7 @@ export async function graphForFolder(folder: string): Promise<Uint8Array> {
   return bertGraph(await readConfig(folder), tensors, 'model.onnx_data');
 }
 
-/** The same with its weights in it, in 8 bits. */
+/** The same graph with embedded 8-bit weights. */
 export async function int8GraphForFolder(folder: string, outliers: OutlierChannels): Promise<Uint8Array> {
   return bertInt8Graph(await readConfig(folder), await matricesOfFile(join(folder, WEIGHTS)), outliers);
 }

@@ -8,7 +8,7 @@ const stop = document.querySelector('#stop');
 const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 
-// The size of the download, its progress and a button to cancel it: what a first visit shows.
+// Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start());
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();

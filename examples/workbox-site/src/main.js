@@ -7,7 +7,7 @@ const button = document.querySelector('button');
 const stop = document.querySelector('#stop');
 const output = document.querySelector('output');
 
-// The size of the download, its progress and a button to cancel it: what a first visit shows. After this, the weights are in
+// Shows a first visit's download: its size, its progress and a button to cancel it. After this, the weights are in
 // the browser's own storage: the next visit needs no network.
 // The site registers its own worker, as it always has, and hands the registration on. Browsers without service workers
 // have no registration: then start() says so.
@@ -30,7 +30,7 @@ form.addEventListener('submit', async (event) => {
   const { signal } = controller;
   output.textContent = '…';
   try {
-    // With its own fetch, as an answer that does not stream could not be stopped otherwise.
+    // Use `localtext.fetch`, so that an answer that does not stream can be stopped.
     const response = await localtext.fetch(`${localtext.baseURL}/chat/completions`, {
       method: 'POST',
       signal,

@@ -3,10 +3,10 @@ import { cleanupOutdatedCaches, createHandlerBoundToURL, precacheAndRoute } from
 import { NavigationRoute, registerRoute } from 'workbox-routing';
 import { StaleWhileRevalidate } from 'workbox-strategies';
 
-// First: what localtext answers, no route below sees.
+// First, so that requests to localtext do not reach the routes below.
 addLocaltext();
 
-// From here on it is a site's worker like any other.
+// The rest is a usual service worker.
 cleanupOutdatedCaches();
 precacheAndRoute(self.__WB_MANIFEST);
 if (self.__WB_MANIFEST.length > 0) {

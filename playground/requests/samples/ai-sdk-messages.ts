@@ -10,7 +10,7 @@ interface Message {
   tool_call_id?: string;
 }
 
-/** The AI SDK has different words for tool calls and what they gave; all other messages are the same. */
+/** The AI SDK has other names for tool calls and their results; all other messages are the same. */
 export function aiMessages(messages: unknown): unknown {
   if (!Array.isArray(messages)) return messages;
   const names = new Map<string, string>();
@@ -37,7 +37,7 @@ const callPart = ({ id, function: { name, arguments: input } }: ToolCall): objec
   input: parsed(input),
 });
 
-/** A model may have been cut off in the middle. */
+/** The JSON may be truncated. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,7 +2,7 @@ import { aiMessages } from './ai-sdk-messages.ts';
 import { COMMON_PARAMETERS } from './common-parameters.ts';
 import { indented, literal, members, without, type Body } from './literal.ts';
 
-/** What the code below says in the AI SDK's words, or that the SDK sets itself. */
+/** Parameters that the code below writes in the AI SDK's terms, or that the SDK sets itself. */
 const SAID = [...COMMON_PARAMETERS, 'seed', 'response_format'];
 
 interface FunctionTool {

@@ -5,7 +5,7 @@ const CONFIGURATION = `  configuration: { baseURL: location.origin + '/v1', dang
 
 export function langChainChat(body: Body): string {
   const stop = body['stop'];
-  // All else goes on as it is.
+  // Other parameters are passed on unchanged.
   const others = without(body, COMMON_PARAMETERS);
   const options = members({
     model: body['model'],

@@ -4,7 +4,7 @@ export type Body = Record<string, unknown>;
 export const literal = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:');
 
-/** Members of an object's literal, one a line, after those that are written by hand. */
+/** Formats further members of an object literal, one per line. */
 export const members = (options: Body): string => literal(defined(options)).slice(1, -1).trimEnd();
 
 export const indented = (code: string): string => code.replaceAll('\n', '\n  ');

@@ -152,7 +152,7 @@ export async function prefill(rounds: number): Promise<Row> {
   };
 }
 
-/** Choices of a setting that ours are compared with, as a row names them. */
+/** Alternative settings that localtext's are compared with, by the names in the rows. */
 const ALTERNATIVES = [
   ['f16-cache', 'with a KV cache in f16'],
   ['all-threads', 'with a thread for each logical processor'],

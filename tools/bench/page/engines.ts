@@ -12,7 +12,7 @@ export const INT8_VARIANT = 'all-minilm-l6-v2-int8';
 
 let preferred: string[] = [];
 
-/** Variants by name; before anything of ours has been called in this page. */
+/** Variants by name, before any call of localtext in this page. */
 export function prefer(...variants: string[]): void {
   preferred = variants;
 }
@@ -94,7 +94,7 @@ export function generateBy(
   });
 }
 
-/** A row on weights other than those it names would say what is not so. */
+/** Fail rather than report a row for the wrong weights. */
 export async function expectVariant(model: string, variant: string): Promise<void> {
   const { models } = await (await localtext()).status();
   const fingerprint = models.find(({ id }) => id === model)?.fingerprint ?? '';

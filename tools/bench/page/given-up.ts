@@ -126,7 +126,7 @@ export async function shortOnes(
   return times;
 }
 
-/** Sends long requests at once, and gives them up when the engine has as many as it takes, without a sign to it. */
+/** Sends long requests at once, and abandons them once the engine has as many as it accepts, without notifying it. */
 export async function giveUp(
   kind: GivenUpKind,
   files: SpeechFiles,

@@ -38,7 +38,7 @@ export async function webLlmOurs(
 }
 
 export interface RawModel {
-  /** Has `/resolve/` in it: web-llm would add its own otherwise. */
+  /** Contains `/resolve/`, because web-llm would add it otherwise. */
   model: string;
   library: string;
   /** Null: a sliding window, as the model says. */
@@ -71,7 +71,7 @@ export async function webLlmRaw(
   }
 }
 
-/** Everything is said, as /v1 says it: what is left out would come from the model's own configuration. */
+/** Sets every field, as /v1 does: omitted fields would come from the model's own configuration. */
 const request = (maxTokens: number): ChatCompletionRequestStreaming => ({
   messages: [...story],
   max_tokens: maxTokens,

@@ -30,10 +30,10 @@ interface Target {
   scripts: Map<string, Script>;
 }
 
-/** A script of ours, and how its positions are those of source files. */
+/** A script of localtext, with its map to source positions. */
 interface Script {
   text: string;
-  /** Null: `path` is the whole of it. */
+  /** Null if the script consists only of `path`. */
   map: SourceMap | null;
   path: string;
 }

@@ -109,7 +109,7 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
     console.log('| --- | --- | --- | --- | --- | --- |');
     const share = (count: number, total: number): string => `${count} / ${total}`;
     for (const settings of all) {
-      // Each figure is told at once: the next may take long.
+      // Print each figure at once: the next may take long.
       process.stdout.write(`| ${JSON.stringify(settings)} | `);
       const replies = await inTurn(asked, (question) => ask(question, settings, MAX_TOKENS));
       const looped = replies.filter(({ tokens }) => loops(tokens)).length;

@@ -6,7 +6,7 @@ import { SECTION, sectionsOf, WasmReader } from './wasm-module.ts';
 /** The names of functions, within a module's section `name`. */
 const FUNCTION_NAMES = 1;
 
-/** Names that a module has itself, as wllama's does from 3.13 on; null: none. */
+/** Names in the module itself (wllama's has them from 3.13 on); null if it has none. */
 export function namesIn(module: Uint8Array): FunctionNames | null {
   for (const { content } of sectionsOf(module).filter(({ id }) => id === SECTION.custom)) {
     const reader = new WasmReader(content);

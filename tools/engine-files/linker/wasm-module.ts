@@ -49,7 +49,7 @@ export class WasmReader {
     return Array.from({ length: this.number() }, () => read(this));
   }
 
-  /** The bytes that `read` goes through. */
+  /** The bytes that `read` consumes. */
   span(read: (reader: this) => void): Uint8Array {
     const start = this.at;
     read(this);

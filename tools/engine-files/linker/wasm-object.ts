@@ -93,7 +93,7 @@ function readSymbols(reader: WasmReader | null, functions: Import[], globals: Im
       const isImported = (flags & UNDEFINED) !== 0;
       const hasName = !isImported || (flags & EXPLICIT_NAME) !== 0;
       const own = hasName ? reader.name() : '';
-      // What is imported is called as its import names it.
+      // Imports are called by their import names.
       return { index, name: (kind === 0 ? functions : globals)[index]?.name ?? own, isImported };
     });
   }

@@ -15,7 +15,7 @@ interface Outcome extends Judged {
 export interface DecisionOptions {
   /** Takes every text of that many. */
   step: number;
-  /** Those whose names begin so. */
+  /** Prefix of the methods to run. */
   methods: string;
   /** Path of a larger model's GGUF file, in place of the smallest chat model. */
   gguf?: string;
