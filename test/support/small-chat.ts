@@ -17,6 +17,9 @@ export interface SmallChat {
   serve(site: AlteredSite): void;
 }
 
+/** The first layers of the site's chat model, as a GGUF file. */
+export const smallChatFile = () => firstLayers(GGUF, LAYERS);
+
 /**
  * The first layers of the site's chat model, with its tokens and its template. It loads and answers ten times as fast, and
  * what it says makes no sense: for tests of all that is around a text.
@@ -24,7 +27,7 @@ export interface SmallChat {
 export async function smallChat(contextLength?: number): Promise<SmallChat> {
   const whole = defaultCatalog.models[0]?.variants.at(-1);
   if (whole?.engine !== 'wllama') throw new Error('the default catalog has no small weights');
-  const body = await firstLayers(GGUF, LAYERS);
+  const body = await smallChatFile();
   const sha256 = createHash('sha256').update(body).digest('hex');
   const variant = {
     ...whole,

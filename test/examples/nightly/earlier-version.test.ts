@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Localtext } from '../../../src/page/localtext.ts';
 import type { start } from '../../../src/page/start.ts';
 import { browserOfFile } from '../../support/browser-of-file.ts';
+import { smallChatFile } from '../../support/small-chat.ts';
 import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
 import { serveFolder } from '../support/plain-server.ts';
 import type { RunningServer } from '../support/vite-server.ts';
@@ -29,6 +30,7 @@ declare global {
 }
 
 let folder: string;
+let source: string;
 let site: string;
 let server: RunningServer;
 const browser = browserOfFile();
@@ -43,7 +45,7 @@ async function deploy(cli: string): Promise<void> {
 beforeAll(async () => {
   folder = await tempFolder('earlier');
   site = join(folder, 'site');
-  const source = join(folder, 'source');
+  source = join(folder, 'source');
   for (const path of [site, source]) await mkdir(path);
   const archive = join(folder, 'source.tar');
   await promisify(execFile)('git', ['archive', '--output', archive, EARLIER]);
@@ -51,6 +53,7 @@ beforeAll(async () => {
   await run(source, 'npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund');
   await run(source, process.execPath, 'scripts/build-lib.mjs');
   await cp('public/models', join(site, 'models'), { recursive: true });
+  await writeFile(join(site, 'own.gguf'), await smallChatFile());
   await deploy(join(source, 'dist/node/cli.js'));
   server = await serveFolder(site);
 }, 600_000);
@@ -85,7 +88,13 @@ const open = async (): Promise<Page> => {
   return page;
 };
 
-test('an app’s keys, stored responses and weights of the version before serve this one', async () => {
+const chat = (model: string): object => ({
+  model,
+  messages: [{ role: 'user', content: 'Say hello.' }],
+  max_tokens: 2,
+});
+
+test('an app’s keys, stored responses, weights and added models of the version before serve this one', async () => {
   const page = await open();
   const key = await begin(page);
   const stored = await ask(page, 'responses', {
@@ -96,6 +105,11 @@ test('an app’s keys, stored responses and weights of the version before serve 
   });
   expect(stored.status).toBe(200);
   const { body: before } = await ask(page, `responses/${stored.body.id}`);
+  const added = await page.evaluate(async () => {
+    const file = await (await fetch('own.gguf')).blob();
+    return (await window.app.localtext.models.add(new File([file], 'own.gguf'), { id: 'own' })).id;
+  });
+  expect((await ask(page, 'chat/completions', chat(added))).status).toBe(200);
 
   const installed = join(inject('examples'), 'node_modules/localtext/dist/node/cli.js');
   await deploy(resolve(installed));
@@ -114,10 +128,49 @@ test('an app’s keys, stored responses and weights of the version before serve 
     max_output_tokens: 16,
   });
   expect(answer).toMatchObject({ status: 200, body: { previous_response_id: stored.body.id } });
+  expect((await ask(next, 'chat/completions', chat(added))).status).toBe(200);
   expect(weights.filter((url) => url.endsWith('.gguf'))).toEqual([]);
+  // The first page still has the earlier library.
+  expect((await ask(page, 'chat/completions', chat(MODEL))).status).toBe(200);
 
   await page.reload();
   await page.waitForFunction(() => 'app' in window);
   expect(await begin(page)).toBe(key);
   expect((await ask(page, `responses/${stored.body.id}`)).status).toBe(200);
+});
+
+/** Builds a version's playground. @returns its folder */
+async function buildPlayground(root: string): Promise<string> {
+  // The test runner sets NODE_ENV, and with it a build for development.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const vite = join(root, 'node_modules/vite/bin/vite.js');
+  await promisify(execFile)(process.execPath, [vite, 'build'], { cwd: root, env });
+  return join(root, 'dist/site');
+}
+
+test('conversations of the playground of the version before are in this one, and go on', async () => {
+  const playground = join(folder, 'playground');
+  await cp('public/models', join(source, 'public/models'), { recursive: true });
+  await cp(await buildPlayground(source), playground, { recursive: true });
+  const host = await serveFolder(playground);
+  const page = await browser.context.newPage();
+  const send = async (text: string): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Message' }).fill(text);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  };
+  try {
+    await page.goto(host.url);
+    await send('Name a lighthouse.');
+    await cp(await buildPlayground(process.cwd()), playground, { recursive: true });
+    await page.reload();
+    await page.getByLabel('Conversation', { exact: true }).getByText('Name a lighthouse.').first().waitFor();
+    await send('Name a harbour.');
+    await page.reload();
+    await page.getByLabel('Conversation', { exact: true }).getByText('Name a harbour.').first().waitFor();
+    await page.getByLabel('Conversation', { exact: true }).getByText('Name a lighthouse.').first().waitFor();
+  } finally {
+    await host.stop();
+  }
 });
