@@ -123,7 +123,7 @@ export function browserV1(engine: EngineConnection): V1 {
 
 let hasWarned = false;
 
-/** They are left out: only the device answers. */
+/** Warns once that this build ignores the catalog's servers: only the device answers. */
 function warnOfServers({ models }: Catalog): void {
   if (hasWarned || !models.some(({ variants }) => variants.some(({ engine }) => engine === 'upstream')))
     return;
@@ -154,7 +154,7 @@ function announceStatus(scope: string): () => void {
     } satisfies StatusMessage);
 }
 
-/** Publishes to the tabs that show it. Without any, a message costs some microseconds. */
+/** Publishes request log entries to all tabs. A message that no tab reads costs some microseconds. */
 function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   const channel = new BroadcastChannel(requestLogChannel(scope));
   return (entry) => {

@@ -22,12 +22,12 @@ export class Failover {
     return this.#remaining.shift();
   }
 
-  /** Whether another target may answer in the place of the last one that `next` gave. */
+  /** Whether another target may answer instead of the last one that `next` returned. */
   get hasNext(): boolean {
     return this.#remaining.length > 0;
   }
 
-  /** @throws what `ask` fails with where no other target may answer; otherwise `error`, when all have failed */
+  /** @throws the error of `ask` if no other target may answer; `error` once all targets have failed */
   async first<T>(signal: AbortSignal, ask: (target: Target, hasNext: boolean) => Promise<T>): Promise<T> {
     for (let target = this.next(); target; target = this.next()) {
       try {
@@ -39,7 +39,7 @@ export class Failover {
     throw this.error;
   }
 
-  /** @throws the error, where no other target may answer in its place */
+  /** @throws the error, if no other target may answer instead */
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
     const { status, passOn } = asServiceError(error).wire;
     const isForCaller = error instanceof UpstreamError ? error.isForCaller : status < 500 && !passOn;

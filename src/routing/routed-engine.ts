@@ -25,7 +25,7 @@ const UPSTREAM: {
 };
 
 /**
- * Passes each job to the device or to a server. Where one fails before anything was sent, the next answers in the same call.
+ * Passes each job to the device or to a server. If one fails before anything was sent, the next answers in the same call.
  * @param targetsOf null: no server takes part in the model
  */
 export function routedEngine(
@@ -83,7 +83,7 @@ async function* withFailover<Event extends { type: string }>(
       failed = true;
       failover.failed(target, error, sent || signal.aborted);
     } finally {
-      // Here also when the reader leaves, as it does with the last event.
+      // Also runs when the reader stops iterating, which it does at the last event.
       if (sent && !failed && !signal.aborted) target.server?.circuit.succeed();
     }
   }

@@ -1,7 +1,7 @@
 import { estimateTokens } from '../../jobs/chat.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
 
-/** The length is bounded before the elements are looked at. */
+/** Schema of an array whose length is checked before its elements. */
 export const listOf = <Element extends z.ZodMiniType>(element: Element, most: number) =>
   z.pipe(z.array(z.unknown()).check(z.maxLength(most)), z.array(element));
 
@@ -14,7 +14,7 @@ const choiceSchema = z.object({
   delta: z.nullish(
     z.object({
       content: text,
-      /** llama.cpp, older vLLM and DeepSeek name thoughts so; newer vLLM, OpenRouter and Ollama `reasoning`. */
+      /** Reasoning from llama.cpp, older vLLM and DeepSeek; newer vLLM, OpenRouter and Ollama send `reasoning`. */
       reasoning_content: z.optional(z.unknown()),
       reasoning: z.optional(z.unknown()),
     }),
@@ -76,7 +76,7 @@ const usageSchema = details({
   completion_tokens_details: details({ reasoning_tokens: count }),
 });
 
-/** Tokens of a character that is encoded in bytes. */
+/** Maximum tokens of one character: a token for each of its UTF-8 bytes. */
 const MAX_TOKENS_A_CHARACTER = 4;
 const MAX_CHARACTERS_A_TOKEN = 16;
 /** Tokens that no text shows, such as the end of a reply. */

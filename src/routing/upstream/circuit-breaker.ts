@@ -10,7 +10,7 @@ type Circuit =
   /** A probe is running. No request is sent to the server yet. */
   | { state: 'half-open'; failures: number; error: unknown };
 
-/** Keeps requests from a server that fails, where another variant can answer them. */
+/** Keeps requests away from a failing server if another variant can answer them. */
 export class CircuitBreaker {
   #circuit: Circuit = { state: 'closed', failures: 0 };
 
@@ -22,7 +22,7 @@ export class CircuitBreaker {
     return this.#circuit.state === 'open';
   }
 
-  /** What opened it; undefined while it is closed. */
+  /** Error that opened the circuit; undefined while it is closed. */
   get error(): unknown {
     return this.#circuit.state === 'closed' ? undefined : this.#circuit.error;
   }
@@ -34,7 +34,7 @@ export class CircuitBreaker {
     this.#circuit = { state: 'open', failures, error, until };
   }
 
-  /** @returns true once the pause is over, and to one caller alone: it probes the server */
+  /** @returns true once the pause is over, for one caller only: that caller probes the server */
   startProbe(): boolean {
     const circuit = this.#circuit;
     if (circuit.state !== 'open' || performance.now() < circuit.until) return false;

@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { FIRST_FAULT, type z } from '../../util/zod.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
-/** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
+/** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
 const MAX_TURN_MS = 8;
 
 /** Milliseconds for which a request computes before it lets others have their turn. */
@@ -17,7 +17,7 @@ export class TimeSlice {
   }
 }
 
-/** The time within which something must come. It may be set again, and stands still while it is cleared. */
+/** Deadline for data from a server. It can be reset, and does not run while it is cleared. */
 export class Deadline {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #missed: string | null = null;
@@ -36,7 +36,7 @@ export class Deadline {
     clearTimeout(this.#timer);
   }
 
-  /** Ends a read that waits. */
+  /** Registers a callback that ends a pending read. */
   onMissed(end: () => void): void {
     this.#onMissed = end;
   }
@@ -79,7 +79,7 @@ export async function* readBytes(
   }
 }
 
-/** Bytes that a value takes at least, on average: `{}` takes three, and forty times as much memory. */
+/** Minimum average bytes per JSON value: `{}` takes three, and forty times as much memory. */
 const BYTES_PER_VALUE = 16;
 
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
@@ -95,7 +95,7 @@ export async function readJson(response: Response, maxBytes: number, ms: number)
 }
 
 /**
- * What a server sent, as its schema has it. Zod stops at the first fault: to collect those of a long list takes seconds.
+ * Parses what a server sent. Zod stops at the first fault: collecting all faults of a long list takes seconds.
  * @throws UpstreamError
  */
 export function conforming<Value>(schema: z.ZodMiniType<Value>, sent: unknown, what: string): Value {

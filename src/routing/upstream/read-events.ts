@@ -9,10 +9,10 @@ const MAX_EVENT_CHARACTERS = 256 * 1024;
 /** Maximum size of one stream: 128,000 tokens of 500 bytes each. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 
-/** Time that a server may take in all for one stream. A reader's own time does not count. */
+/** Maximum total time of a server for one stream. Time spent by the reader does not count. */
 const MAX_STREAM_MS = 3_600_000;
 
-/** Bounds in time of a stream of events. */
+/** Time limits of a stream of events. */
 interface Pace<Event> {
   /** Maximum time until the first event that shows progress. */
   firstMs: number;
@@ -20,7 +20,7 @@ interface Pace<Event> {
   pauseMs: number;
   /** "token", as in "It sent no further token". */
   noun: string;
-  /** An event without text renews no deadline: a server could send such ones for good. */
+  /** Whether the event renews the deadline. Events without text do not: a server could send them forever. */
   isProgress(event: Event): boolean;
 }
 

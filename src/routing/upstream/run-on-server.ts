@@ -22,7 +22,7 @@ type Run<J, E> = (
 ) => AsyncGenerator<Waiting | E, void, undefined>;
 
 /**
- * Counts a job among those that its server runs, and ends it there when its reader leaves.
+ * Counts a job as running on its server, and aborts it there when its reader leaves.
  * @throws ServiceError; the signal's reason when aborted
  */
 export const runOnServer = <J, E extends Event>(run: Run<J, E>): Run<J, E> =>

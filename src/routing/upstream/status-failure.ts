@@ -6,7 +6,7 @@ import { fault, UpstreamError } from './upstream-failures.ts';
 /** Errors of the caller: the server's message is passed on. */
 const CALLERS = new Set([400, 413, 422]);
 
-/** A 429 that asks for a shorter pause, or for none, is passed on: its client waits and asks again. */
+/** A 429 with a shorter `retry-after`, or none, is passed on: the client waits and retries. */
 const LONG_RETRY_AFTER_MS = 5000;
 
 /** A longer `retry-after` of the server takes precedence. */
@@ -18,8 +18,8 @@ const MAX_ERROR_MS = 5000;
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /**
- * What a server's status means, as our own error, without the server's key. A body that is too long, or does not end, is a
- * failure of the server, whatever the status.
+ * Converts a server's error status to a ServiceError, without the server's key. A body that is too long, or does not end,
+ * is a failure of the server, whatever the status.
  */
 export async function statusFailure(
   response: Response,

@@ -18,19 +18,19 @@ import { brokeBound, cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
-/** A server that is silent for longer counts as down, and the next variant answers. Also between two tokens. */
+/** Maximum silence, also between two tokens. After it the server counts as down, and the next variant answers. */
 const SILENCE_MS = 60_000;
 
 /** Tokens that a server may add to a prompt: its template, and a system message. */
 const MAX_TEMPLATE_TOKENS = 2048;
 const MAX_IMAGE_TOKENS = 16_384;
-/** Maximum tokens of thoughts that a server does not send, where the request has no limit. */
+/** Maximum reasoning tokens that a server computes without sending them, if the request has no limit. */
 const MAX_HIDDEN_REASONING = 32_768;
 
 /** Default of a variant's `firstTokenMs`. */
 const FIRST_TOKEN_MS = 60_000;
 
-/** More than a token has in any vocabulary but for runs of spaces, of which `SLACK_CHARACTERS` may be many. */
+/** More characters than any vocabulary's tokens have, except runs of spaces: `SLACK_CHARACTERS` allows for those. */
 const MAX_REPLY_CHARACTERS_A_TOKEN = 32;
 const SLACK_CHARACTERS = 4096;
 
@@ -117,7 +117,7 @@ class UpstreamReplyReader {
       throw brokeBound('did not end its reply');
   }
 
-  /** A server says how long the prompt is only at the end, which a client may not wait for. */
+  /** `accepted` with an estimated prompt length: a server reports the length only at the end. */
   #accepted(): ChatEvent {
     const promptTokens = tokensOfText(undefined, this.#promptCharacters);
     return { type: 'accepted', accepted: { promptTokens, fingerprint: this.#server.fingerprint } };
@@ -173,7 +173,7 @@ function deltasOf(choice: Choice): Delta[] {
 
 const textOf = ({ delta, text }: Choice): string => delta?.content ?? text ?? '';
 
-/** Whether it has a text: log probabilities alone may be of nothing at all. */
+/** Whether the chunk has text. Log probabilities alone do not prove that a token was generated. */
 const hasToken = ({ choices }: Chunk): boolean => {
   const choice = choices?.[0];
   return !!choice && textOf(choice) + reasoningOf(choice.delta) !== '';

@@ -15,7 +15,7 @@ import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 const BYTES_PER_OPTION = 2048;
 const BYTES_PER_ANSWER = 4096;
 
-/** What a server may add to a question, or make of an image. */
+/** Tokens that a server may add to a question, or compute for an image. */
 const TOKENS_A_QUESTION = 256;
 const TOKENS_AN_IMAGE = 4096;
 
@@ -65,7 +65,7 @@ const maxBytes = (questions: readonly DecisionQuestion[]): number =>
     BYTES_PER_ANSWER,
   );
 
-/** Tokens that a server may have computed beside those of the texts. */
+/** Maximum tokens that a server may have computed in addition to those of the texts. */
 const maxHiddenTokens = ({ questions, input }: DecisionJob): number =>
   (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
 
@@ -83,7 +83,7 @@ function toProbabilities(
   throw brokeBound('sent a decision that does not fit its question');
 }
 
-/** The probabilities in the order of the options: a server may sort them. Undefined where they are of others. */
+/** The probabilities in the order of the options: a server may sort them. Undefined if they belong to other options. */
 function inOrder(shares: z.infer<typeof distribution>, { options }: DecisionQuestion): number[] | undefined {
   const left = [...shares];
   const ordered = options.flatMap(({ label }) => {

@@ -28,7 +28,7 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
     const vectors: Float32Array<ArrayBuffer>[] = [];
     let promptTokens = 0;
     while (vectors.length < inputs.length) {
-      // The first answer tells a length that the catalog does not.
+      // If the catalog has no vector length, the first answer shows it.
       const bytes = BYTES_PER_VECTOR + (vectors[0]?.length ?? most) * BYTES_PER_NUMBER;
       const count = Math.max(1, Math.floor(MAX_BODY_BYTES / bytes) - 1);
       const input = inputs.slice(vectors.length, vectors.length + count);
@@ -53,7 +53,7 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
 
 type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];
 
-/** @param dimensions length that the request asks for; `own`: length that the catalog tells */
+/** @param dimensions length that the request asks for; `own`: length according to the catalog */
 function readVectors(
   data: readonly Embedding[],
   inputs: number,

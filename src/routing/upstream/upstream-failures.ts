@@ -4,7 +4,7 @@ import { serverError, ServiceError } from '../../errors/service-error.ts';
 
 /** A server's failure. */
 export class UpstreamError extends ServiceError {
-  /** The caller gets it, though another variant could answer the request. */
+  /** Whether the caller gets this error even if another variant could answer the request. */
   readonly isForCaller: boolean;
 
   constructor(code: ErrorCode | null, message: string, more: Partial<WireError> = {}, isForCaller = false) {
@@ -25,7 +25,7 @@ export const misshapen = (what: string): UpstreamError =>
 export const cutShort = (): UpstreamError =>
   fault('upstream_failed', 'ended its reply too early. Try again.');
 
-/** The server said nothing, not even that it cannot be reached. */
+/** Failure of a server that sent nothing in time: the connection was neither answered nor refused. */
 export class SilentServer extends UpstreamError {}
 
 export const timedOut = (): SilentServer =>
@@ -47,7 +47,7 @@ export const unreachable = (): UpstreamError =>
     `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
   );
 
-/** Not a failure of the server: its other paths go on answering. */
+/** Error for a path that the server lacks. It does not count as a failure: other paths still answer. */
 export function lacks(path: string, status: number): ServiceError {
   const message = `The server behind this model has no ${path} for it (${status}). Use another model.`;
   return new ServiceError({ ...serverError('model_unavailable', message).wire, passOn: true });

@@ -12,7 +12,7 @@ export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }
   | { path: '/completions'; body: CompletionCreateParamsStreaming };
 
-/** @throws ServiceError 400 for what no server does alike */
+/** @throws ServiceError 400 for fields that servers do not implement alike */
 export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest {
   const { input, sampling, maxTokens, topLogprobs } = job;
   // Fields that are undefined are not sent.
@@ -54,7 +54,7 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
 const beginning = ({ resume }: ChatJob): ChatCompletionMessageParam[] =>
   resume ? [{ role: 'assistant', content: resume.text }] : [];
 
-/** All are passed on: a server that cannot do one says so. */
+/** Passes on all sampling fields: a server refuses those that it does not support. */
 const withApiNames = (sampling: Sampling): object =>
   Object.fromEntries(
     Object.entries(sampling).map(([parameter, value]) => [SAMPLING[parameter as keyof Sampling].name, value]),

@@ -12,7 +12,7 @@ import {
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
-/** Limit where no other variant can answer: some servers start on the first request. */
+/** Time limit if no other variant can answer: some servers start on the first request. */
 const START_MS = 60_000;
 
 /** Statuses of a path that a server does not have. */
@@ -21,7 +21,7 @@ const LACKING = new Set([404, 405, 501]);
 /** Pauses that a server may make before its headers, even while it answers other requests. */
 const MAX_PAUSES_TO_HEADERS = 5;
 
-/** One variant's server: its key, its health, and what is under way. */
+/** One variant's server: its key, its health and its running requests. */
 export class UpstreamServer {
   readonly variant: UpstreamVariant;
   /** Value of `system_fingerprint`. */
@@ -91,7 +91,7 @@ export class UpstreamServer {
     throw lacks(path, response.status);
   }
 
-  /** Has requests skip the server for a while, after a failure of one that another variant may answer. */
+  /** Makes requests skip the server for a while, after a failure of a request that another variant may answer. */
   skipForAWhile(error: UpstreamError): void {
     if (!this.circuit.isClosed) return;
     const { code, message, retryAfterMs } = error.wire;
@@ -103,7 +103,7 @@ export class UpstreamServer {
     console.warn(`localtext: ${this.variant.name} is skipped: the next variant answers. ${message}`);
   }
 
-  /** A server may be back: that is found out beside a request, which need not wait for it. */
+  /** Probes a failed server once its pause is over. Requests do not wait for the probe. */
   probeWhenDue(): void {
     if (!this.circuit.startProbe()) return;
     this.probe(null, true)
@@ -152,7 +152,7 @@ export class UpstreamServer {
     try {
       const response = await fetch(baseUrl.replace(/\/$/, '') + path, {
         headers: {
-          // The browser gives a form's, with its boundary.
+          // The browser sets a form's content type, with its boundary.
           ...(body && !(body instanceof FormData) && { 'content-type': 'application/json' }),
           ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
         },

@@ -77,7 +77,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
   },
 );
 
-/** The caller's form with the server's model, in the format that has what the answer needs. */
+/** The caller's form with the server's model, and with a response format that has all the answer needs. */
 function formOf(job: TranscriptionJob, model: string): FormData {
   const { file, language, prompt, temperature, times, stream, others } = job;
   const form = new FormData();
