@@ -28,7 +28,7 @@ export interface ReplyReader {
   finishReason(reason: EngineFinishReason): FinishReason;
 }
 
-/** Searches a reply while it is written. Text that may begin what is searched for is withheld until that is known. */
+/** Searches a reply while it is written. Text that may begin a match is withheld until that is decided. */
 export abstract class TextSearch {
   protected withheld = '';
 

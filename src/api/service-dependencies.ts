@@ -41,7 +41,7 @@ export interface ModelDirectory {
   forRequest(): ModelDirectory;
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
-  /** The model with this id, or for which this is another name. */
+  /** Finds the model by its id or an alias. */
   find(id: string): Promise<ModelEntry | null>;
   /** Facts of each model, by its id, without asking an engine. Never throws. */
   facts?(): Promise<ReadonlyMap<string, ModelFacts>>;
@@ -70,7 +70,7 @@ export interface ModelEntry {
   defaults: { temperature?: number; topP?: number };
   /** Whether it may take images: a server says itself what it takes. */
   vision?: () => boolean;
-  /** The entry that it was made of. */
+  /** Catalog entry of this model. */
   catalogModel?: CatalogModel;
 }
 
@@ -105,7 +105,7 @@ export interface KeyStore {
   admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
   /**
    * Counts a chat as in flight until the function it resolves to is called, or until the caller has died.
-   * Null: the key has as many in flight as it may.
+   * Null: the key has reached its limit of chats in flight.
    */
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /**
@@ -113,7 +113,7 @@ export interface KeyStore {
    * estimate above the whole limit waits until all of it is free, and takes twice the limit at most.
    */
   reserve(keyId: string, tokens: number): Promise<Reservation>;
-  /** Corrects what a reservation has taken by what the chat has used. */
+  /** Replaces the reserved tokens by the tokens that the chat used. */
   settle(keyId: string, taken: number, used: number): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
 
-/** More parts than any context holds. */
+/** Maximum parts of a message: more than any context holds. */
 const MAX_PARTS = 1024;
 
 /** @param least number of parts */
@@ -37,7 +37,7 @@ export const metadata = z.nullish(
   recordOf(/^.{0,64}$/s, z.string().check(z.maxLength(512)), 16, 'must have keys of at most 64 characters'),
 );
 
-/** Engines go through them at every token. */
+/** Maximum entries of `logit_bias`: engines apply all of them at every token. */
 const MAX_BIASES = 1024;
 
 type NumberName = Extract<(typeof SAMPLING)[keyof typeof SAMPLING], { range: unknown }>['name'];
@@ -59,7 +59,7 @@ const seed = z
     ),
   );
 
-/** An id or a name of a conversation's calls: sets are made of them. */
+/** Id or name of a call in a conversation. The length is bounded because ids and names are kept in sets. */
 export const callText = z.string().check(z.minLength(1), z.maxLength(256));
 
 export const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
@@ -110,7 +110,7 @@ const schemaFormatFields = {
   strict: flag,
 };
 
-/** Other servers take a schema here: llama.cpp's in `schema`, TGI in `value`. */
+/** `json_object` format, with the fields in which other servers take a schema: `schema` (llama.cpp), `value` (TGI). */
 const jsonObject = z.object({
   type: z.literal('json_object'),
   schema: schemaFormatFields.schema,
@@ -155,7 +155,7 @@ export const functionFields = {
   strict: flag,
 };
 
-/** An object of at most so many members, whose keys match; `rule` says which do. Both are checked before any value. */
+/** Object with at most `maximum` members, whose keys match `names`; `rule` describes valid keys. Both are checked before any value. */
 function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
   const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
     const keys = Object.keys(input);

@@ -64,7 +64,7 @@ export function checkJsonSchema(
   }
 }
 
-/** What a schema has, read once however many references lead to it. */
+/** Contents of a schema, read once however many references lead to it. */
 interface Parts {
   children: Child[];
   target: Schema | boolean | undefined;

@@ -14,9 +14,9 @@ type Content = string | readonly Part[];
 
 /**
  * A message's content as engines take it: texts joined, images in their places between them.
- * @param at where it stands in the request
- * @param textType of the parts that this endpoint takes
- * @param images null: none may be there
+ * @param at path of the content in the request
+ * @param textType type of text parts that this endpoint accepts
+ * @param images null: images are not allowed
  * @throws ServiceError 400
  */
 export function toContent(

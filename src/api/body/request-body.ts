@@ -8,7 +8,7 @@ import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 export const MAX_VALUES = 50_000;
-/** Most choices of one request, for all of its prompts. */
+/** Maximum choices of one request, over all of its prompts. */
 export const MAX_CHOICES = 128;
 
 /** Reads a quoted name; null: no field of the API has such a name. */
@@ -31,17 +31,17 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
  */
 export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
-/** A body that does not end would hold its place among the key's requests in flight. */
+/** Time limit for reading a body. An endless body would count as a request in flight forever. */
 const MAX_BODY_MS = 120_000;
 
-/** What an endpoint reads. */
+/** Limits of the body that an endpoint reads. */
 interface BodyBounds {
   /** The content types that it takes; a request without one has the empty text. */
   types: RegExp;
   /** Names them: "must be JSON …". */
   typeRule: string;
   maxBytes: number;
-  /** What to do about a body that is too large. */
+  /** Advice in the error for a body that is too large. */
   remedy: string;
 }
 
@@ -138,7 +138,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Status 400, as no server failed: a client that repeats a 500 would send the same again. */
+/** Error for a body that broke off. Status 400, because clients retry a 500 and would send the same again. */
 const brokeOff = (): ServiceError =>
   requestError(
     400,

@@ -30,7 +30,7 @@ function notation(path: readonly PropertyKey[]): string {
 export const shortened = (text: string, length = 64): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;
 
-/** What a client gave, short enough for a message. */
+/** Formats a value from a client, short enough for an error message. */
 export function describe(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
@@ -45,7 +45,7 @@ export function describe(value: unknown): string {
 interface Explanation {
   path: PropertyKey[];
   rule: string;
-  /** The fault is the last key of the path, not its value. */
+  /** Whether the last key of the path is at fault, not its value. */
   isKey: boolean;
 }
 

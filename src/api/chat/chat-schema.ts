@@ -29,7 +29,7 @@ const imagePart = z.object({
 /** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
-/** More messages than any context holds. */
+/** Maximum messages of a request: more than any context holds. */
 const MAX_MESSAGES = 8192;
 /** Calls in one message; equals the maximum number of tools. */
 const MAX_CALLS = 128;

@@ -85,7 +85,7 @@ const isTokens = (prompt: string[] | number[] | number[][]): prompt is number[] 
 interface CompletionOptions {
   includeUsage: boolean;
   hasLogprobs: boolean;
-  /** The prompt comes as the first tokens of the reply. */
+  /** Whether the engine returns the prompt as the first tokens of the reply. */
   scoresPrompt: boolean;
   /** Text that a choice begins with. */
   echo(index: number): string;

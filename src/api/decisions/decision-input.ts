@@ -21,7 +21,7 @@ export function toDecisionInput(input: DecisionBody['input']): DecisionJob['inpu
   return { text: text.text.toWellFormed(), ...(text.images.length > 0 && { images: text.images }) };
 }
 
-/** @throws ServiceError 400: an output needs the call that it answers */
+/** @throws ServiceError 400 for an output without the call that it answers */
 function checkCalls(items: readonly ItemBody[]): void {
   const calls = new Map<string, string>();
   for (const [index, item] of items.entries()) {

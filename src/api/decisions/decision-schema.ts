@@ -119,7 +119,7 @@ export type DecisionBody = z.infer<z.ZodMiniObject<typeof enforced>>;
 export type QuestionBody = DecisionBody['questions'][number];
 export type ItemBody = Exclude<DecisionBody['input'], string>[number];
 
-/** Bounds the whole before the schema looks at its parts. Of what has another shape, it counts nothing. */
+/** Checks the totals before the schema checks the parts. Values of another shape are not counted. */
 function refuseTooMuch({ questions }: Record<string, unknown>): void {
   if (!Array.isArray(questions)) return;
   refuseMore(questions.length, MAX_QUESTIONS, 'elements');

@@ -45,7 +45,7 @@ export async function createDecision(
   });
 }
 
-/** A fault of the engine's own job, under the request's name of the field. */
+/** Renames the field in an engine's error to the request's name for it. */
 function renamed(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { param } = error.wire;

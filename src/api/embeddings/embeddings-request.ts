@@ -4,7 +4,7 @@ import { invalidField } from '../../errors/service-error.ts';
 const MAX_INPUTS = 2048;
 /** Maximum tokens of one request: OpenAI's limit. */
 const MAX_TOKENS = 300_000;
-/** The tokens, their arrays, and the other fields. */
+/** Maximum JSON values of a body: the tokens, their arrays, and the other fields. */
 const MAX_VALUES = MAX_TOKENS + MAX_INPUTS + 100;
 
 const text = z.string().check(z.minLength(1));
@@ -42,7 +42,7 @@ export const embeddingsRules = {
 
 export type EmbeddingsBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;
 
-/** Runs before the schema: that reports the limit of one alternative, maybe not of the one that the client meant. */
+/** Runs before the schema, which may report the limit of an alternative that the client did not mean. */
 function refuseTooMany(body: Record<string, unknown>): void {
   const input = Object.hasOwn(body, 'input') ? body['input'] : undefined;
   if (!Array.isArray(input)) return;

@@ -20,7 +20,7 @@ import {
 import type { Admitted, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { choiceCount, inputOf, type Generation } from './generation.ts';
 
-/** Reserved for a reply without a limit. */
+/** Tokens reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
 /** Reserved tokens at most; most contexts hold less. Tokens above it are counted afterwards. */
 const MAX_TOKENS = 4096;
@@ -29,7 +29,7 @@ const TOKENS_PER_MESSAGE = 4;
 /** Estimate for an image; most models compute more for a large one. */
 const TOKENS_PER_IMAGE = 256;
 
-/** A generation that the key's limits admit, and that is about to begin. */
+/** A generation that the key's limits have admitted and that is about to begin. */
 export interface GenerationRun {
   call: Call;
   generation: Generation;
@@ -92,7 +92,7 @@ export async function enterInFlight({ admitted, dependencies, id }: Call): Promi
 
 /**
  * Takes the request's tokens from the key's limit.
- * @returns what replaces them by those that were used; it never rejects
+ * @returns a function that replaces the reserved tokens by the used ones; it never rejects
  * @throws ServiceError 429
  */
 export async function reserve(call: Call, tokens: number): Promise<(used: number) => Promise<void>> {
@@ -166,13 +166,13 @@ export class UsageCounter {
     this.#startedAt = startedAt;
   }
 
-  /** An engine computes the choice's prompt. Some count it only when it is computed: until then it is estimated. */
+  /** Records that an engine computes the choice's prompt. Its length is estimated until the engine reports it. */
   computing(index: number): void {
     const input = inputOf(this.#generation, index);
     this.#computed[input] ??= estimatePrompt(this.#generation.inputs[input]);
   }
 
-  /** Tokens of a prompt whose log probabilities were computed. */
+  /** Adds the tokens of a prompt whose log probabilities were computed. */
   scored(tokens: number): void {
     this.#scored += tokens;
   }

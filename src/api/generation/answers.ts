@@ -8,7 +8,7 @@ import { choiceCount } from './generation.ts';
 import { CONCURRENT_CHOICES, generate } from './generate.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 
-/** What all objects of one answer have in common. */
+/** Fields that all objects of one answer share. */
 export interface AnswerHead {
   id: string;
   /** Unix seconds. */
@@ -26,7 +26,7 @@ export interface ChoiceResult {
   reason: FinishReason;
 }
 
-/** How one endpoint writes what has been generated. */
+/** Output format of one endpoint. */
 export interface AnswerFormat {
   /** Prefix of the answer's id: `chatcmpl-`. */
   idPrefix: string;

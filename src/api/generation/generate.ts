@@ -19,7 +19,7 @@ import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint } from '../tools/call-constraint.ts';
 import { shortened } from '../body/schema-issues.ts';
 
-/** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */
+/** Maximum choices of one request that run or wait in the engine: more would fill its queue for other clients. */
 export const CONCURRENT_CHOICES = 4;
 
 const MAX_PAUSE_MS = 5000;
@@ -123,7 +123,7 @@ async function* chatInTurn(
   }
 }
 
-/** A fault of the conversation or of the response format, under the endpoint's name of the field. */
+/** Renames the field in an engine's error to the endpoint's name for it. */
 export function renamed(error: unknown, { params, tools, truncate }: Generation): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { wire } = error;
@@ -142,9 +142,9 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
 /** One choice: its jobs, and what the engine's events mean to the client. */
 class ReplyStream {
   job: ChatJob;
-  /** What it waits for, or last waited for. */
+  /** Stage that the choice waits in, or last waited in. */
   stage: WaitingStage | null = null;
-  /** Why the present job is over; `call`: text has begun a call. */
+  /** Reason why the current job is over; `call`: its text has begun a call. */
   ended: FinishReason | 'call' | null = null;
   readonly #run: GenerationRun;
   readonly #index: number;

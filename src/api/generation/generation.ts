@@ -8,7 +8,7 @@ import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { conflicting } from '../../errors/service-error.ts';
 
-/** What to generate, for every endpoint alike. */
+/** A generation request in the form that all endpoints share. */
 export interface Generation {
   /** Model's id as the client gave it; the answer repeats it. */
   model: string;
@@ -18,7 +18,7 @@ export interface Generation {
   choices: number;
   /** The prompt's tokens come first, with their log probabilities. */
   scoresPrompt?: boolean;
-  /** What the request names; the rest is the model's defaults, then OpenAI's. */
+  /** Sampling parameters of the request. Absent ones take the model's defaults, then OpenAI's. */
   sampling: Partial<Sampling>;
   maxTokens: number | null;
   constraint: Constraint | null;
@@ -28,7 +28,7 @@ export interface Generation {
   tools: CallableTools | null;
   /** Reasoning options; null if the request has none. */
   reasoning: Reasoning | null;
-  /** A conversation that does not fit loses its oldest turns. */
+  /** Whether a conversation that does not fit loses its oldest turns. */
   truncate?: boolean;
   /** Beginning of the reply, which the client has; the answer is what follows it. */
   partial?: string;

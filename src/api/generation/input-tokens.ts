@@ -10,7 +10,7 @@ import { toChatJob, type Generation } from './generation.ts';
 const TEXT_SHARE = 0.25;
 const MIN_TOKENS = 50;
 
-/** Images are computed as for a reply. */
+/** Tokens that a count costs. Images cost as much as for a reply, because they are computed. */
 function costOf({ inputs }: Generation, tokens: number): number {
   const hasImages = inputs.some((input) => imagesOf(input).length > 0);
   return Math.max(MIN_TOKENS, Math.ceil(tokens * (hasImages ? 1 : TEXT_SHARE)));
@@ -21,7 +21,7 @@ export async function answerInputTokens(call: Call, generation: Generation): Pro
   const estimate = estimatePrompts(generation);
   const run = await admitGeneration(call, generation, costOf(generation, estimate));
   const count = async (): Promise<string> => {
-    // A count that fails has taken as much time.
+    // A failed count costs the estimate: it has taken as much time.
     let tokens = estimate;
     try {
       tokens = await countInputTokens(run);

@@ -5,7 +5,7 @@ import type { ReplyEvent } from '../reply-parts.ts';
 import type { EngineEvent } from '../service-dependencies.ts';
 import type { UsageCounter } from './admission.ts';
 
-/** A grammar has an element for each. */
+/** Maximum characters of a scored prompt: its grammar has an element for each. */
 const MAX_CHARACTERS = 32_768;
 
 /** Text of a prompt, or of a part of it, and its tokens. */

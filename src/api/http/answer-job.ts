@@ -9,11 +9,11 @@ import { answerHeaders, answerJson, JSON_TYPE } from './response.ts';
 type OneAnswer = 'decision' | 'embedding';
 
 interface JobReader<K extends OneAnswer> {
-  /** Called with each event; what it makes of the last one is the answer's body. */
+  /** Converts each event; the result for the last event is the answer's body. */
   toBody(event: EventOf<K>): object | null;
   /** The error for the client. */
   toError?(error: unknown): unknown;
-  /** The job has ended in any way, last seen waiting in this stage. */
+  /** Called once the job has ended, in any way, with the last stage that it waited in. */
   onEnd?(stage: WaitingStage | null): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ export interface Call {
   leave(): void;
   trace: RequestTrace;
   dependencies: ServiceDependencies;
-  /** Parts of the request that are not followed, for the header `localtext-warning`: printable ASCII. */
+  /** Warnings about ignored parts of the request, for the header `localtext-warning`: printable ASCII. */
   warnings: string[];
   /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;
@@ -162,7 +162,7 @@ export class RequestTrace {
     this.#end('done');
   }
 
-  /** Failed before its headers. */
+  /** Records a failure before the headers. */
   refused(error: unknown, status: number, aborted: boolean): void {
     if (!aborted) this.#entry.status = status;
     this.failed(error, aborted);

@@ -7,7 +7,7 @@ import { type Call, followSignals } from './call.ts';
 /** Events that may lie unread before the engine waits for the reader; each kilobyte counts as one more. */
 const HIGH_WATER_MARK = 64;
 
-/** The body of an answer that is sent while it is made. */
+/** Streamed body of an answer. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #encoder = new TextEncoder();

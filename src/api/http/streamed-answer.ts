@@ -56,7 +56,7 @@ export class StreamedAnswer {
     this.#stream.send(events);
   }
 
-  /** Waits while much lies unread. @throws the signal's reason when the client has left */
+  /** Waits while the reader is behind. @throws the signal's reason when the client has left */
   async room(): Promise<void> {
     if (this.#stream.isFull) await abortable(this.#stream.room(), this.#call.abort.signal);
   }
@@ -70,7 +70,7 @@ export class StreamedAnswer {
     this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS[stage]);
   }
 
-  /** The answer is known not to fail before its first token. */
+  /** Sends the headers: the answer can no longer fail before its first token. */
   releaseHeaders(): void {
     this.#headersDue.resolve();
   }

@@ -52,7 +52,7 @@ const toModel = (
   facts: ModelFacts = { capabilities: [KINDS[kind].capability] },
 ) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
-/** @throws ServiceError 404 for a model that there is not, that this key may not use, or of a kind that does not answer such jobs. */
+/** @throws ServiceError 404 for a model that does not exist, that this key may not use, or that does not answer this kind of job */
 export async function requireModel(
   directory: ModelDirectory,
   id: string,
@@ -71,7 +71,7 @@ export async function requireModel(
   throw noSuchModel(id, choice);
 }
 
-/** Ids of those that the key may use. */
+/** Ids of the models that fit and that the key may use. */
 export const usableModels = async (
   directory: ModelDirectory,
   admitted: Admitted,

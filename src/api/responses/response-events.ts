@@ -193,7 +193,7 @@ export class ResponseOutput {
     this.#summarizes = summarizes;
   }
 
-  /** Anything beside thoughts. */
+  /** Whether the output has anything other than reasoning. */
   get hasAnswer(): boolean {
     return this.items.some(({ type }) => type !== 'reasoning');
   }

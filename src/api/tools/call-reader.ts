@@ -71,7 +71,7 @@ export class CallReader implements ReplyReader {
     return text.slice(end);
   }
 
-  /** Index after the arguments, which are one JSON value. */
+  /** Finds the index after the arguments, which are one JSON value. */
   #endOfValue(text: string): number {
     for (let index = 0; index < text.length; index++) {
       const character = text.charAt(index);

@@ -52,7 +52,7 @@ interface ToolChoice {
   allowed: { names: string[]; at: string; one: boolean } | null;
 }
 
-/** A small model does not always know when to end a list. */
+/** Maximum calls of one reply: small models do not always end a list. */
 const MAX_CALLS = 8;
 
 /** Maximum number of types that a warning names. */
@@ -118,7 +118,7 @@ function readChoice(choice: ToolFields['tool_choice']): ToolChoice {
   return { mode, allowed: { names, at, one: false } };
 }
 
-/** The schemas let no other tool have this type. */
+/** Narrows a tool to a function: the schemas allow the type `function` for no other tool. */
 export const isFunctionTool = <Tool extends { type: string }>(
   tool: Tool,
 ): tool is Extract<Tool, { type: 'function' }> => tool.type === 'function';

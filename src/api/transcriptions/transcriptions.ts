@@ -11,7 +11,7 @@ import { requireModel } from '../models/models.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 import { readForm } from './transcription-form.ts';
 
-/** Reserved for a file; a key's limit counts the tokens of its text. */
+/** Tokens reserved for a file; a key's limit counts the tokens of its text. */
 const RESERVED_TOKENS = 256;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. */
