@@ -12,7 +12,7 @@ const TYPES: Record<string, string> = {
   'webm (Opus)': 'audio/webm; codecs="opus"',
 };
 
-/** Decodes a whole file: its caller bounds it. */
+/** Decodes a whole file. The caller bounds its size. */
 export async function decodeAudio(file: Blob): Promise<PageAudio> {
   try {
     const context = new OfflineAudioContext(1, 1, RATE);

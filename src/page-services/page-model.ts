@@ -42,7 +42,7 @@ export async function runPrompt(
 /** Whether pages see the sampling parameters; elsewhere sessions ignore them. */
 const takesSampling = (api: Api): boolean => typeof api.params === 'function';
 
-/** Browsers without them have refused the question, too. */
+/** Whether sessions take images. Browsers without image support may throw instead of answering. */
 const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =>
   api.availability(expected(languages, true)).then(
     (state) => state === 'available',

@@ -64,7 +64,7 @@ export class AddedModels {
     await this.#run({ type: 'remove', target: id });
   }
 
-  /** Loads its own chunk, which most pages never need. */
+  /** Loads the implementation, a chunk that most pages never need. */
   #module() {
     return loadChunk(import('./added-models.ts'));
   }

@@ -26,7 +26,7 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
     if (url.origin !== location.origin || !isV1Path(url.pathname)) return fetch(input, init);
     service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(member, options));
-    // Its script may come for the next request.
+    // The next request retries the import.
     service.catch(() => (service = null));
     return (await service)(new Request(input, init));
   };

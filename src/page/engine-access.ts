@@ -24,7 +24,7 @@ async function toError(response: Response): Promise<LocaltextError> {
   return (await startErrors()).notControlled(response);
 }
 
-/** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
+/** Maximum broken connections of a load. A stopped service worker breaks them; the load continues or resumes. */
 const MAX_BROKEN = 3;
 
 /**
@@ -63,7 +63,7 @@ export async function readStatus(): Promise<EngineStatus | null> {
 
 /**
  * Follows the load until its end.
- * @throws LocaltextError for an `error` line, or an answer that is none of the service worker's; TypeError when the connection breaks
+ * @throws LocaltextError for an `error` line, or an answer that the service worker did not send; TypeError when the connection breaks
  */
 const follow: typeof loadModel = async (model, signal, onProgress) => {
   const response = await fetchLocal(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, {

@@ -115,7 +115,7 @@ export class Localtext extends EventTarget {
       try {
         localStorage.removeItem(fatalLoadsKey(this.#membership.member.scope));
       } catch {
-        // Refused: nothing is stored there.
+        // The browser refuses storage, so nothing is stored.
       }
     }
     const signal = AbortSignal.any([this.stopped, options.signal ?? this.stopped]);

@@ -19,7 +19,7 @@ import { watchClient, watchLimit } from './watch-client.ts';
 import { isV1Path } from '../util/url-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
-/** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
+/** The URL of a request, or the object with a URL that Workbox passes to its routes. */
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
@@ -99,7 +99,7 @@ function abortOf(id: string): AbortController {
   return abort;
 }
 
-/** How long an abort waits for its request, which may come after it, in milliseconds. */
+/** How long an abort is kept for a request that arrives after it, in milliseconds. */
 const LATE_REQUEST_MS = 10_000;
 
 /**
@@ -166,7 +166,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
   }
 }
 
-/** A new version that takes over ends the streams of the old one: so not while a request runs. */
+/** Lets this version take over, unless a request runs: taking over ends the streams of the old version. */
 async function takeOver(): Promise<ServiceWorkerReply> {
   if (await requestsRun(navigator.locks, scope)) {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');

@@ -61,7 +61,7 @@ function streamLoad(url: URL, v1: Pick<V1, 'load'>): Response {
 }
 
 interface Route {
-  /** The one method that it answers. */
+  /** The only allowed method. */
   allow: string;
   answer(url: URL, v1: Pick<V1, 'load' | 'status'>): Response | Promise<Response>;
 }

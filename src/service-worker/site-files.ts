@@ -137,10 +137,10 @@ export class SiteFiles {
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
     const isMarked = marks?.every((mark) => text?.includes(mark));
-    // What a host has put into such a page may be one user's, or one query's.
+    // Content that the host inserted may belong to one user or one query.
     const isPrivate = /no-store|private/i.test(headers.get('cache-control') ?? '') || url.includes('?');
     if (!ok || !((await sha256(body)) === hash || (isMarked && !isPrivate))) {
-      // Hosts that shrink pictures send another one.
+      // Some hosts shrink images and send different bytes.
       const isLeftOut = ok && (isMarked || headers.get('content-type')?.startsWith('image/'));
       const reason = ok ? 'the server sent another file than this build has' : `status ${status}`;
       throw isLeftOut ? new LeftOut(reason) : new Error(reason);
@@ -162,7 +162,7 @@ export class SiteFiles {
     const cached = await this.#cachedUrls();
     if (this.#lost) return;
     const { active } = self.registration;
-    // Only a site that has given the list up goes without the stored files.
+    // Discard the stored files only if the site has given up its list.
     if (active && this.#isListLost && cached.length > 0) {
       const { status } = await fetch(OWN_FILES, { cache: 'reload' });
       if (!ABSENT.has(status)) throw new Error(`no ${OWN_FILES}: deploy it, or an empty file`);

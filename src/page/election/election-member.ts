@@ -13,10 +13,10 @@ const SHORT_LIFE_MS = 5000;
 /** How long a terminated worker may hold its lock. */
 const RELEASE_MS = 5000;
 const PAUSES = { firstMs: 250, maxMs: 10_000 };
-/** Pause between looks whether a request runs, in a tab that is to give up the lead. */
+/** Interval at which a tab that must give up leadership checks for running requests. */
 const POLL_INTERVAL_MS = 250;
 const FAILURES_TO_REPORT = 2;
-/** How long the message about a failure may take to be fetched. */
+/** Time limit for fetching the error messages after a failed start. */
 const MESSAGE_MS = 2000;
 /** Thefts of the leader lock in a row after which requests that wait are refused. */
 const THEFTS_TO_REPORT = 3;
@@ -29,7 +29,7 @@ type State =
   /** This tab leads. Ports wait for the worker. */
   | { type: 'starting'; ports: MessagePort[] }
   | { type: 'serving'; worker: EngineWorker }
-  /** The worker does not start. Requests are refused until it does, and calls that it would hear. */
+  /** The worker does not start. Until it does, requests are refused, and so are calls on its channel. */
   | { type: 'failing'; error: ServiceError; calls: BroadcastChannel };
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
@@ -46,7 +46,7 @@ export class ElectionMember extends EventTarget {
 
   /** The wait of `queueAgain()`, which its callers share. */
   #leaving: Promise<void> | null = null;
-  /** Aborted where the lock of this turn is lost or given up. */
+  /** Aborted when the lock of this turn is lost or given up. */
   #turn = new AbortController();
 
   constructor(scope: string, settings: EngineSettings) {
@@ -96,7 +96,7 @@ export class ElectionMember extends EventTarget {
     }
   }
 
-  /** Queues again, behind the tabs that wait, once no request runs. Where none waits, this tab goes on. */
+  /** Queues again behind the waiting tabs, once no request runs. If no tab waits, this tab leads again. */
   queueAgain(): Promise<void> {
     return (this.#leaving ??= this.#leaveIdle().finally(() => (this.#leaving = null)));
   }

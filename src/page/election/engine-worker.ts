@@ -43,7 +43,7 @@ export interface EngineWorker {
   terminate(): void;
 }
 
-/** Time in which the service worker stores a script that it has passed on. */
+/** How long the service worker may take to store a script that it has passed on. */
 const STORE_MS = 1000;
 
 /**

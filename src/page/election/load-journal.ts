@@ -1,6 +1,6 @@
 import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker-control.ts';
 
-/** A device may have had little memory left by chance: a load that ended its tab is tried again after so long. */
+/** Age after which a load that ended its tab is tried again: the device may have been short of memory by chance. */
 const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
 /** How long a load is refused once the page was told why. A page that asks again and again does not end again at once. */
@@ -46,7 +46,7 @@ export class LoadJournal implements LoadRecords {
     if (at > told) write(fatalLoadsKey(this.#scope), { ...others, [load]: told });
   }
 
-  /** The worker has ended, and the page has not. */
+  /** Removes the running loads: the worker has ended, but the page has not crashed. */
   stop(): void {
     this.#stopped.abort();
     this.#store(true);
@@ -61,7 +61,7 @@ export class LoadJournal implements LoadRecords {
 function readFatal(scope: string): Fatal {
   const entries = Object.entries(read<Fatal>(fatalLoadsKey(scope)) ?? {});
   const now = Date.now();
-  // The clock has been set back since a time that lies ahead.
+  // A time in the future: the clock has been set back since.
   return Object.fromEntries(entries.filter(([, at]) => at <= now && now - at < MAX_AGE_MS));
 }
 
@@ -79,6 +79,6 @@ function write(key: string, value: Fatal | readonly string[] | null): void {
     if (value) localStorage.setItem(key, JSON.stringify(value));
     else localStorage.removeItem(key);
   } catch {
-    // As above.
+    // The browser refuses storage.
   }
 }
