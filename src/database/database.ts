@@ -25,9 +25,9 @@ export interface ResponseRecord {
 
 interface Schema extends DBSchema {
   keys: { key: string; value: KeyRecord; indexes: { hashes: string } };
-  /** What the page sets and the service worker must still know after a restart: the site's own catalog. */
+  /** Settings of the page that the service worker needs after a restart, such as the site's own catalog. */
   settings: { key: string; value: unknown };
-  /** `owner` is by key, creation and size, so that they are known without reading the answers themselves. */
+  /** The index `owner` holds key, creation time and size, so that pruning does not read the responses. */
   responses: { key: string; value: ResponseRecord; indexes: { owner: [string, number, number] } };
 }
 
@@ -165,10 +165,10 @@ export interface KeyLimits {
   inFlight: number;
 }
 
-/** Generous: they stop an app in an endless loop, and no other. */
+/** Default limits. They are generous: they stop only an app in an endless loop. */
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 200_000, inFlight: 64 };
 
-/** What a page sets and the service worker must still know after a restart; absent: the site has set none. */
+/** Settings of a page that the service worker needs after a restart. Absent: the site has set none. */
 export interface SiteSettings {
   /** The site's own catalog. */
   catalog: Catalog | undefined;
@@ -178,7 +178,7 @@ export interface SiteSettings {
   upstreamKeys: Record<string, string> | undefined;
 }
 
-/** Reads a setting, which `writeSetting()` or `writeSettings()` alone have written. */
+/** Reads a setting. Its type is trusted: only `writeSetting()` and `writeSettings()` write settings. */
 export const readSetting = <T>(scope: string, name: string): Promise<T | undefined> =>
   withDatabase(scope, (database) => database.get('settings', name)) as Promise<T | undefined>;
 
@@ -212,7 +212,7 @@ export async function writeSettings(scope: string, settings: SiteSettings): Prom
     await withDatabase(scope, async (database) => {
       if (value) await database.put('settings', value, name);
       else await database.delete('settings', name);
-      // They were of the former settings. The next engine writes its own.
+      // The stored facts belong to the previous settings. The next engine writes new ones.
       await database.delete('settings', FACTS);
     });
   }
@@ -230,7 +230,7 @@ export const writeEngineFacts = (scope: string, facts: EngineFacts): Promise<voi
 /** Pauses before the database is opened again: one that is being cleared may open once more before it is deleted. */
 const RESTORE_PAUSES_MS = [0, 1000, 5000];
 
-/** Writes them, and again when the database is deleted while the page is open: the service worker has no others. */
+/** Writes the settings, and again if the database is deleted while the page is open: the service worker has no other source. */
 export async function keepSettings(scope: string, settings: SiteSettings): Promise<void> {
   await writeSettings(scope, settings);
   onDeleted.set(scope, () => void restoreSettings(scope, settings));

@@ -26,7 +26,7 @@ const NAME = 'isolation';
 const PATHS = 'isolated-paths';
 const MAX_PATHS = 100;
 
-/** A site that no longer needs it gets its threads back after so long. */
+/** Age after which a need expires, so that a site that no longer has it gets its threads back. */
 const MAX_AGE_MS = 90 * 24 * 3600 * 1000;
 
 export async function readIsolation(scope: string): Promise<IsolationRecord> {

@@ -19,7 +19,7 @@ export function createResponseStore(scope: string, bounds = BOUNDS): ResponseSto
       unpruned += 1 / bounds.responses + record.characters / bounds.characters;
       if (unpruned < UNPRUNED_SHARE) return;
       unpruned = 0;
-      // The answer does not wait for it; what is left undone is done after the next one.
+      // The answer does not wait for pruning. The next pruning deletes what a failed one leaves.
       void prune(scope, bounds).catch(() => {});
     },
     async get(id) {

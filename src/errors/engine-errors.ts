@@ -69,7 +69,7 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
     cause,
   );
 
-/** Error of a reply that has no end. @param what what has happened to it */
+/** Error of a reply that was cut off. @param what the cause, as a sentence without a period */
 export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
   serverError('engine_lost', `${what}. Send the request again.`);
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error-codes.ts';
 import type { WireError } from './wire-error.ts';
 
-/** Failures that a retry would meet again. OpenAI's clients retry a 500 unless a header forbids it. */
+/** Codes of failures that a retry would not fix. OpenAI's clients retry a 500 unless a header forbids it. */
 const LASTING = new Set<ErrorCode | null>([
   'build_replaced',
   'device_unsupported',
@@ -24,7 +24,7 @@ interface Options {
   cause?: unknown;
 }
 
-/** A failure that is safe to show to a client, of the service or of an engine. What else is thrown is not shown. */
+/** A failure of the service or of an engine that is safe to show to a client. No other error is shown. */
 export class ServiceError extends Error {
   /** WebKit evaluates a worker's script again for a chunk that imports it: a worker then has this class twice. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -115,7 +115,7 @@ export const storageUnavailable = (): ServiceError =>
     'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
   );
 
-/** Anything thrown, as an error that may be shown. An unknown error is replaced: its message may expose internals. */
+/** Converts any thrown value to an error that may be shown. Unknown errors are replaced: messages may expose internals. */
 export const asServiceError = (thrown: unknown): ServiceError =>
   thrown instanceof ServiceError
     ? thrown

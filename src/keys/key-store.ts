@@ -2,7 +2,7 @@ import { withDatabase, withTransaction, type BucketState, type KeyRecord } from 
 import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
 import { holdLock, inFlightLock } from '../protocol/locks.ts';
 
-/** Calls that count against no limit update `lastUsed` at most this often: it is their only write. */
+/** Minimum interval of `lastUsed` updates by calls that count against no limit: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
 
 /** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
@@ -27,12 +27,12 @@ type Reason = Exclude<Admission, Admitted>['reason'];
 
 const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 
-/** The record where it is valid; otherwise why it is not. */
+/** Returns the record if it is valid; otherwise the reason why it is not. */
 function valid(record: KeyRecord | undefined, hash: string): KeyRecord | Reason {
   if (!record) return 'unknown';
   if (record.revokedAt !== null) return 'revoked';
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil;
-  // A time that is none (NaN) has passed.
+  // NaN counts as expired.
   return Date.now() < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? record : 'expired';
 }
 
@@ -84,7 +84,7 @@ async function reserve(scope: string, id: string, wanted: number): Promise<Reser
       retryAfterMs = waitMs;
       requests.level = Math.min(requestsPerMinute, requests.level + 1);
     } else {
-      // A minute's debt at most: who reserved may be stopped before it settles.
+      // At most one minute's debt: the worker that reserved may be stopped before it settles.
       taken = Math.min(wanted, tokens.level + tokensPerMinute);
       tokens.level -= taken;
     }
@@ -93,7 +93,7 @@ async function reserve(scope: string, id: string, wanted: number): Promise<Reser
   return { retryAfterMs, taken, limits: record && limitsOf(record) };
 }
 
-/** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */
+/** Corrects the level. It falls below zero if a reply took more than was reserved: later requests wait longer. */
 async function settle(scope: string, id: string, extra: number): Promise<void> {
   await countKey(scope, id, (record) => {
     const { tokensPerMinute } = record.limits;
@@ -108,7 +108,7 @@ interface KeyReader {
 }
 type Change = (record: KeyRecord) => KeyRecord | null;
 
-/** Levels that a full storage did not take, by key. */
+/** Levels by key that could not be stored because the storage is full. */
 const unsaved = new Map<string, Pick<KeyRecord, 'requests' | 'tokens'>>();
 
 /**
@@ -169,7 +169,7 @@ const limitState = (bucket: BucketState, perMinute: number): LimitState['request
 /**
  * Counts what a key has running with Web Locks, one a request: the browser releases them with their holder. A service
  * worker that is killed leaves no count behind, and every tab and worker of the origin counts the same.
- * @returns what ends the count; null: `limit` are running already
+ * @returns a function that ends the count; null: `limit` are running already
  */
 export async function enterInFlight(
   locks: LockManager,

@@ -50,7 +50,7 @@ export const settingsChannel = (scope: string): string => `${nameIn(scope)}:sett
  */
 export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
 export interface CallEngine {
-  /** Random, and used once. */
+  /** Random name, used once. */
   channel: string;
 }
 

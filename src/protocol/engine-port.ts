@@ -31,9 +31,9 @@ export interface Origin {
   client: string;
   /** The request's id: its choices are jobs of one request. */
   request: string;
-  /** The answer is not streamed: a long job gives way to those that somebody reads along. */
+  /** The answer is not streamed: a long job yields to streamed ones, which somebody reads as they arrive. */
   background?: true;
-  /** The client cannot tell that it has given the request up: an equal one is taken for its repetition. */
+  /** The client cannot signal that it gave up the request: an equal request counts as its retry. */
   mayBeRepeated?: true;
   /** Number of this attempt, where an SDK repeats its requests: 0 is the first. */
   attempt?: number;

@@ -24,7 +24,7 @@ export const leaderUrlLock = (scope: string, url: string): string => `${nameIn(s
 /** Held by the engine worker itself. A tab that acquires it knows that the worker of that epoch has ended. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 
-/** Held by a helper worker. The engine worker, which waits for it, knows by it that the helper worker has ended. */
+/** Held by a helper worker. The engine worker waits for it to learn that the helper worker has ended. */
 export const helperLock = (id: string): string => `localtext:helper:${id}`;
 
 /** Held by the client of the engine while its request runs. */

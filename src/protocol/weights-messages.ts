@@ -83,10 +83,10 @@ export interface StoredVariant {
   models: string[];
   engine: string;
   license: string;
-  /** Bytes of all files; about, while only the model hub knows them. */
+  /** Bytes of all files; approximate while only the model hub knows them. */
   bytes: number;
   storedBytes: number;
-  /** Bytes that lie in cross-origin storage alone, and take none of this site's. */
+  /** Bytes that are only in cross-origin storage and take none of this site's quota. */
   sharedBytes: number;
   /** `outdated`: no variant of the catalog any more; dropped once its model's new weights are whole. */
   state: 'absent' | 'part' | 'whole' | 'outdated';

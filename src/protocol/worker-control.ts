@@ -11,7 +11,7 @@ export interface WorkerControl {
    * @param shared the page's cross-origin storage, for a worker that has none
    */
   start(options: WorkerOptions, shared: SharedFiles | null, page: PageServices): Promise<void>;
-  /** Answers at once: a worker that does not has stopped running. */
+  /** Answers at once. A worker that does not answer has stopped running. */
   ping(): Promise<void>;
 }
 
@@ -152,11 +152,11 @@ export interface ModelStatus {
   estimates?: Record<string, VariantEstimate>;
 }
 
-/** What a variant takes of this device, about. */
+/** Estimated resources that a variant takes of this device. */
 export interface VariantEstimate {
   /** Memory while it is loaded: weights, KV cache at the context length, saved prompt states, engine. */
   memoryBytes: number;
-  /** What saved states of earlier prompts take of it, at most. */
+  /** Maximum share of `memoryBytes` for saved states of earlier prompts. */
   promptStateBytes: number;
   /** Bytes of its weights that are not stored yet. */
   downloadBytes: number;
