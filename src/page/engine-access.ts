@@ -24,7 +24,7 @@ async function toError(response: Response): Promise<LocaltextError> {
   return (await startErrors()).notControlled(response);
 }
 
-/** Maximum broken connections of a load. A stopped service worker breaks them; the load continues or resumes. */
+/** Broken connections after which a load fails. A stopped service worker breaks one; the load continues or resumes. */
 const MAX_BROKEN = 3;
 
 /**

@@ -23,17 +23,17 @@ interface EngineCall<T, K extends Kind> {
    * others.
    */
   nextQuestion(pauses: number): Question | null;
-  /** End of the answer where nothing was left to ask. */
+  /** End of the answer if nothing was left to ask. */
   rest?(): T | null;
-  /** Meaning of a message for the caller; null: none. */
+  /** Converts a message for the caller; null: the message is not for the caller. */
   read(message: EngineMessage<K>): T | null;
-  /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
+  /** Number of parts received so far. Without progress, the question itself may be what ends the engines. */
   received?(): number;
 }
 
 const DEADLINE_MS = 60_000;
 
-/** A question on which this many engines failed in a row without an answer may be the cause of it. */
+/** Engines failing in a row, without an answer, after which the call fails: the question may be the cause. */
 const MAX_FAILURES = 3;
 /** Maximum number of workers that end without an error: each may take its tab with it. */
 const MAX_SILENT_DEATHS = 2;
@@ -55,8 +55,8 @@ class Deaths {
 }
 
 /**
- * What the engine answers, until it is whole; from the next engine where one dies or its tab leaves. Holds the request's
- * lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
+ * Yields the engine's answer until it is complete; continues with the next engine if one dies or its tab leaves. Holds the
+ * request's lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
  * @throws ServiceError; the signal's reason when aborted
  */
 export async function* callEngine<T, K extends Kind = Kind>(
@@ -78,7 +78,7 @@ export async function* callEngine<T, K extends Kind = Kind>(
         return;
       }
       const before = received();
-      // Before the watch, which takes a lock and a channel to set up.
+      // Posted before the watch starts, which must first set up a lock and a channel.
       engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
       const answer = new Answer<K>(engine, locks, signal);
       try {
@@ -109,7 +109,7 @@ export const engineFailed = (times: number): ServiceError =>
     `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`,
   );
 
-/** Credit goes back in halves of the window: fewer messages, and the engine never waits for one. */
+/** Deltas per credit message. Half the window means few messages, and the engine never waits for credit. */
 const CREDIT_STEP = CREDIT_WINDOW / 2;
 
 /** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
@@ -117,9 +117,9 @@ const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost'
 
 /** Messages of an engine's port, for one reader. */
 class Answer<K extends Kind> {
-  /** Set when nothing follows what was read last. */
+  /** Whether the last message has been read. */
   isWhole = false;
-  /** How the engine ended before that. */
+  /** How the engine ended before its last message; null: it has not. */
   end: EngineEnd | null = null;
   readonly #engine: FoundEngine;
   readonly #signal: AbortSignal;

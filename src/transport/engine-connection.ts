@@ -9,7 +9,7 @@ export interface EngineConnection {
 
 /** A way to reach the page that leads. */
 export interface EngineTransport {
-  /** Takes one of the ways to the engine worker. Called again, with a growing pause, until a worker has accepted. */
+  /** Tries one of the ways to reach the engine worker. Called again, with a growing pause, until a worker accepts. */
   offer(ways: Ways, again: boolean): Promise<void>;
   /** A worker has accepted; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
@@ -19,6 +19,6 @@ export interface EngineTransport {
 export interface Ways {
   /** A port for a page that may lead. The leader passes it to its engine worker; other pages close it, or drop it. */
   openPort(): MessagePort;
-  /** Calls the worker past its page, which may not pass ports on. Nothing can be transferred on that way. */
+  /** Calls the worker directly, in case its page does not pass ports on. Such a call cannot transfer objects. */
   callWorker(): void;
 }

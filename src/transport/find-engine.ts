@@ -11,7 +11,7 @@ import { watchEngine } from './watch-engine.ts';
 export interface FoundEngine {
   port: Port;
   epoch: string;
-  /** Tells it that nothing more is asked for. */
+  /** Tells the engine that no further question follows. */
   dismiss(): void;
 }
 
@@ -92,7 +92,7 @@ function callWorker(scope: string): BroadcastChannel {
   return port;
 }
 
-/** A worker that has accepted the port, or does so later, must not wait for a question that never comes. */
+/** Dismisses a worker that has accepted the port, or accepts it later: it must not wait for a question. */
 function dismiss(port: Port): void {
   port.onmessage = null;
   port.postMessage({ type: 'cancel' } satisfies AskerMessage);
@@ -120,7 +120,7 @@ async function engineUnavailable(
 }
 
 /**
- * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the tabs. Where that
+ * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the tabs. If that
  * engine has ended, or does not accept in time, the tabs are asked as before.
  */
 export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {

@@ -2,7 +2,7 @@ import { engineLost } from '../errors/engine-errors.ts';
 import { type ChatEvent, type ChatJob, type Delta, repeats } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 
-/** The received part of an answer, so that the next engine continues it where one dies. */
+/** The received part of an answer, so that the next engine can continue it if one dies. */
 export interface JobProgress<K extends Kind> {
   /** Parts that the client has been given. */
   readonly deltas: number;
@@ -10,7 +10,7 @@ export interface JobProgress<K extends Kind> {
   nextJob(): JobOf<K> | null;
   /** The event as the client should see it; null for what it has seen already. @throws ServiceError */
   note(event: EventOf<K>): EventOf<K> | null;
-  /** The event that ends the answer where nothing is left to ask. */
+  /** The event that ends the answer if nothing is left to ask. */
   lastEvent?(): EventOf<K>;
 }
 
@@ -57,7 +57,7 @@ class ChatProgress implements JobProgress<'chat'> {
   #logprobs = 0;
   #deltas = 0;
   #promptTokens: number | null = null;
-  /** Tokens that came before the present engine, and are not in its own count. */
+  /** Tokens from earlier engines, which the current engine does not count. */
   #earlierTokens = 0;
   #replay: Replay | null = null;
 
@@ -166,7 +166,7 @@ interface Known {
   logprobs: number;
 }
 
-/** Tells the new part of a reply that is made again from the part that the client has. */
+/** Separates the new part of a regenerated reply from the part that the client already has. */
 class Replay {
   readonly #known: Known;
   #text = 0;
@@ -177,7 +177,7 @@ class Replay {
     this.#known = known;
   }
 
-  /** Whether all that was known has come again. */
+  /** Whether all of the known part has been regenerated. */
   get over(): boolean {
     const { text, tokens } = this.#known;
     return this.#text >= text.length && this.#tokens >= tokens;
@@ -185,7 +185,7 @@ class Replay {
 
   /**
    * Part of a delta that is new; null: none.
-   * @throws ServiceError `engine_lost` when it is not what had been said before.
+   * @throws ServiceError `engine_lost` when it differs from the known part.
    */
   rest(delta: Delta): Delta | null {
     if (this.over) return delta;

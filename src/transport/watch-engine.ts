@@ -6,7 +6,7 @@ import { engineLock, whenReleased } from '../protocol/locks.ts';
 export type EngineEnd =
   /** Its tab was closed or reloaded, which is no fault of the question. */
   | { type: 'leaderExited' }
-  /** It gives way to others. */
+  /** The job gives way to others. */
   | { type: 'paused' }
   /** `cause`: the error that the engine could still send. */
   | { type: 'died'; cause: WireError | null };
