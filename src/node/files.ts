@@ -18,7 +18,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** @throws unless files can be written to the folder, which is made if need be. */
+/** Creates the folder if it is missing. @throws if files cannot be written to it */
 export async function makeWritableFolder(path: string): Promise<void> {
   await makeFolder(path);
   await access(path, constants.W_OK);

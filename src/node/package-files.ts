@@ -14,7 +14,7 @@ export function serviceWorkerSource(): string | null {
   return isClone() ? packageFile('sw/sw.ts') : null;
 }
 
-/** What `npm run build:lib` makes for sites without a bundler. */
+/** Output of `npm run build:lib` for sites without a bundler. */
 export const STATIC_FOLDER = 'dist/static';
 
 /** The engine's worker as modules, for bundlers; the chunk of web-llm in it has a name with this beginning. */

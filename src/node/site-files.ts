@@ -38,7 +38,7 @@ export function addFile(files: FileLists, url: string, source: string | Uint8Arr
   });
 }
 
-/** Whether a first visit is not to wait for it; pictures count together. */
+/** Whether a first visit must not wait for the file; the limit for pictures is a total. */
 function isLarge(files: FileLists, url: string, bytes: number): boolean {
   if (bytes > LARGE || isFallback(url)) return true;
   if (!PICTURE.test(url)) return false;

@@ -54,7 +54,7 @@ export async function sizeTable(
   ];
 }
 
-/** Takes a variant's files out of those left. A file of two variants is deployed once. */
+/** Removes a variant's files from `unclaimed`: a file that two variants share is deployed once. */
 function claim(variant: Variant, unclaimed: Map<string, number>): { visitor: number; deployed: number } {
   const paths = variant.hub
     ? [...unclaimed.keys()].filter((path) => path.startsWith(`${variant.hub?.folder}/`))

@@ -1,17 +1,17 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { messageOf } from '../../util/printable.ts';
 
-/** A command could not do its work. Shown as it is, without a stack. */
+/** Error of a failed command. Printed as it is, without a stack. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
 }
 
-/** A file is not available from one of its sources. Says what was tried, and what the reader can do. */
+/** Error for a file that no source provides. Its message says what was tried and what the user can do. */
 export class PullError extends CommandError {
   override readonly name = 'PullError';
 }
 
-/** The command line was not understood. */
+/** Error for an invalid command line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

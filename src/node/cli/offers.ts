@@ -29,7 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<boolean> {
 
 /**
  * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.
- * @param wanted what a flag says; then nothing is asked.
+ * @param wanted value of the flag; if set, nothing is asked
  */
 export async function offerModel(wanted: boolean | undefined, signal: AbortSignal): Promise<string | null> {
   const variant = recommend(defaultCatalog, thisMachine());

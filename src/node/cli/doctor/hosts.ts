@@ -1,4 +1,4 @@
-/** Hosts with a section of this name in docs/hosting.md, by the `server` header or another that they send. */
+/** Hosts with a section of this name in docs/hosting.md, detected by the `server` header or another header. */
 const HOSTS: [name: string, server: RegExp, header?: string][] = [
   ['nginx', /nginx|openresty/i],
   ['Apache', /apache/i],

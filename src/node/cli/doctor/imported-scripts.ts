@@ -3,7 +3,7 @@ import { fault, type Finding } from './finding.ts';
 
 type Script = Answer & { text: string };
 
-/** Maximum scripts that are read. */
+/** Maximum number of imported scripts that are read. */
 const MAX_IMPORTS = 20;
 
 const hasLocaltext = ({ text }: Script): boolean => text.includes('localtext:');

@@ -24,7 +24,7 @@ export async function examineWeights(models: URL, page: URL): Promise<Finding[]>
   if (perVariant.every(({ none }) => none)) return [fault(`There are no weights at ${models.href}`, pull)];
   return perVariant.flatMap(({ name, whole, none, optIn, states }): Finding[] => {
     const findings = states.filter((state) => typeof state !== 'string');
-    // Sites need it only if their pages prefer it.
+    // A site needs an `optIn` variant only if its pages prefer it.
     if (none && optIn) return [];
     if (none)
       return [warning(`The weights of ${name} are missing: models that need them do not answer.`, pull)];

@@ -59,7 +59,7 @@ export async function download(wanted: Download): Promise<boolean> {
   }
 }
 
-/** Another attempt would fail in the same way. */
+/** Whether another attempt would fail in the same way. */
 const isFinal = (error: unknown): boolean => error instanceof PullError || isFileError(error);
 
 async function downloadRest({ url, part, totalBytes, onProgress, signal }: Download): Promise<boolean> {

@@ -13,7 +13,7 @@ export interface Machine {
 
 /** A page gets a part of the machine's memory: a model that needs more than a quarter of it is not recommended. */
 const MEMORY_SHARE = 4;
-/** Larger downloads are for those who ask for them by name. */
+/** Maximum recommended download. Larger models must be requested by name. */
 const MAX_BYTES = 1.3e9;
 
 /** The largest chat model that pages on this machine would choose, of those the hub has; null: none. */
@@ -44,7 +44,7 @@ export const thisMachine = (): Machine => ({
   cores: availableParallelism(),
 });
 
-/** A browser alone knows. Linux shows its GPUs as devices; other systems rarely run without one. */
+/** Guesses whether there is a GPU: only a browser knows. Linux lists GPUs as devices; other systems usually have one. */
 function hasGpu(): boolean {
   if (process.platform !== 'linux') return true;
   return existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('renderD'));

