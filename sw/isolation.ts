@@ -20,7 +20,7 @@ export async function isolate(request: Request, response: Response): Promise<Res
   const opener = sent.get(COOP)?.split(';')[0]?.trim();
   // A redirect of a navigation, or another origin's answer, is opaque: it can only be passed on as it is.
   if (status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
-  // The page would have the headers' limits, and no threads.
+  // The headers would restrict the page without giving it threads.
   if (sent.get('permissions-policy')?.includes('cross-origin-isolated=()')) return response;
   const isPage = !request.destination.endsWith('worker');
   if (isPage && !(await mayIsolate(request))) return response;

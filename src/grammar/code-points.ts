@@ -51,7 +51,7 @@ export function contains(ranges: Ranges, point: number): boolean {
 
 const properties = new Map<string, Ranges>();
 
-/** Code points that are looked at in one text. Halves of surrogate pairs are one such part. */
+/** Code points that are matched as one text. The surrogates are exactly one such part. */
 const PART = 0x800;
 
 /** Code points of a Unicode property, such as `L` or `Script=Greek`. @throws SyntaxError for an unknown one */

@@ -34,7 +34,7 @@ interface Members {
   schemas: Schema[];
 }
 
-/** The members beside `named`, by the schemas of their values. */
+/** Members other than `named`, grouped by the schemas of their values. */
 export function otherMembers(reader: FormReader, form: ObjectForm, named: readonly string[]): Members[] {
   const { and, or, not, word, text } = reader.languages;
   const { layers } = form;

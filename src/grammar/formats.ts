@@ -48,7 +48,7 @@ const BESIDE_PATTERNS: Record<string, string> = {
   uri: String.raw`[A-Za-z][A-Za-z0-9+.-]*:(?://(?:[A-Za-z0-9._-]+@)?${WEB_HOST}${AFTER_DOMAIN}|(?://)?/[A-Za-z0-9._~-]${PATH}*|[A-Za-z0-9._~@+,;=:-]${PATH}*${AFTER_HOST})`,
 };
 
-/** Names under which the same text is asked for. */
+/** Aliases of formats. */
 const ALIASES: Record<string, string> = {
   'idn-email': 'email',
   'idn-hostname': 'hostname',
@@ -59,7 +59,7 @@ const ALIASES: Record<string, string> = {
   datetime: 'date-time',
 };
 
-/** Formats that restrict no text, and those that zod writes beside a pattern. */
+/** Formats that do not restrict text, and formats that zod writes in addition to a pattern. */
 const FREE = new Set([
   ...'password binary float double decimal number int uint'.split(' '),
   ...[8, 16, 32, 64].flatMap((bits) => [`int${bits}`, `uint${bits}`]),

@@ -30,7 +30,7 @@ export interface ObjectLayer {
   properties: ReadonlyMap<string, Schema>;
   patterns: (readonly [Language, Schema])[];
   additional?: Schema;
-  /** Set where it is of a schema that must not fit: it evaluates no members. */
+  /** Set for a negated schema: it evaluates no members. */
   isNegation?: true;
 }
 
@@ -41,7 +41,7 @@ export interface ObjectForm {
   required: string[];
   min: number;
   max: number;
-  /** The schema that `min` is of. */
+  /** The schema that `min` comes from. */
   minFrom: SchemaObject | null;
   /** Schemas of the names. */
   names: Schema[];
@@ -118,7 +118,7 @@ export function canonical(value: unknown): string {
   return text;
 }
 
-/** The values that both allow; null: none. Literals are the caller's. */
+/** Intersects two forms; null: no value has both. The caller handles literals. */
 export function meetForms(
   a: Exclude<Form, { kind: 'literal' }>,
   b: Exclude<Form, { kind: 'literal' }>,

@@ -13,9 +13,9 @@ type Item = string | Rule | { rule: Rule; min: number; max: number };
 
 const MAX_RULES = 8000;
 export const MAX_CHARACTERS = 400_000;
-/** Characters of a class that is written where it stands. A longer one is a rule. */
+/** Maximum characters of a class that is written inline. A longer class becomes a rule. */
 const MAX_INLINE = 100;
-/** The engine makes a rule of each repetition. */
+/** Maximum repetitions: the engine makes a rule of each. */
 const MAX_REPETITIONS = 20_000;
 
 /** Space between tokens of JSON: none, one, or a new line that is indented. */

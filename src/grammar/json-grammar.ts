@@ -74,7 +74,7 @@ export class JsonGrammar {
     return [[this.#automaton(or(...texts.map(text)), 'text')], ...rest];
   }
 
-  /** What follows the first quote. */
+  /** Rule for a string after its opening quote. */
   #string(form: StringForm): Rule {
     const { min, max, language } = form;
     if (language) return this.#automaton(wordsOf(this.#languages, form), 'string');
@@ -225,5 +225,5 @@ export class JsonGrammar {
 /** Steps of an element that an array must contain. */
 const ITEM_STEPS = 10;
 
-/** Members beside the named ones, where they are counted. */
+/** Maximum unnamed members if the schema bounds the number of members. */
 const MAX_COUNTED = 512;

@@ -1,7 +1,7 @@
 import { ANY, contains, normalized, ofProperty, type Ranges } from './code-points.ts';
 import { symbolClasses } from './symbol-classes.ts';
 
-/** A grammar would be larger than the engine can take. */
+/** Error for a grammar that would be larger than the engine can take. */
 export class TooCostlyError extends Error {}
 
 /** Words of a language begin and end with these, so that anchors of patterns are ordinary symbols. */

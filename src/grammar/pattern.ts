@@ -1,7 +1,7 @@
 import { ANY, complement, intersection, normalized, type Ranges } from './code-points.ts';
 import type { Language, Languages } from './language.ts';
 
-/** A pattern uses what no regular language has, or more of it than is read here. */
+/** Error for a pattern with syntax that is not regular, or that this parser does not support. */
 export class UnknownPatternError extends Error {}
 
 type Node =

@@ -2,10 +2,10 @@ import type { Schema, SchemaObject } from './forms.ts';
 import { TooCostlyError } from './language.ts';
 import { UnknownPatternError } from './pattern.ts';
 
-/** A keyword that cannot be enforced, and why. */
+/** Error for a keyword that cannot be enforced, with the reason. */
 export class UnenforceableError extends Error {}
 
-/** The request's schemas, and what happens where one cannot be enforced. */
+/** The request's schemas, and the policy for keywords that cannot be enforced. */
 export interface SchemaContext {
   /** Undefined: there is no such place. */
   target(reference: string): Schema | undefined;

@@ -1,7 +1,7 @@
 /** Settles as the promise does, or rejects with the signal's reason as soon as that aborts. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // Nobody looks at it any more: its failure must not become an unhandled rejection.
+    // The promise has no other reader: its failure must not become an unhandled rejection.
     promise.catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }
@@ -89,7 +89,7 @@ export class Mutex {
   }
 }
 
-/** Runs one read at a time. All calls that come during one share the next: none gets what was read before it came. */
+/** Runs one read at a time. Calls during a read share the next one, so that no call gets a value read before it. */
 export function shared<T>(read: () => Promise<T>): () => Promise<T> {
   const reads = new Mutex();
   let next: Promise<T> | null = null;

@@ -3,7 +3,7 @@ import { withTimeout } from './async.ts';
 /** The part of the Cross-Origin Storage proposal that is used here. Browsers get it from an extension today. */
 export interface CrossOriginStorageManager {
   requestFileHandle?: RequestHandle<FileHash, SharedHandle>;
-  /** An earlier draft's form of the same. */
+  /** Form of an earlier draft. */
   requestFileHandles?: RequestHandle<FileHash[], SharedHandle[]>;
 }
 
@@ -30,7 +30,7 @@ export interface SharedFiles {
   write(sha256: string, blob: Blob): Promise<boolean>;
 }
 
-/** The browser may ask the user, who may be away. */
+/** Time limit for a permission prompt: the user may be away. */
 const PERMISSION_TIMEOUT_MS = 10_000;
 
 /** The storage that sites share; null: this context has none. */

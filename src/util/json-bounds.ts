@@ -1,6 +1,6 @@
-/** V8 tells keys of one length above 16,383 characters only by comparing each with all. */
+/** Maximum characters of a key. V8 compares keys of equal length above 16,383 characters with each other. */
 export const MAX_KEY = 4096;
-/** Deeper than any schema that is accepted, and far below what overflows a stack. */
+/** Maximum nesting: deeper than any accepted schema, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 
 const QUOTE = 0x22;

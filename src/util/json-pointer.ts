@@ -1,7 +1,7 @@
 import { decoded } from './url-path.ts';
 import { isObject, type Schema } from './schema-children.ts';
 
-/** What a list of keys leads to; undefined: nothing. */
+/** Value at a path of keys; undefined: none. */
 export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
   let value = root;
   for (const key of keys) {

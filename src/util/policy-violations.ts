@@ -4,7 +4,7 @@ interface Violation extends Event {
   disposition: 'enforce' | 'report';
 }
 
-/** Message of a worker of ours, to who started it: a policy refuses the workers that it starts. */
+/** Type of the message by which a worker reports to its creator that a policy refuses its own workers. */
 export const BLOCKED_WORKER = 'localtext.blocked';
 
 /**

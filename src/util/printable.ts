@@ -1,7 +1,7 @@
 /** Control characters, and those that change the direction of text: a terminal or a page would obey them. */
 const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** A text from elsewhere as part of a message: on one line, and no longer than `maxCharacters`. */
+/** Makes an untrusted text safe within a message: on one line, and at most `maxCharacters` long. */
 export const printable = (text: string, maxCharacters = Infinity): string => {
   const line = text
     .slice(0, maxCharacters + 1)

@@ -18,7 +18,7 @@ export interface Child {
   at: string;
 }
 
-/** What stands where a schema has others. */
+/** Yields the values at the places where a schema may have subschemas. */
 export function* children(schema: Schema): Generator<Child> {
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];

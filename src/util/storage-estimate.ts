@@ -13,7 +13,7 @@ export async function estimateStorage(): Promise<{ quotaBytes: number; usedBytes
   }
 }
 
-/** Bytes that this site may store beside what it does. Null: the browser does not say. */
+/** Bytes that this site may still store. Null: the browser does not say. */
 export async function freeBytes(): Promise<number | null> {
   const estimate = await estimateStorage();
   return estimate && estimate.quotaBytes - estimate.usedBytes;

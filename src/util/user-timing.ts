@@ -2,7 +2,7 @@
 export type Span =
   'queue' | 'prefill' | 'decode' | 'compute' | 'load' | 'request' | 'until accepted' | 'until first token';
 
-/** What a bar is about. */
+/** Details of a bar. */
 export interface SpanDetail {
   /** Value of `x-request-id`; in the engine, the job's id. */
   requestId?: string;
