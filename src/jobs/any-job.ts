@@ -16,7 +16,3 @@ export interface Timings {
   prefillMs?: number;
   decodeMs?: number;
 }
-
-/** Adds to a job's last event the times that engines do not tell. */
-export const completeTimings = (last: { timings?: Timings }, queueMs: number, computeMs: number): Timings =>
-  (last.timings = { queueMs, ...(last.timings ?? { computeMs }) });

@@ -1,4 +1,4 @@
-import type { AnyJob } from './any-job.ts';
+import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatEvent, ChatJob } from './chat.ts';
 import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
@@ -25,6 +25,10 @@ export const withJobLimits = <J extends AnyJob, Limit extends Partial<AnyJob>>(
   job: J,
   limit: Limit,
 ): J & Limit => ({ ...job, ...limit });
+
+/** Adds to a job's last event the times that its engine has not measured. */
+export const completeTimings = (last: { timings?: Timings }, queueMs: number, computeMs: number): Timings =>
+  (last.timings = { queueMs, ...(last.timings ?? { computeMs }) });
 
 export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;

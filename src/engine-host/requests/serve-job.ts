@@ -1,8 +1,9 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
-import { completeTimings, type Timings } from '../../jobs/any-job.ts';
+import type { Timings } from '../../jobs/any-job.ts';
 import {
   answers,
+  completeTimings,
   type EventOf,
   type Job,
   type JobOf,

@@ -1,6 +1,7 @@
 import type { Waiting } from '../../api/service-dependencies.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { completeTimings, type Timings } from '../../jobs/any-job.ts';
+import type { Timings } from '../../jobs/any-job.ts';
+import { completeTimings } from '../../jobs/kinds.ts';
 import { cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
