@@ -25,7 +25,7 @@ const whisperTiny: WhisperVariant = {
   },
 };
 
-/** Speech to text, for `extendCatalog()`. Not in the default catalog. Experimental. */
+/** Speech to text, for `extendCatalog()`. Not in the default catalog. */
 export const speech: CatalogExtension = {
   models: [{ id: 'coral-wren-4', kind: 'transcription', created: 1795392000, variants: [whisperTiny] }],
 };

@@ -40,7 +40,7 @@ export interface HubSource {
   folder: string;
   /** File names in the repository. Default: all that the engine reads. */
   files?: string[];
-  /** Name of the file in `files` that is the projector of a GGUF model with vision. Experimental. */
+  /** Name of the file in `files` that is the projector of a GGUF model with vision. */
   projector?: string;
   /** SHA-256 of `files` in hex, by name. Files with another hash are rejected. */
   sha256?: Record<string, string>;
@@ -57,7 +57,7 @@ export interface WeightFile {
   sha256: string;
   /** URL to fetch from, instead of the models folder. */
   url?: string;
-  /** Marks the projector of a GGUF model with vision (`mmproj` in llama.cpp's terms). Experimental. */
+  /** Marks the projector of a GGUF model with vision (`mmproj` in llama.cpp's terms). */
   role?: 'projector';
 }
 

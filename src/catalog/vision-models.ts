@@ -31,7 +31,7 @@ function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): Wll
   };
 }
 
-/** Chat about images, for `extendCatalog()`. Not in the default catalog. Experimental. */
+/** Chat about images, for `extendCatalog()`. Not in the default catalog. */
 export const vision: CatalogExtension = {
   models: [
     {

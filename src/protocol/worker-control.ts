@@ -83,7 +83,7 @@ export interface SourceOptions {
   /** Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the site. */
   hub?: boolean | string;
   /**
-   * Experimental. Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there
+   * Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there
    * in place, and written there after a download, for all sites. It is a proposal, which browsers have by an extension
    * today; where it is absent or not allowed, nothing changes. Default false.
    */

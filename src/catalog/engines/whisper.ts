@@ -1,7 +1,7 @@
 import type { VariantBase } from '../variant.ts';
 import { backend, type EngineRules, proportional } from './engine-rules.ts';
 
-/** Speech to text with Whisper in ONNX: an encoder, and a decoder with a cache (`decoder_model_merged`). Experimental. */
+/** Speech to text with Whisper in ONNX: an encoder, and a decoder with a cache (`decoder_model_merged`). */
 export interface WhisperVariant extends VariantBase {
   engine: 'whisper';
   /** Backend. Default: WASM. */

@@ -35,7 +35,7 @@ The name of a model of the default catalog fetches the weights that run everywhe
 weights. Larger weights, for devices that can run them, and 8-bit embeddings (all-minilm-l6-v2-int8), for pages that
 prefer them, come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
-Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both experimental, from the model hub alone)
+Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both only from the model hub)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
 
 Files are also kept in ${cacheFolder()}, for the next clone. Environment:
