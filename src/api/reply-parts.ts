@@ -1,6 +1,6 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '../jobs/chat.ts';
 import { TokenTexts } from '../util/token-texts.ts';
-import type { Waiting } from './service-dependencies.ts';
+import type { Waiting } from '../protocol/service-dependencies.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =

@@ -34,7 +34,7 @@ import type {
   EngineRequest,
   KeyStore,
   ServiceDependencies,
-} from './service-dependencies.ts';
+} from '../protocol/service-dependencies.ts';
 import {
   asServiceError,
   requestError,

@@ -1,4 +1,4 @@
-import type { ResponseStore, StoredResponse } from '../api/service-dependencies.ts';
+import type { ResponseStore, StoredResponse } from '../protocol/service-dependencies.ts';
 import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
 
 /** How long an answer is kept, as OpenAI's service keeps them. */

@@ -1,5 +1,11 @@
 import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '../database/database.ts';
-import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
+import type {
+  Admission,
+  Admitted,
+  KeyStore,
+  LimitState,
+  Reservation,
+} from '../protocol/service-dependencies.ts';
 import { holdLock, inFlightLock } from '../protocol/locks.ts';
 
 /** Minimum interval of `lastUsed` updates by calls that count against no limit: it is their only write. */

@@ -1,5 +1,5 @@
 import type { EngineConnection } from '../transport/engine-connection.ts';
-import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../api/service-dependencies.ts';
+import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../protocol/service-dependencies.ts';
 import { type EventOf, type JobOf, type Kind, withJobLimits } from '../jobs/kinds.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';

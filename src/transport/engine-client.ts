@@ -1,4 +1,4 @@
-import type { EngineClient, EngineRequest, Waiting } from '../api/service-dependencies.ts';
+import type { EngineClient, EngineRequest, Waiting } from '../protocol/service-dependencies.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 import type { EngineMessage, Question } from '../protocol/engine-port.ts';
 import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';

@@ -9,7 +9,7 @@ import type {
   EngineEvent,
   EngineRequest,
   Waiting,
-} from '../../src/api/service-dependencies.ts';
+} from '../../src/protocol/service-dependencies.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import { sampleOf } from './sample-json.ts';
 

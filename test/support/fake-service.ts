@@ -6,7 +6,7 @@ import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administ
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/api/models/models.ts';
 import { createService, type Service } from '../../src/api/service.ts';
-import type { ServiceDependencies } from '../../src/api/service-dependencies.ts';
+import type { ServiceDependencies } from '../../src/protocol/service-dependencies.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';
 import { FakeEngine } from './fake-engine.ts';
 import { FakeLocks } from './fake-locks.ts';

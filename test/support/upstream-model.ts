@@ -4,7 +4,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import type { EngineClient } from '../../src/api/service-dependencies.ts';
+import type { EngineClient } from '../../src/protocol/service-dependencies.ts';
 import type { CatalogModel } from '../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../src/database/database.ts';

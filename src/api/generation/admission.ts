@@ -17,7 +17,7 @@ import {
   storageUnavailable,
   unsupported,
 } from '../../errors/service-error.ts';
-import type { Admitted, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import type { Admitted, ModelDirectory, ModelEntry } from '../../protocol/service-dependencies.ts';
 import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Tokens reserved for a reply without a limit. */

@@ -1,7 +1,7 @@
 import { createDeferred, type Deferred, delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
+import type { EngineClient, EngineEvent, EngineRequest } from '../../protocol/service-dependencies.ts';
 import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { mayBeComputed, type GenerationRun } from './admission.ts';

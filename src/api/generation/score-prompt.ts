@@ -2,7 +2,7 @@ import { invalidField, requestError, ServiceError, unsupported } from '../../err
 import type { ChatJob, TokenLogprob } from '../../jobs/chat.ts';
 import { literalCharacter, tokenTerminal } from '../../util/gbnf.ts';
 import type { ReplyEvent } from '../reply-parts.ts';
-import type { EngineEvent } from '../service-dependencies.ts';
+import type { EngineEvent } from '../../protocol/service-dependencies.ts';
 import type { UsageCounter } from './admission.ts';
 
 /** Maximum characters of a scored prompt: its grammar has an element for each. */

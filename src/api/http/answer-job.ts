@@ -2,7 +2,7 @@ import { engineLost } from '../../errors/engine-errors.ts';
 import type { Timings } from '../../jobs/any-job.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EventOf, JobOf } from '../../jobs/kinds.ts';
-import type { ModelEntry } from '../service-dependencies.ts';
+import type { ModelEntry } from '../../protocol/service-dependencies.ts';
 import type { Call } from './call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from './response.ts';
 

@@ -1,4 +1,4 @@
-import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
+import type { Admitted, ServiceDependencies } from '../../protocol/service-dependencies.ts';
 import type { ChatUsage } from '../../jobs/chat.ts';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
 import type { ReplyPart } from '../reply-parts.ts';

@@ -1,6 +1,6 @@
 import type { Timings } from '../../jobs/any-job.ts';
 import { withTimeout } from '../../util/async.ts';
-import type { LimitState } from '../service-dependencies.ts';
+import type { LimitState } from '../../protocol/service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';
 import { type Call, followSignals } from './call.ts';
 

@@ -2,7 +2,12 @@ import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
-import type { Admitted, ServedVariant, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import type {
+  Admitted,
+  ServedVariant,
+  ModelDirectory,
+  ModelEntry,
+} from '../../protocol/service-dependencies.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import { answers, type Kind, KINDS } from '../../jobs/kinds.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';

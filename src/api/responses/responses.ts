@@ -10,7 +10,7 @@ import {
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
 import { EVENT_STREAM, jsonResponse, textResponse } from '../http/response.ts';
-import type { StoredResponse } from '../service-dependencies.ts';
+import type { StoredResponse } from '../../protocol/service-dependencies.ts';
 import { invalidField, requestError } from '../../errors/service-error.ts';
 import { itemIds, resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents, ResponseOutput } from './response-events.ts';

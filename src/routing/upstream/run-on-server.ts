@@ -1,4 +1,4 @@
-import type { Waiting } from '../../api/service-dependencies.ts';
+import type { Waiting } from '../../protocol/service-dependencies.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Timings } from '../../jobs/any-job.ts';
 import { completeTimings } from '../../jobs/kinds.ts';

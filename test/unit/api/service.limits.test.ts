@@ -1,6 +1,6 @@
 import { createDeferred } from '../../../src/util/async.ts';
 import { describe, expect, test } from 'vitest';
-import type { KeyStore } from '../../../src/api/service-dependencies.ts';
+import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 

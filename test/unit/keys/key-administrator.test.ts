@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
-import type { KeyStore } from '../../../src/api/service-dependencies.ts';
+import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const DAY = 86_400_000;

@@ -8,7 +8,7 @@ import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import type { EventOf, JobOf, Kind } from '../../../src/jobs/kinds.ts';
-import type { EngineClient, Waiting } from '../../../src/api/service-dependencies.ts';
+import type { EngineClient, Waiting } from '../../../src/protocol/service-dependencies.ts';
 import { serverError } from '../../../src/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEngineClient, loadModel } from '../../../src/transport/engine-client.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
-import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
+import type { EngineEvent } from '../../../src/protocol/service-dependencies.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import type { Job } from '../../../src/jobs/kinds.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../src/jobs/transcription.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import type { ServedVariant } from '../../../../src/api/service-dependencies.ts';
+import type { ServedVariant } from '../../../../src/protocol/service-dependencies.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 
 const catalog: Catalog = {

@@ -1,10 +1,10 @@
 import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
-import type { Origin, StageFacts, WaitingStage } from '../protocol/engine-port.ts';
+import type { Origin, StageFacts, WaitingStage } from './engine-port.ts';
 import type { ChatMessage } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind, ModelKind } from '../jobs/kinds.ts';
-import type { ModelFacts } from '../protocol/model-facts.ts';
-import type { RequestLogEntry } from '../protocol/request-log.ts';
-import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
+import type { ModelFacts } from './model-facts.ts';
+import type { RequestLogEntry } from './request-log.ts';
+import type { ModelStatus, VariantReason } from './worker-control.ts';
 
 /** The service's dependencies. Everything else is computed from the request. */
 export interface ServiceDependencies {
