@@ -237,14 +237,20 @@ export class SlotQueue {
       const { startedAt } = runner;
       const { yields } = runner.claim;
       if (!yields) continue;
-      const leastMs = yields.as === 'sharing' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
-      const keepsMs = leastMs + yields.pauses * PAUSE_STEP_MS - (performance.now() - startedAt);
+      const keepsMs = this.#keepMs(runner, yields) - (performance.now() - startedAt);
       const pause = (): void => {
         delete runner.timer;
         if (this.#excess.includes(runner)) yields.onPause();
       };
       runner.timer ??= setTimeout(pause, Math.max(0, keepsMs));
     }
+  }
+
+  /** Time for which a runner keeps its slot, in milliseconds. Of several long jobs, one stays in any case. */
+  #keepMs(runner: Runner, { as, pauses }: Yielding): number {
+    if (as === 'long' && [...this.#runners].filter((each) => rankOf(each) === LONG).length > 1) return 0;
+    const leastMs = as === 'sharing' && this.#slotsOf(runner) === 1 ? ONLY_SLOT_MS : 0;
+    return leastMs + pauses * PAUSE_STEP_MS;
   }
 
   #drop(waiter: Waiter): void {

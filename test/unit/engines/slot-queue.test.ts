@@ -183,6 +183,21 @@ test('a job that has given way keeps its slot for longer the next time', async (
   }
 });
 
+test('of several long jobs that have given way before, all but the oldest give way at once', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(3);
+    const { order, paused, enter } = entering(queue);
+    for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { as: 'long', pauses: 5 });
+    void enter('short', 'b');
+    await vi.advanceTimersByTimeAsync(10);
+    expect(paused).toEqual(['l3', 'l2']);
+    expect(order).toEqual(['l1', 'l2', 'l3', 'short']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 const streamed = { as: 'sharing' } as const;
 
 test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
