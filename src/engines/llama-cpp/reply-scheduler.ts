@@ -117,7 +117,9 @@ function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): Sch
   const hasFresh = replies.some(
     (other) => isFresh(other) && isMuchLonger(shortest, { size: other.prompt.length }),
   );
-  if (hasFresh && !isTurnOver(shortest) && uncached(shortest.prompt) > MARGIN) return undefined;
+  // Only a part of a prompt that was put aside is in its slot's state.
+  const isLong = shortest.yielded > 0 || uncached(shortest.prompt) > MARGIN;
+  if (hasFresh && isLong && !isTurnOver(shortest)) return undefined;
   const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
   return mayWait && computing.some(isShorter) ? undefined : shortest;
 }

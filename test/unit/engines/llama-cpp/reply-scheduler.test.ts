@@ -218,6 +218,17 @@ test('a much longer prompt does not slow a reply that has just begun, for two se
   await Promise.all([long, ...others]);
 });
 
+test('a prompt that was put aside before it was whole waits for the reply that it was put aside for', async () => {
+  const server = new CrowdedLlamaServer();
+  server.stepMs = 20;
+  const scheduler = scheduled(server, 4, '');
+  const long = scheduler.run({ prompt: 'y'.repeat(9000), n_predict: 1 }, () => undefined, never);
+  await sleep(150);
+  await scheduler.run(ask(30, 20), () => undefined, never);
+  expect(server.log.filter((line) => line === 'begin 9000')).toHaveLength(1);
+  await long;
+});
+
 test('prompts that begin alike do not wait for the first of them, whose state they get', async () => {
   const server = new CrowdedLlamaServer();
   server.stepMs = 10;
