@@ -261,7 +261,7 @@ test('a short file is answered before abandoned long ones', async () => {
 });
 
 test.for([
-  ['no file at all', 'not sound', {}, 'file', /`file` is damaged, or no sound/],
+  ['no file at all', 'not sound', {}, 'file', /`file` is damaged, or not in a format/],
   ['an empty file', '', {}, 'file', /`file` is empty/],
   ['a language that the model lacks', 'x', { language: 'de' }, 'language', /`language` de is not supported/],
 ] as const)('400 for %s', async ([, content, fields, param, message]) => {

@@ -151,7 +151,7 @@ test('a transcription is cancelled, and begun again', async () => {
     mimeType: 'audio/mpeg',
     buffer: Buffer.from('no sound'),
   });
-  await page.getByRole('alert').getByText('`file` is damaged, or no sound').waitFor();
+  await page.getByRole('alert').getByText('`file` is damaged, or not in a format').waitFor();
 });
 
 test('a recording is cancelled by Escape, or stopped and transcribed', async () => {
