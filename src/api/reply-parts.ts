@@ -58,7 +58,7 @@ export class TextReader implements ReplyReader {
   readonly #calls: CallSearch | null;
   readonly #logprobs = new LogprobQueue();
 
-  /** `calls`: null where the reply may call nothing. */
+  /** @param calls null if the reply cannot contain calls */
   constructor(stop: readonly string[], calls: CallSearch | null = null) {
     this.#stops = new StopSequences(stop);
     this.#calls = calls;
@@ -93,7 +93,10 @@ export class TextReader implements ReplyReader {
 const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
   text === '' && logprobs.length === 0 ? [] : [{ type: 'text', text, logprobs }];
 
-/** Log probabilities of tokens whose text is withheld, or has a character that is not complete. They are sent or dropped with it. */
+/**
+ * Log probabilities of tokens whose text is withheld or ends in a partial character. They are sent or dropped
+ * with the text.
+ */
 class LogprobQueue {
   readonly #texts = new TokenTexts();
   /** `size`: characters that the token completes; null: it is the beginning of one. */
@@ -132,7 +135,7 @@ class LogprobQueue {
   }
 }
 
-/** Cuts a reply at the first stop sequence, also where it spans deltas. */
+/** Cuts a reply at the first stop sequence, even if that spans deltas. */
 export class StopSequences extends TextSearch {
   readonly #sequences: readonly string[];
 

@@ -52,7 +52,10 @@ interface Endpoint {
 
 type Endpoints = Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>;
 
-/** A service worker that starts evaluates none of these until a request needs it: schemas take most of its start. */
+/**
+ * Rules of endpoints, imported when a request needs them: evaluating all schemas would take most of a service
+ * worker's start.
+ */
 const chatRules = async () => (await import('./chat/chat-schema.ts')).chatRules;
 const completionRules = async () => (await import('./completions/completion-schema.ts')).completionRules;
 const responseRules = async () => (await import('./responses/response-schema.ts')).responseRules;
@@ -102,7 +105,7 @@ export interface ServiceRoute {
   answer(call: Call): Promise<Response>;
 }
 
-/** Hono's router without the rest of it: a service worker is fetched whole, and needs no more. */
+/** Hono's router without the rest of Hono, which would only enlarge the service worker. */
 const router = new PatternRouter<Endpoints>();
 for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
 
@@ -170,11 +173,11 @@ const invalidKey = (reason: string): ServiceError =>
     'invalid_api_key',
   );
 
-/** Limits one request to the device. Its value is `device`. */
+/** Header that limits one request to the device. Its value is `device`. */
 const ROUTE_HEADER = 'localtext-route';
 
 /**
- * The engine as one request may use it: limited to the device where the request or its key demands it.
+ * Engine for one request, limited to the device if the request or its key demands that.
  * @throws ServiceError 400
  */
 function engineFor(call: Call, client: RequestClient | null): EngineClient {
@@ -187,8 +190,8 @@ function engineFor(call: Call, client: RequestClient | null): EngineClient {
   const limits = (admitted.deviceOnly || route !== null) && { deviceOnly: true };
   const { engine } = dependencies;
   return {
-    run: <K extends Kind>(job: JobOf<K>, asked: EngineRequest) =>
-      engine.run<K>({ ...job, ...limits }, { ...asked, origin: originOf(call, client) }),
+    run: <K extends Kind>(job: JobOf<K>, options: EngineRequest) =>
+      engine.run<K>({ ...job, ...limits }, { ...options, origin: originOf(call, client) }),
   };
 }
 
@@ -203,7 +206,10 @@ function originOf({ id, request, streamed }: Call, client: RequestClient | null)
   return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
 }
 
-/** `client` appears in the request log, and is the unit of fair scheduling. A request that has no `watch` is followed by its own signal only. */
+/**
+ * Function of the service. `client` appears in the request log, and is the unit of fair scheduling. Requests
+ * without `watch` are followed by their own signal only.
+ */
 export type Service = (
   request: Request,
   client?: RequestClient | null,
@@ -211,8 +217,8 @@ export type Service = (
 ) => Promise<Response>;
 
 /**
- * The whole of `/v1` as a function. Every answer to a fault has OpenAI's error shape.
- * Rejects only with the reason for which the request was aborted.
+ * Creates all of `/v1` as a function. Errors have OpenAI's shape. It rejects only with the reason for which
+ * the request was aborted.
  * @example
  * const service = createService({ engine, keys, models, responses, log: console.log });
  * const response = await service(new Request('https://site.example/v1/models', { headers }));

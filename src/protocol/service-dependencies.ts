@@ -23,7 +23,10 @@ export interface EngineClient {
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
 }
 
-/** Why nothing has come yet; also in the middle of a reply, when another engine takes over. */
+/**
+ * Reason why no output has arrived yet. It may follow output if another engine takes over in the middle of a
+ * reply.
+ */
 export type Waiting = { type: 'waiting'; stage: WaitingStage } & StageFacts;
 export type EngineEvent = Waiting | EventOf<'chat'>;
 
@@ -31,21 +34,24 @@ export interface EngineRequest {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */
   id: string;
   signal: AbortSignal;
-  /** The job's model, as the directory found it. Absent: the device answers. */
+  /** Model of the job, as the directory found it. Absent: the device answers. */
   model?: ModelEntry;
   origin?: Origin;
 }
 
 export interface ModelDirectory {
-  /** The models as one request sees them, whose data is read at once. */
+  /** Directory for one request, which reads its data at once. */
   forRequest(): ModelDirectory;
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
   /** Finds the model by its id or an alias. */
   find(id: string): Promise<ModelEntry | null>;
-  /** Facts of each model, by its id, without asking an engine. Never throws. */
+  /** Facts of each model, by its id, without a call to an engine. Never throws. */
   facts?(): Promise<ReadonlyMap<string, ModelFacts>>;
-  /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
+  /**
+   * Variant that answers for the model here, and why; null: not known now. Never throws, and takes a second
+   * at most.
+   */
   describe?(id: string): Promise<ServedVariant | null>;
 }
 
@@ -57,7 +63,7 @@ export interface ServedVariant extends Pick<ModelStatus, 'state' | 'fingerprint'
   bytes: number;
   /** What the variant adds to each request's sampling. */
   sampling: VariantSampling;
-  /** Why this variant, and what kept it from each one before. */
+  /** Reasons for this variant, and against each one before it. */
   reasons: VariantReason[];
 }
 
@@ -66,9 +72,9 @@ export interface ModelEntry {
   kind: ModelKind;
   created: number;
   ownedBy: string;
-  /** Used when the request names none. */
+  /** Sampling parameters for requests that name none. */
   defaults: { temperature?: number; topP?: number };
-  /** Whether it may take images: a server says itself what it takes. */
+  /** Whether the model may take images. A server decides itself what it takes. */
   vision?: () => boolean;
   /** Catalog entry of this model. */
   catalogModel?: CatalogModel;
@@ -93,7 +99,7 @@ export interface StoredResponse {
   response: Record<string, unknown>;
   /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
-  /** The conversation so far with the reply, without instructions: those are of one response alone. */
+  /** Conversation including the reply, without instructions: they apply to one response only. */
   messages: ChatMessage[];
 }
 
@@ -104,8 +110,8 @@ export interface KeyStore {
    */
   admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
   /**
-   * Counts a chat as in flight until the function it resolves to is called, or until the caller has died.
-   * Null: the key has reached its limit of chats in flight.
+   * Counts a chat as in flight until the resulting function is called, or the caller has ended. Null: the key
+   * has reached its limit of chats in flight.
    */
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /**

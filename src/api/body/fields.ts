@@ -11,7 +11,7 @@ export const text = z.nullish(z.string());
 /** Maximum parts of a message: more than any context holds. */
 const MAX_PARTS = 1024;
 
-/** @param least number of parts */
+/** @param least minimum number of parts */
 export const textOrParts = <Part extends z.ZodMiniType>(part: Part, least = 1) =>
   z.union(
     [z.string(), z.array(part).check(z.minLength(least), z.maxLength(MAX_PARTS))],
@@ -49,7 +49,7 @@ const numberFields = Object.fromEntries(
   Object.values(SAMPLING).flatMap((each) => ('range' in each ? [[each.name, between(each.range)]] : [])),
 ) as Record<NumberName, ReturnType<typeof between>>;
 
-/** Numbers above 2^53 have lost their last digits, which does not matter for a seed. */
+/** Seed. Numbers above 2^53 lose their last digits, which does not matter here. */
 const seed = z
   .number()
   .check(
@@ -80,7 +80,7 @@ export const functionCallItem = z.object({
   arguments: z.string(),
 });
 
-/** Passed on to the engine. */
+/** Sampling fields, which are passed on to the engine. */
 export const samplingFields = {
   ...numberFields,
   seed: z.nullish(seed),
@@ -98,7 +98,7 @@ export const reasoningEffort = z.nullish(
   z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
 );
 
-/** `checkJsonSchema` bounds what is in it. */
+/** JSON Schema as the body has it. `checkJsonSchema` bounds its contents. */
 const jsonSchema = recordOf(/^/, z.unknown(), 100);
 
 const schemaFormatFields = {
@@ -110,7 +110,10 @@ const schemaFormatFields = {
   strict: flag,
 };
 
-/** `json_object` format, with the fields in which other servers take a schema: `schema` (llama.cpp), `value` (TGI). */
+/**
+ * Format `json_object`, with the fields in which other servers take a schema: `schema` (llama.cpp), `value`
+ * (TGI).
+ */
 const jsonObject = z.object({
   type: z.literal('json_object'),
   schema: schemaFormatFields.schema,
@@ -155,7 +158,10 @@ export const functionFields = {
   strict: flag,
 };
 
-/** Object with at most `maximum` members, whose keys match `names`; `rule` describes valid keys. Both are checked before any value. */
+/**
+ * Object with at most `maximum` members, whose keys match `names`; `rule` describes valid keys. Both are
+ * checked before any value.
+ */
 function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
   const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
     const keys = Object.keys(input);

@@ -19,13 +19,14 @@ interface Node {
   schema: unknown;
   at: string;
   depth: number;
-  /** The references followed to get here, the last one first. */
+  /** References followed to this schema, the last one first. */
   via: { target: unknown; before: Node['via'] } | null;
 }
 
 /**
- * Refuses what is not a JSON Schema, and names the place. `strict` adds the rules of OpenAI's strict mode (every object
- * closed, all of its properties required) and refuses large schemas, which are loosened otherwise.
+ * Checks that a value is a JSON Schema; the error names the place of the fault. `strict` adds the rules of
+ * OpenAI's strict mode (every object closed, all of its properties required) and refuses large schemas, which
+ * are loosened otherwise.
  * @throws ServiceError 400
  */
 export function checkJsonSchema(
@@ -34,7 +35,7 @@ export function checkJsonSchema(
   strict: boolean,
   budget: SchemaBudget = new SchemaBudget(),
 ): void {
-  // References by name are left to the compiler of grammars.
+  // The grammar compiler resolves references by name.
   const hasNames = /"\$(?:id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   const checked = new Map<Schema, Parts>();
@@ -71,7 +72,7 @@ interface Parts {
   literals: number;
 }
 
-/** A reference may lead back to an earlier schema (a recursive rule), if there is more than references between them. */
+/** Adds the target of a reference. A reference may be recursive unless only references lie between. */
 function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): void {
   let onlyReferences = true;
   for (let each = via; each; each = each.before) {
@@ -130,7 +131,10 @@ const MAX_LITERAL_CHARACTERS = 32_768;
 /** Keywords after `min` and `max`. */
 const COUNTED = ['Length', 'Items', 'Properties', 'Contains'];
 
-/** Types of keywords' values. A wrong one would be a keyword that is not enforced. Draft 4 has booleans beside bounds. */
+/**
+ * Types that keywords' values must have: a keyword with another value would not be enforced. Draft 4 has
+ * booleans for exclusive bounds.
+ */
 const VALUES = {
   minimum: 'number',
   maximum: 'number',
@@ -147,8 +151,8 @@ export class SchemaBudget {
   #literals = 0;
 
   /**
-   * Counts the parts of one schema, as often as references lead to it.
-   * @returns false when those that are not strict are too large to be checked further
+   * Counts the parts of a schema, once for each reference to it.
+   * @returns false if schemas that are not strict are too large to check further
    * @throws ServiceError 400 that names the place
    */
   takes({ children: { length }, target, literals }: Parts, at: string, strict: boolean): boolean {
@@ -199,8 +203,8 @@ function checkOrder(schema: Schema, low: string, high: string, at: string): void
   throw wrongValue(`${at}.${low}`, `must be at most \`${high}\` (${most})`, least);
 }
 
-const wrongValue = (at: string, rule: string, given: unknown): ServiceError =>
-  invalidSchema(at, `${rule}, but ${describe(given)} was given`);
+const wrongValue = (at: string, rule: string, value: unknown): ServiceError =>
+  invalidSchema(at, `${rule}, but ${describe(value)} was given`);
 
 const invalidSchema = (at: string, rule: string): ServiceError =>
   invalidField(shortened(at, 300), rule, 'invalid_json_schema');

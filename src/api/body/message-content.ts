@@ -1,7 +1,7 @@
 import { unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
 
-/** A history may have empty arguments, and templates parse them. */
+/** Replaces empty arguments by an empty object: histories may have them, and templates parse them. */
 export const orEmptyObject = (json: string): string => (json.trim() === '' ? '{}' : json);
 
 type ImageDetail = string | null | undefined;

@@ -21,14 +21,14 @@ export const refusedConstraints = (instead: string) => {
   };
 };
 
-/** JSON schemas under the names of other servers, where the endpoint does not take them. */
+/** JSON schemas under the names of other servers, for endpoints that do not take them. */
 export const refusedSchemas = (instead: string) => ({
   guided_json: instead,
   json_schema: instead,
   structured_outputs: instead,
 });
 
-/** Fields of other servers that say how much is generated, and what clients send by mistake. */
+/** Fields of other servers that limit the reply, and fields that clients send by mistake. */
 export const refusedSlips = (tokens: string, system: string) => ({
   max_new_tokens: tokens,
   n_predict: tokens,

@@ -27,7 +27,8 @@ function exceededBy(field: string | null, bound: string) {
 /** Size of 2,048 inputs of 512 tokens, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /**
- * Limit for bodies whose `data:` URLs may hold images: one of 20 MB takes 27 MB. The model's context bounds the text.
+ * Limit for bodies whose `data:` URLs may hold images: an image of 20 MB takes 27 MB. The model's context
+ * bounds the text.
  */
 export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
@@ -36,9 +37,9 @@ const MAX_BODY_MS = 120_000;
 
 /** Limits of the body that an endpoint reads. */
 interface BodyBounds {
-  /** The content types that it takes; a request without one has the empty text. */
+  /** Allowed content types. A missing content type counts as the empty string. */
   types: RegExp;
-  /** Names them: "must be JSON …". */
+  /** Rule for error messages: "must be JSON …". */
   typeRule: string;
   maxBytes: number;
   /** Advice in the error for a body that is too large. */
@@ -49,9 +50,9 @@ interface BodyBounds {
 const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
 
 /**
- * The body as a JSON object.
- * @throws ServiceError 413 past `maxBytes`; 400 for another content type and for what breaks off, is not UTF-8, not JSON,
- * not an object, or of too many values.
+ * Reads the body as a JSON object.
+ * @throws ServiceError 413 past `maxBytes`; 400 for another content type, and for a body that breaks off, is
+ *   not UTF-8, not JSON or not an object, or has too many values
  */
 export async function readJsonObject(
   call: Call,
@@ -71,8 +72,8 @@ export async function readJsonObject(
   if (excess) throw exceededBy(fieldName(excess.key), excess.rule);
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
-    throw requestError(400, `The request body must be a JSON object, not ${given}.`);
+    const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
+    throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
   }
   const body = value as Record<string, unknown>;
   call.streamed = body['stream'] === true;
@@ -81,8 +82,8 @@ export async function readJsonObject(
 }
 
 /**
- * @throws ServiceError 400 for another content type, before anything is read; 413 past `maxBytes`; 400 for what breaks off;
- * the signal's reason when aborted
+ * @throws ServiceError 400 for another content type, before anything is read; 413 past `maxBytes`; 400 for a
+ *   body that breaks off; the signal's reason when aborted
  */
 export async function readBytes(
   { request, abort }: Call,
@@ -91,9 +92,9 @@ export async function readBytes(
   const { signal } = abort;
   const type = request.headers.get('content-type') ?? '';
   if (!types.test(type.trim())) {
-    const given =
+    const fault =
       type === '' ? 'has no content type' : `is of the type ${JSON.stringify(type.slice(0, 100))}`;
-    throw requestError(400, `The request body ${given}: it ${typeRule}.`);
+    throw requestError(400, `The request body ${fault}: it ${typeRule}.`);
   }
   const tooLarge = (): ServiceError =>
     requestError(413, `The request body is larger than ${maxBytes} bytes. ${remedy}.`);
@@ -113,7 +114,7 @@ async function read(
   tooLarge: () => ServiceError,
   signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // Some browsers have no `Request.body`: there the size is known once all has been read.
+  // Some browsers lack `Request.body`: the size is known only after the whole body has been read.
   if (!request.body) {
     const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal));
     if (bytes.length > maxBytes) throw tooLarge();
@@ -145,14 +146,14 @@ const brokeOff = (): ServiceError =>
     `The request body broke off before it was complete, or took over ${MAX_BODY_MS / 1000} s.`,
   );
 
-/** What the body of a route may be. */
+/** Rules for the body of a route. */
 export interface BodyRules<Schema extends z.ZodMiniType> {
   schema: Schema;
   /** Fields that would change the reply and are not supported, and what to do instead. */
   refused?: Record<string, string>;
-  /** Array elements and object members; `MAX_VALUES` when not given. */
+  /** Maximum array elements and object members. Default: `MAX_VALUES`. */
   maxValues?: number;
-  /** `MAX_BODY_BYTES` when not given. */
+  /** Default: `MAX_BODY_BYTES`. */
   maxBytes?: number;
   /** Runs before the schema. @throws ServiceError 400 */
   precheck?(body: Record<string, unknown>): void;

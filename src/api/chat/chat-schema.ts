@@ -19,14 +19,17 @@ import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '../tools/tool-schema.ts';
 
-/** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
+/** Schema of a chat request. Unknown fields are ignored: newer SDKs send some. */
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string(), detail: text }),
 });
-/** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
+/**
+ * Content parts that OpenAI accepts and the models here do not. They match the schema, so that the error can
+ * name them.
+ */
 const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
 /** Maximum messages of a request: more than any context holds. */
@@ -37,7 +40,10 @@ const MAX_CALLS = 128;
 const part = (types: string) => `must be one of ${types}`;
 const anyPart = z.discriminatedUnion('type', [textPart, imagePart, otherPart], part('"text", "image_url"'));
 const textParts = textOrParts(anyPart);
-/** Clients send no parts where a function returns nothing, or an assistant says nothing beside its calls. */
+/**
+ * Content that may be empty: clients send no parts for a function without a result, or for a message that
+ * only has calls.
+ */
 const resultParts = textOrParts(anyPart, 0);
 const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),

@@ -130,7 +130,7 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
  */
 function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const calls = new Set<string>();
-  /** Ids of legacy calls, by function: of the last call of each. */
+  /** Id of the last legacy call of each function. */
   const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;

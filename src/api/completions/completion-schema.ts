@@ -3,7 +3,7 @@ import { invalidField } from '../../errors/service-error.ts';
 import { choicesField, flag, samplingFields, stopField, streamFields, text } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 
-/** What a completion without a conversation may be: the older endpoint. */
+/** Schema of a completion without a conversation: the older endpoint. */
 
 const MAX_PROMPTS = 128;
 /** More tokens than any context holds. */
@@ -17,7 +17,7 @@ const several = <Prompt extends z.ZodMiniType>(prompt: Prompt) =>
 
 const enforced = {
   model: z.string(),
-  /** OpenAI's default is the end of a text, as an empty prompt is. */
+  /** OpenAI's default is the end of a text; an empty prompt means the same. */
   prompt: z.union(
     [z.null(), z.string(), several(z.string()), tokens, several(tokens)],
     `must be a string, or an array of 1 to ${MAX_PROMPTS} of them, or token ids as an array, or an array of such arrays`,
@@ -40,7 +40,7 @@ const accepted = { user: text };
 const CHAT = 'Use /v1/chat/completions.';
 const TOKENS = 'Use `max_tokens`.';
 
-/** Runs before the schema, which would report a fault of another alternative. */
+/** Runs before the schema, which would report a fault of another alternative of the union. */
 function refuseTooMany({ prompt }: Record<string, unknown>): void {
   if (!Array.isArray(prompt) || typeof prompt[0] === 'number' || prompt.length <= MAX_PROMPTS) return;
   throw invalidField('prompt', `must have at most ${MAX_PROMPTS} elements, but has ${prompt.length}`);

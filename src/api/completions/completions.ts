@@ -72,11 +72,11 @@ function refuseCombinations({ prompt, n, best_of: best, stream }: CompletionBody
 type Prompt = string | number[];
 
 /** Texts, or token ids. The schema has checked that they are of one form. */
-function toPrompts(given: CompletionBody['prompt']): Prompt[] {
-  if (given === null) return [''];
-  if (typeof given === 'string') return [given.toWellFormed()];
-  if (isTokens(given)) return [given];
-  return given.map((prompt) => (typeof prompt === 'string' ? prompt.toWellFormed() : prompt));
+function toPrompts(value: CompletionBody['prompt']): Prompt[] {
+  if (value === null) return [''];
+  if (typeof value === 'string') return [value.toWellFormed()];
+  if (isTokens(value)) return [value];
+  return value.map((prompt) => (typeof prompt === 'string' ? prompt.toWellFormed() : prompt));
 }
 
 const isTokens = (prompt: string[] | number[] | number[][]): prompt is number[] =>
@@ -148,7 +148,10 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
 const toReason = (reason: FinishReason): Choice['finish_reason'] =>
   reason === 'tool_calls' ? 'stop' : reason;
 
-/** The name of a token in this endpoint, which has no `bytes`: OpenAI marks one with part of a character. */
+/**
+ * Name of a token in this endpoint, which has no field `bytes`. As in OpenAI's service, a token that is part
+ * of a character begins with `bytes:`.
+ */
 const nameOf = ({ token, bytes }: TokenLogprob['top'][number]): string =>
   bytes && encoder.encode(token).join() !== bytes.join() ? `bytes:${token}` : token;
 
@@ -183,7 +186,7 @@ function toLegacyLogprobs(
   };
 }
 
-/** The chunks of a streamed completion: each its own completion with the text that is new. */
+/** Encodes a streamed completion: each chunk is a completion object with the new text only. */
 class CompletionEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #options: CompletionOptions;
@@ -227,7 +230,7 @@ class CompletionEncoder implements StreamEncoder {
       text,
       index,
       logprobs: hasLogprobs && logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset, scoresPrompt) : null,
-      // The client's types know the finished choice alone; until then the reason is null.
+      // The client's types have only the finished choice; until then the reason is null.
       finish_reason: reason as Choice['finish_reason'],
     };
     const chunk = completion(this.#head, [choice], null);

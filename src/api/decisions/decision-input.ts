@@ -6,7 +6,8 @@ import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 
 /**
- * The input as one text that every question is about. Items other than one user message are written as a transcript.
+ * Converts the input to one text, which all questions are about. Unless it is a single user message, the text
+ * is a transcript.
  * @throws ServiceError 400
  */
 export function toDecisionInput(input: DecisionBody['input']): DecisionJob['input'] {

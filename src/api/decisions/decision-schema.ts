@@ -3,7 +3,7 @@ import * as z from '../../util/zod.ts';
 import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 
-/** What a request to /v1/decisions may be. Fields not named here are ignored. */
+/** Schema of a request to /v1/decisions. Unknown fields are ignored. */
 
 /** OpenAI's own limits. */
 const MAX_QUESTIONS = 400;
@@ -21,7 +21,7 @@ const MAX_LABEL_CHARACTERS = 256;
 
 const textPart = z.object({ type: z.literal('input_text'), text: z.string() });
 const imagePart = z.object({ type: z.literal('input_image'), image_url: z.string(), detail: text });
-/** `checkBodyBounds` has bounded it. */
+/** Any JSON value: the body's bounds have been checked. */
 const data = z.custom<object>(
   (value) => typeof value === 'object' && value !== null,
   'must be an object or an array',
@@ -64,7 +64,7 @@ const instructions = textOrParts(
   ),
 );
 const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));
-/** A server repeats it in its answer, which has a bound. */
+/** Name of a question. A server repeats it in its answer, whose size is bounded. */
 const questionName = z.nullish(z.string().check(z.maxLength(MAX_LABEL_CHARACTERS)));
 const questionFields = { instructions, name: questionName };
 
@@ -139,8 +139,8 @@ function refuseMore(count: number, most: number, what: string): void {
   throw invalidField('questions', rule);
 }
 
-function optionsOf(given: unknown): unknown[] {
-  const { choices, levels } = Object(given) as { choices?: unknown; levels?: unknown };
+function optionsOf(value: unknown): unknown[] {
+  const { choices, levels } = Object(value) as { choices?: unknown; levels?: unknown };
   return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
 }
 
@@ -149,7 +149,7 @@ function labelsOf(option: unknown): unknown[] {
   return [value, own];
 }
 
-/** Characters of texts and of `input_json`. An image has its own refusal. */
+/** Counts the characters of texts and of `input_json`. Images are checked elsewhere. */
 function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

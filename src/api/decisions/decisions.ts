@@ -50,7 +50,7 @@ function renamed(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { param } = error.wire;
   if (param !== 'messages' && !param?.startsWith('input[')) return error;
-  // The texts after the first are of the questions.
+  // Texts after the first belong to the questions.
   const name = param === 'messages' || param === 'input[0]' ? 'input' : 'questions';
   return new ServiceError({ ...error.wire, param: name }, { cause: error });
 }

@@ -52,7 +52,7 @@ function refuseTooMany(body: Record<string, unknown>): void {
   throw invalidField('input', `${rule}. Send several requests`);
 }
 
-/** Token ids in one pass: zod's own takes a microsecond for each, and there may be very many. */
+/** Checks token ids in one pass: zod's own check takes a microsecond for each, and there may be very many. */
 function tokenList() {
   const token = z.int().check(z.gte(0));
   const list = z.array(token).check(z.minLength(1), z.maxLength(MAX_TOKENS));

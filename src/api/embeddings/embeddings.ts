@@ -35,7 +35,7 @@ function toEmbeddingList(request: EmbeddingsBody, { vectors, promptTokens }: Emb
     data: vectors.map((vector, index) => ({
       object: 'embedding' as const,
       index,
-      // The client's types know the decoded vector alone; on the wire it may be base64.
+      // The client's types have only the decoded vector; on the wire it may be base64.
       embedding: (base64 ? toBase64(vector) : Array.from(vector)) as number[],
     })),
     model: request.model,
@@ -48,7 +48,10 @@ interface Encodable extends Uint8Array {
   toBase64?(): string;
 }
 
-/** The float32 bytes as OpenAI's clients read them: little-endian, as on every processor that a browser runs on. */
+/**
+ * Encodes the float32 bytes as OpenAI's clients read them: little-endian, as on every processor that a
+ * browser runs on.
+ */
 function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
   const bytes: Encodable = new Uint8Array(buffer, byteOffset, byteLength);
   return bytes.toBase64?.() ?? btoa(String.fromCharCode(...bytes));

@@ -22,9 +22,9 @@ import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Tokens reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
-/** Reserved tokens at most; most contexts hold less. Tokens above it are counted afterwards. */
+/** Maximum reserved tokens; most contexts hold fewer. Tokens beyond it are counted afterwards. */
 const MAX_TOKENS = 4096;
-/** Role and delimiters of the chat template. */
+/** Tokens of a message's role and delimiters in the chat template. */
 const TOKENS_PER_MESSAGE = 4;
 /** Estimate for an image; most models compute more for a large one. */
 const TOKENS_PER_IMAGE = 256;
@@ -36,8 +36,9 @@ export interface GenerationRun {
   model: ModelEntry;
   counter: UsageCounter;
   /**
-   * Ends the count in flight and corrects the reserved tokens. To be called once, however the run ends. Never rejects.
-   * @param tokens those that the key pays; by default, all that were computed
+   * Ends the count in flight and corrects the reserved tokens. Must be called once, however the run ends.
+   * Never rejects.
+   * @param tokens tokens charged to the key; by default, all that were computed
    */
   settle(tokens?: number): Promise<void>;
 }
@@ -91,7 +92,7 @@ export async function enterInFlight({ admitted, dependencies, id }: Call): Promi
 }
 
 /**
- * Takes the request's tokens from the key's limit.
+ * Reserves the request's tokens from the key's limit.
  * @returns a function that replaces the reserved tokens by the used ones; it never rejects
  * @throws ServiceError 429
  */
@@ -105,7 +106,7 @@ export async function reserve(call: Call, tokens: number): Promise<(used: number
   });
   admitted.limits = limits;
   if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
-  // The reply is good even where its tokens cannot be counted.
+  // The reply is valid even if its tokens cannot be counted.
   return (used) => keys.settle(keyId, taken, used).catch(() => {});
 }
 
@@ -126,7 +127,7 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
 const estimateReplies = (generation: Generation): number =>
   Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 
-/** How often each prompt is computed: one that is scored is then continued. */
+/** Number of computations of each prompt: a scored prompt is computed again to continue it. */
 const computations = ({ scoresPrompt, maxTokens }: Generation): number =>
   scoresPrompt && maxTokens !== 0 ? 2 : 1;
 
@@ -144,7 +145,7 @@ function tokensOf(input: ChatJob['input']): number {
   return text + input.messages.length * TOKENS_PER_MESSAGE + imagesOf(input).length * TOKENS_PER_IMAGE;
 }
 
-/** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */
+/** Counts the tokens of a request's choices as they arrive, so that a failed request is counted too. */
 export class UsageCounter {
   readonly #generation: Generation;
   /** Prompt tokens by input: choices of the same prompt count it once. */
@@ -192,13 +193,16 @@ export class UsageCounter {
     this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
   }
 
-  /** The engine's own count of a job that it ended itself; `earlierTokens`: of a job before it for the same choice. */
+  /**
+   * Records the engine's own count of a job that it ended. `earlierTokens`: tokens of an earlier job for the
+   * same choice.
+   */
   done(index: number, usage: ChatUsage, timings: Timings, earlierTokens: number): void {
     const input = inputOf(this.#generation, index);
     if (earlierTokens === 0) {
       this.#computed[input] = this.#prompts[input] = usage.promptTokens;
       this.#reasoning[index] = usage.reasoningTokens ?? this.#reasoning[index] ?? 0;
-      // Later choices find the prompt of the first in the cache: only the first tells what the request reused.
+      // Only the first choice shows what the request reused: later choices find its prompt in the cache.
       if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
     }
     this.#completion[index] = earlierTokens + usage.completionTokens;
@@ -215,12 +219,12 @@ export class UsageCounter {
     };
   }
 
-  /** Tokens that were computed, prompts included that no engine has counted yet. */
+  /** Computed tokens, including prompts that no engine has counted yet. */
   get totalTokens(): number {
     return sum(this.#computed) + this.#scored + sum(this.#completion);
   }
 
-  /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */
+  /** Timings of the first choice that ended, measured by its engine. Until then, timings measured here. */
   get timings(): Timings {
     if (this.#timings) return this.#timings;
     if (this.#acceptedAt === null) return {};

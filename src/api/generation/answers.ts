@@ -39,18 +39,18 @@ export type ChoiceEvent = Exclude<ReplyEvent, { type: 'waiting' }>;
 
 /** The server-sent events of one streamed answer. */
 export interface StreamEncoder {
-  /** Empty: nothing is sent. */
+  /** Encodes an event; an empty text is not sent. */
   encode(event: ChoiceEvent): string;
   end(usage: ChatUsage): string | Promise<string>;
-  /** The status has been sent: the error is an event. */
+  /** Encodes an error as an event: the status has been sent already. */
   failure(error: ServiceError, usage: ChatUsage): string | Promise<string>;
   /** Ends the reply of a client that has left. */
   abandon?(usage: ChatUsage): void;
 }
 
 /**
- * A streamed answer. Its headers are sent once the prompt of every choice begun is known to fit, or a token has come,
- * or at the deadline of the stage that it waits in.
+ * Streams an answer. Its headers are sent once the prompt of every choice begun is known to fit, once a token
+ * has arrived, or at the deadline of the current stage.
  */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
@@ -97,15 +97,15 @@ function answerHead({ call, generation, model }: GenerationRun, idPrefix: string
   return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
 }
 
-/** Characters of all events of an answer in one piece: servers bound each choice alone. */
+/** Maximum characters of all events of a whole answer: servers bound only each choice. */
 const MAX_CHARACTERS = 2 ** 26;
 const TOO_LONG = 'The answer exceeds 64 MB. Ask for less, or set `stream`.';
 
-/** An answer in one piece: the events of a stream, gathered. */
+/** Answers in one piece, with the gathered events of a stream. */
 export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
   let stage: WaitingStage | 'accepted' = 'loading';
-  let left = MAX_CHARACTERS;
+  let remaining = MAX_CHARACTERS;
   const gather = async (): Promise<string> => {
     const choices = Array.from({ length: choiceCount(generation) }, (): ChoiceResult => {
       return {
@@ -121,9 +121,9 @@ export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Pro
         if (event.type === 'accepted') stage = 'accepted';
         else if (event.type !== 'waiting') {
           add(event, choices[event.index]);
-          left -= JSON.stringify(event).length;
+          remaining -= JSON.stringify(event).length;
           // Ends all choices, and the answer with this error.
-          if (left < 0) call.abort.abort(requestError(400, TOO_LONG));
+          if (remaining < 0) call.abort.abort(requestError(400, TOO_LONG));
         } else if (stage !== 'accepted') stage = event.stage;
       }
     } finally {

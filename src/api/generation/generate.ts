@@ -24,17 +24,20 @@ export const CONCURRENT_CHOICES = 4;
 
 const MAX_PAUSE_MS = 5000;
 
-/** Prompts that are scored, by input. The first choice of each scores for the others: where it fails, none goes on. */
+/**
+ * Scored prompts, by input. The first choice of an input scores its prompt for the others. If that fails,
+ * none of them continues.
+ */
 type ScoredPrompts = Deferred<ScoredText>[];
 
 /**
- * The events of all choices as they come. The engine generates no further than the caller iterates.
+ * Yields the events of all choices as they arrive. The engine generates only as far as the caller iterates.
  * @throws ServiceError of the first choice that fails; the others are then aborted.
  */
 export const generate = (run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> =>
   choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
 
-/** Interleaves the choices: the one whose event was taken last is asked last. */
+/** Interleaves the choices: the choice whose event was taken last is polled last. */
 async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {
   const pending = new Map<AsyncIterator<ReplyEvent>, ReturnType<typeof nextOf>>();
   const pull = (reply: AsyncIterator<ReplyEvent>) => pending.set(reply, nextOf(reply));
@@ -104,8 +107,8 @@ async function* generateReply(
 }
 
 /**
- * A job of a request that runs already: where the queue is full, it waits for a place, and what has been generated
- * so far is not lost.
+ * Runs a further job of a request. If the queue is full, the job waits for a place, so that the reply so far
+ * is not lost.
  */
 async function* chatInTurn(
   engine: EngineClient,
@@ -116,7 +119,7 @@ async function* chatInTurn(
     try {
       return yield* engine.run(job, request);
     } catch (error) {
-      // A full queue rejects the request before any event. A server's limit is for the caller.
+      // A full queue rejects the request before any event. A server's limit is reported to the caller.
       if (!(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
       await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), request.signal);
     }
@@ -202,25 +205,25 @@ class ReplyStream {
   }
 
   /**
-   * Ends the choice; null: text has begun a call, and `job` is now the one that generates it in its form. @throws
-   * ServiceError
+   * Ends the choice. Null: its text has begun a call, and `job` is now the job that generates the call.
+   * @throws ServiceError
    */
   finish(): FinishReason | null {
     if (this.ended === null) throw engineLost();
     const { tools } = this.#run.generation;
     if (this.ended !== 'call' || !tools) return this.ended === 'call' ? 'stop' : this.ended;
     const { topLogprobs: _, maxTokens, ...job } = this.job;
-    const left = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };
-    if (left.maxTokens !== undefined && left.maxTokens < 1) return 'length';
+    const limit = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };
+    if (limit.maxTokens !== undefined && limit.maxTokens < 1) return 'length';
     const thoughts = this.#thoughts === '' ? {} : { thoughts: { text: this.#thoughts, ended: true } };
-    this.job = { ...job, ...left, ...thoughts, constraint: callConstraint(tools) };
+    this.job = { ...job, ...limit, ...thoughts, constraint: callConstraint(tools) };
     this.#textTokens = this.#tokens;
     this.#reader = new CallReader(tools);
     this.ended = null;
     return null;
   }
 
-  /** Stop sequences and calls are looked for in the answer alone. */
+  /** Reads reasoning. Stop sequences and calls are searched for only in the answer. */
   #think(text: string): ReplyEvent[] {
     if (text === '') return [];
     this.#thoughts += text;
@@ -234,7 +237,7 @@ class ReplyStream {
   }
 }
 
-/** Most places of schemas that a warning names. */
+/** Maximum places of schemas that a warning names. */
 const MAX_PLACES = 16;
 
 /** Adds warnings for places in a schema, once: each choice has the same. */

@@ -16,7 +16,7 @@ export interface Generation {
   inputs: ChatJob['input'][];
   /** Number of choices for each input. */
   choices: number;
-  /** The prompt's tokens come first, with their log probabilities. */
+  /** Whether the reply begins with the prompt's tokens and their log probabilities. */
   scoresPrompt?: boolean;
   /** Sampling parameters of the request. Absent ones take the model's defaults, then OpenAI's. */
   sampling: Partial<Sampling>;
@@ -30,7 +30,7 @@ export interface Generation {
   reasoning: Reasoning | null;
   /** Whether a conversation that does not fit loses its oldest turns. */
   truncate?: boolean;
-  /** Beginning of the reply, which the client has; the answer is what follows it. */
+  /** Beginning of the reply, which the client already has. The answer continues it. */
   partial?: string;
   /** The endpoint's names of the fields that engines refuse. */
   params: { messages: string; responseFormat: string };
@@ -41,7 +41,10 @@ export const choiceCount = ({ inputs, choices }: Generation): number => inputs.l
 
 export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
 
-/** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
+/**
+ * Creates the job of one choice. With a seed, choices differ from each other, and the first is the same as
+ * without `n`.
+ */
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
   const { inputs, choices, sampling, maxTokens, topLogprobs, reasoning } = generation;
   const seed = sampling.seed === undefined ? {} : { seed: exact(sampling.seed) + (index % choices) };
@@ -84,7 +87,7 @@ export const omitNulls = <Fields extends object>(fields: Fields) =>
 type NestedSchema = Extract<z.infer<typeof nestedFormat>, { type: 'json_schema' }>['json_schema'];
 type JsonFormat = z.infer<typeof flatFormat> | ({ type: 'json_schema' } & NestedSchema);
 
-/** `at`: where the schema stands in the request. @throws ServiceError 400 */
+/** Converts a response format. `at`: place of the schema in the request. @throws ServiceError 400 */
 export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null {
   if (format == null || format.type === 'text') return null;
   const isObject = format.type === 'json_object';

@@ -6,7 +6,10 @@ import { admitGeneration, estimatePrompts, type GenerationRun } from './admissio
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';
 
-/** A count renders and tokenizes the prompt: it takes this share of its tokens from the key's limit. */
+/**
+ * Share of a prompt's tokens that a count takes from the key's limit: it only renders and tokenizes the
+ * prompt.
+ */
 const TEXT_SHARE = 0.25;
 const MIN_TOKENS = 50;
 
@@ -16,7 +19,7 @@ function costOf({ inputs }: Generation, tokens: number): number {
   return Math.max(MIN_TOKENS, Math.ceil(tokens * (hasImages ? 1 : TEXT_SHARE)));
 }
 
-/** The answer of every path that counts a prompt: the figure that `usage` would have. */
+/** Answers every path that counts a prompt, with the number that `usage` would have. */
 export async function answerInputTokens(call: Call, generation: Generation): Promise<Response> {
   const estimate = estimatePrompts(generation);
   const run = await admitGeneration(call, generation, costOf(generation, estimate));

@@ -63,7 +63,8 @@ export async function* scorePrompt(
         part.logprobs.push(...(event.delta.logprobs ?? []));
       }
     } catch (error) {
-      // llama.cpp generates no token by its id that is a part of a character: any tokens spell the text then.
+      // llama.cpp cannot generate a token by its id if the token is part of a character. Any tokens may spell
+      // the text then.
       if (!spells || !isRefused(error)) throw error;
       return yield* generate(prompt, from, begin, maxTokens, false);
     }
@@ -72,7 +73,7 @@ export async function* scorePrompt(
 
   try {
     const start: ScoredText = elements.length > 0 ? yield* generate('', 0, 0, 1) : { text: '', logprobs: [] };
-    // Part of a character: it cannot be the text before the rest.
+    // An empty text is part of a character, which cannot precede the rest.
     const first = start.text === '' ? { text: '', logprobs: [] } : withoutSpace(start, input);
     const from = isTokens ? first.logprobs.length : Array.from(first.text).length;
     const most = isTokens ? elements.length - from : sizeOf(input) + 1;
@@ -90,7 +91,7 @@ export async function* scorePrompt(
 const isRefused = (error: unknown): boolean =>
   error instanceof ServiceError && error.wire.param === 'response_format';
 
-/** The first part; some vocabularies put a space before a text. */
+/** Removes the space that some vocabularies put before a text. */
 function withoutSpace(part: ScoredText, input: ChatJob['input']): ScoredText {
   const { text, logprobs } = part;
   if (!('prompt' in input) || input.prompt.startsWith(text) || !` ${input.prompt}`.startsWith(text))
@@ -115,7 +116,7 @@ function elementsOf(input: ChatJob['input']): string[] {
 
 const encoder = new TextEncoder();
 
-/** Tokens, or bytes of text. */
+/** Size of a prompt: tokens, or bytes of text. */
 function sizeOf(input: ChatJob['input']): number {
   if ('tokens' in input) return input.tokens.length;
   return 'prompt' in input ? encoder.encode(input.prompt).length : 0;

@@ -15,16 +15,16 @@ export interface ClientWatch {
 export interface Call {
   /** Unique: jobs and locks are named after it. */
   id: string;
-  /** Id sent to the client: its own `x-request-id` where that is valid. */
+  /** Id sent to the client: its own `x-request-id` if that is valid. */
   requestId: string;
   request: Request;
   watch: ClientWatch;
   admitted: Admitted;
   /** Milliseconds since 1970. */
   receivedAt: number;
-  /** Aborts everything that is done for it. */
+  /** Aborts all work for the request. */
   abort: AbortController;
-  /** Ends its count in flight. May be called more than once. */
+  /** Stops counting the request as in flight. May be called more than once. */
   leave(): void;
   trace: RequestTrace;
   dependencies: ServiceDependencies;
@@ -44,8 +44,8 @@ export function requestIdOf(request: Request, id: string): string {
 }
 
 /**
- * Aborts with the first of the signals, until it is stopped. Chromium keeps what `AbortSignal.any` returns, and all that
- * its listeners hold, while one of the signals may still abort.
+ * Aborts with the first of the signals, until stopped. Chromium keeps a result of `AbortSignal.any`, and all
+ * that its listeners hold, while one of the signals may still abort.
  */
 export function followSignals(
   signals: readonly AbortSignal[],
@@ -64,7 +64,10 @@ export function followSignals(
   };
 }
 
-/** A page that calls the service itself can abort before the headers; a service worker never sees that. */
+/**
+ * Watches the request's own signal. A page that calls the service itself can abort before the headers; a
+ * service worker never sees that.
+ */
 export function ownSignal({ signal }: Request): ClientWatch {
   const { abort, stop } = followSignals([signal]);
   return { gone: abort.signal, stop };
@@ -75,7 +78,7 @@ const LOGGED_URL_CHARACTERS = 2048;
 
 type Publish = (entry: RequestLogEntry) => void;
 
-/** The log's entry of one request. It is published when the request comes, at its first token and at its end. */
+/** Log entry of one request, published when the request arrives, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
   readonly #entry: RequestLogEntry;

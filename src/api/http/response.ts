@@ -138,8 +138,8 @@ const round = (ms: number): number => Math.round(ms * 10) / 10;
 const HEADERS_DEADLINE_MS = 290_000;
 
 /**
- * An answer in one piece. Its status waits until it is known, so that a failure is a status and not a broken body.
- * Only at the deadline, and only while the engine computes, the headers are sent before the body.
+ * Answers in one piece. The headers wait for the body, so that a failure is a status and not a broken body.
+ * They are sent first only at the deadline, and only while the engine computes.
  * @throws ServiceError what `answer` fails with; `model_not_ready` at the deadline
  */
 export async function answerJson(
@@ -165,7 +165,7 @@ export async function answerJson(
   throw error;
 }
 
-/** Breaks the body when the answer fails: its status has been sent. */
+/** Body that follows headers already sent. It breaks off if the answer fails. */
 function lateBody({ trace, abort, request }: Call, answer: Promise<string>): EventStream['body'] {
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
   const { stop } = followSignals([request.signal], abort);

@@ -26,13 +26,13 @@ interface StreamFormat {
   timings(): Timings;
   /** The last events. */
   end(): string | Promise<string>;
-  /** The status has been sent: the error is an event. */
+  /** Encodes an error as an event: the status has been sent already. */
   failure(error: ServiceError): string | Promise<string>;
 }
 
 /**
- * The server-sent events of one answer. It holds the headers until they are due, then sends comments until something is
- * generated. It waits again when an engine dies in the middle of a reply.
+ * Sends one answer as server-sent events. It holds the headers until they are due, then sends comments until
+ * something is generated. It waits again when an engine ends in the middle of a reply.
  */
 export class StreamedAnswer {
   stage: WaitingStage = 'loading';

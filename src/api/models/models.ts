@@ -16,7 +16,7 @@ import { type Catalog, maySee } from '../../catalog/catalog.ts';
 /** Defaults of parameters that neither the request nor the model names. */
 export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
-/** GET /v1/models: those that the key may use, in the directory's order. */
+/** GET /v1/models: the models that the key may use, in the directory's order. */
 export async function listModels(call: Call): Promise<Response> {
   const { models } = call.dependencies;
   const [entries, facts] = await Promise.all([models.list(), models.facts?.()]);
@@ -26,7 +26,7 @@ export async function listModels(call: Call): Promise<Response> {
   return jsonResponse(call, { object: 'list', data });
 }
 
-/** GET /v1/models/{id}: the model, under the name that was asked for, and what stands behind it here. */
+/** GET /v1/models/{id}: the model under the requested name, and the variant that answers for it. */
 export async function retrieveModel(call: Call, id: string): Promise<Response> {
   const entry = await call.dependencies.models.find(id);
   if (!entry || !mayUse(call.admitted, entry, id))
@@ -57,7 +57,10 @@ const toModel = (
   facts: ModelFacts = { capabilities: [KINDS[kind].capability] },
 ) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
-/** @throws ServiceError 404 for a model that does not exist, that this key may not use, or that does not answer this kind of job */
+/**
+ * @throws ServiceError 404 for a model that does not exist, that this key may not use, or that does not
+ *   answer this kind of job
+ */
 export async function requireModel(
   directory: ModelDirectory,
   id: string,

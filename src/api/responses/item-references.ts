@@ -17,29 +17,29 @@ export function itemIds(responseId: string, part: 'i' | '' = ''): NextItemId {
 
 export const isItemId = (id: unknown): boolean => typeof id === 'string' && ITEM_ID.test(id);
 
-/** The input of a request, parsed and as the client gave it, without references. */
+/** Input of a request without references: parsed, and as the client sent it. */
 interface ResolvedInput {
   items: string | InputItem[];
-  given: unknown[];
+  raw: unknown[];
 }
 
 /**
- * Puts the items of stored responses in the place of references to them. Together they may be as large as a body.
+ * Replaces references by the items of stored responses. Together they may be as large as a body.
  * @throws ServiceError 404, 400
  */
 export async function resolveReferences(
   call: Call,
   input: ResponseBody['input'],
-  given: unknown,
+  raw: unknown,
 ): Promise<ResolvedInput> {
-  if (typeof input === 'string') return { items: input, given: [{ role: 'user', content: given }] };
+  if (typeof input === 'string') return { items: input, raw: [{ role: 'user', content: raw }] };
   const responses = new Map<string, Promise<StoredItems>>();
-  const resolved: ResolvedInput = { items: [], given: [] };
+  const resolved: ResolvedInput = { items: [], raw: [] };
   const items: InputItem[] = [];
   const cutCalls = new Set<string>();
   let characters = 0;
   for (const [index, entry] of (input ?? []).entries()) {
-    let found: Pick<Item, 'item' | 'given'>;
+    let found: Pick<Item, 'item' | 'raw'>;
     if (entry.type === 'item_reference') {
       const id = responseOf(entry.id);
       const stored = responses.get(id) ?? storedItems(call, id);
@@ -53,26 +53,26 @@ export async function resolveReferences(
       characters += item.characters;
       if (characters > MAX_IMAGE_BODY_BYTES)
         throw invalidField('input', `may refer to items of ${MAX_IMAGE_BODY_BYTES} characters at most`);
-      // A call that its reply ended in has no arguments that could be parsed.
-      if (item.item.type === 'function_call' && (item.given as { status?: string }).status === 'incomplete')
+      // The reply was cut off in this call: its arguments cannot be parsed.
+      if (item.item.type === 'function_call' && (item.raw as { status?: string }).status === 'incomplete')
         cutCalls.add(item.item.call_id);
-    } else found = { item: entry, given: (given as unknown[])[index] };
-    // Reasoning is ignored, and keeps the place: errors name items by their index.
+    } else found = { item: entry, raw: (raw as unknown[])[index] };
+    // Reasoning is ignored and keeps the place: errors name items by their index.
     if ('call_id' in found.item && cutCalls.has(found.item.call_id)) items.push({ type: 'reasoning' });
     else {
       items.push(found.item);
-      resolved.given.push(found.given);
+      resolved.raw.push(found.raw);
     }
   }
   return { ...resolved, items };
 }
 
-/** The id of an item's response; of no response where the item's id is not one of ours. */
+/** Id of an item's response. It matches no response if the item's id has another form. */
 const responseOf = (id: string): string => `resp_${ITEM_ID.exec(id)?.slice(1).join('-')}`;
 
 interface Item {
   item: InputItem;
-  given: unknown;
+  raw: unknown;
   characters: number;
 }
 type StoredItems = ReadonlyMap<string, Item>;
@@ -82,14 +82,14 @@ async function storedItems({ dependencies, admitted }: Call, response: string): 
   const stored = await dependencies.responses.get(response);
   if (stored?.keyId !== admitted.keyId) return new Map();
   const { inputItem } = await import('./response-schema.ts');
-  // Written by `createResponse` alone.
+  // Only `createResponse` writes it.
   const output = stored.response['output'] as unknown[];
   return new Map(
-    [...output, ...stored.input].flatMap((given) => {
-      const parsed = inputItem.safeParse(given);
+    [...output, ...stored.input].flatMap((raw) => {
+      const parsed = inputItem.safeParse(raw);
       if (!parsed.success) return [];
-      const { id } = given as { id: string };
-      return [[id, { item: parsed.data, given, characters: JSON.stringify(given).length }]];
+      const { id } = raw as { id: string };
+      return [[id, { item: parsed.data, raw, characters: JSON.stringify(raw).length }]];
     }),
   );
 }

@@ -63,13 +63,16 @@ export class ResponseEvents implements StreamEncoder {
     return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
 
-  /** The SDKs throw on an `error` in an event's data. Without it they treat a partial reply as complete. */
+  /**
+   * Ends the stream with an error. The SDKs throw on an `error` in an event's data. Without it they treat a
+   * partial reply as complete.
+   */
   async failure(failure: ServiceError, usage: ChatUsage): Promise<string> {
     const begin = this.#sequence ? '' : this.#begin();
     const closed = this.#write(this.#output.close('incomplete'));
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
-    // Clients refer to the items that they have seen.
+    // Stored although it failed: clients may refer to the items that they have received.
     const response = await this.#options.keep(state);
     const failed = this.#write([{ type: 'response.failed', response }]);
     return (
@@ -109,11 +112,12 @@ const encodeEvent = (event: Unnumbered, sequence: number): string =>
   `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
 
 /**
- * The events of a response that has ended, each text in one piece. `after`: the last number that the client has. A live
- * stream has an event for each token: a client that has more than there are here gets the last event.
+ * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the
+ * client has. It may exceed the numbers here, because a live stream has an event for each token. The client
+ * then gets the last event.
  */
 export function replayResponse(response: ResponseObject, after: number): string {
-  // Each is written before the next one changes what it holds.
+  // Each event is encoded before the next one changes its item.
   const events = Array.from(eventsOf(response), encodeEvent);
   const rest = events.slice(after + 1);
   if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
@@ -159,10 +163,10 @@ type Event = OpenAI.Responses.ResponseStreamEvent;
 type Sent<One> = One extends { response: unknown }
   ? Omit<One, 'sequence_number' | 'response'> & { response: ResponseObject }
   : Omit<One, 'sequence_number'>;
-/** An event, without the number that all of one stream are counted by. */
+/** Event without its sequence number. */
 export type Unnumbered = Event extends infer One ? (One extends Event ? Sent<One> : never) : never;
 
-/** An item that still grows, and the part of it that has its text. */
+/** Item that is being written, and the part with its text. */
 interface OpenReasoning {
   type: 'reasoning';
   item: OpenAI.Responses.ResponseReasoningItem;
@@ -180,7 +184,7 @@ interface OpenCall {
 }
 type Open = OpenReasoning | OpenMessage | OpenCall;
 
-/** The output items of one response as they grow, and the events that tell of it. */
+/** Output items of one response while they are written, and the events that report them. */
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   readonly #nextId: NextItemId;
@@ -198,7 +202,10 @@ export class ResponseOutput {
     return this.items.some(({ type }) => type !== 'reasoning');
   }
 
-  /** Sends the whole reasoning, as servers of open models do. Its summary is the same text, for clients that read nothing else. */
+  /**
+   * Sends the whole reasoning, as servers of open models do. Its summary is the same text, for clients that
+   * read nothing else.
+   */
   *reasoning(delta: string): Generator<Unnumbered> {
     const { part, summary } =
       this.#open?.type === 'reasoning'

@@ -179,11 +179,11 @@ function addCall(messages: ChatMessage[], call: ToolCall): void {
 
 const PREFIXES: Record<string, 'msg' | 'fc' | 'rs'> = { message: 'msg', reasoning: 'rs' };
 
-/** The items of a request as a client may list them later: each with an id by which it can be referred to. */
-export function toInputItems(given: readonly unknown[], responseId: string): Record<string, unknown>[] {
+/** Converts a request's items to the form in which clients list them: each with an id for references. */
+export function toInputItems(items: readonly unknown[], responseId: string): Record<string, unknown>[] {
   const nextId = itemIds(responseId, 'i');
   const known = new Set<unknown>();
-  return (given as Record<string, unknown>[]).map((item) => {
+  return (items as Record<string, unknown>[]).map((item) => {
     const { content, role } = item;
     const type = String(item['type'] ?? 'message');
     const isOurs = isItemId(item['id']) && !known.has(item['id']);

@@ -19,11 +19,11 @@ import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refuse
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
-/** What a request to /v1/responses may be. Fields not named here are ignored. */
+/** Schema of a request to /v1/responses. Unknown fields are ignored. */
 
 /** More items than any context holds. */
 const MAX_ITEMS = 8192;
-/** OpenAI's values. All but the last are of tools and states that no reply has here. */
+/** OpenAI's values. All but the last concern tools and states that no reply has here. */
 const INCLUDES = [
   'file_search_call.results',
   'web_search_call.results',
@@ -39,14 +39,17 @@ const MAX_INCLUDE = 16;
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
-  // Precedes `image_url`, which is absent beside it: the first fault is the one that is reported.
+  // Precedes `image_url`, which is absent in parts with a `file_id`: only the first fault is reported.
   file_id: z.nullish(
     z.unknown().check(z.refine(() => false, 'must be absent: use `image_url`, with a `data:` URL')),
   ),
   image_url: z.string(),
   detail: text,
 });
-/** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
+/**
+ * Content parts that OpenAI accepts and the models here do not. They match the schema, so that the error can
+ * name them.
+ */
 const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 
 const part = z.discriminatedUnion(
@@ -59,25 +62,25 @@ const message = messageItem(textOrParts(part, 0));
 const resultItem = z.object({
   type: z.literal('function_call_output'),
   call_id: callText,
-  /** Clients send no parts where a function returns nothing. */
+  /** Result of a function. Clients send no parts if it returns nothing. */
   output: textOrParts(part, 0),
 });
 
-/** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
+/** Reasoning that a client sends back. It is ignored: templates omit the reasoning of earlier turns. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
 const items = [message, functionCallItem, resultItem, reasoningItem] as const;
 export const inputItem = z.discriminatedUnion('type', items);
 export type InputItem = z.infer<typeof inputItem>;
 
-/** An item of an earlier response, which is kept here. */
+/** Reference to an item of a stored response. */
 const referenceItem = z.object({ type: z.literal('item_reference'), id: z.string().check(z.minLength(1)) });
 
-/** OpenAI lets a message and a reference omit their type. */
-const withType = (given: unknown): unknown => {
-  if (typeof given !== 'object' || given === null || ('type' in given && given.type != null)) return given;
-  if ('role' in given) return { ...given, type: 'message' };
-  return 'id' in given ? { ...given, type: 'item_reference' } : given;
+/** Adds the type that OpenAI lets messages and references omit. */
+const withType = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || ('type' in value && value.type != null)) return value;
+  if ('role' in value) return { ...value, type: 'message' };
+  return 'id' in value ? { ...value, type: 'item_reference' } : value;
 };
 
 const item = z.pipe(
@@ -114,7 +117,7 @@ const enforced = {
 
 const passedOn = {
   ...samplingFields,
-  /** Servers have their own. */
+  /** Applies to models on this device: servers truncate by their own rules. */
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
   reasoning: z.nullish(

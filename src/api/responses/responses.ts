@@ -52,14 +52,14 @@ export async function createResponse(
       keyId: call.admitted.keyId,
       created: call.receivedAt,
       response,
-      input: toInputItems(resolved.given, head.id),
+      input: toInputItems(resolved.raw, head.id),
       messages: [...conversation, ...toMessages(state.output)],
     };
     try {
       await call.dependencies.responses.put(stored);
       return response;
     } catch {
-      // The reply is good even where it cannot be stored: then `store` is false.
+      // The reply is valid even if it cannot be stored: then `store` is false.
       return toResponse(head, request, false, state);
     }
   };
@@ -150,7 +150,7 @@ export async function retrieveResponse(call: Call, id: string): Promise<Response
   const after = Number(query.get('starting_after') ?? -1);
   if (!Number.isInteger(after))
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');
-  // Written by `createResponse` alone.
+  // Only `createResponse` writes it.
   const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
   call.watch.stop();
   return textResponse(call, events, EVENT_STREAM);
@@ -198,7 +198,7 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
 
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** `conversation`: with this request's input. @throws ServiceError 400 */
+/** Converts a request. `conversation`: messages including this request's input. @throws ServiceError 400 */
 function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessage[]): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
   const tools = readCallableTools(request, call.warnings);

@@ -2,7 +2,10 @@ import { TextSearch } from '../reply-parts.ts';
 import type { CallableTools } from './callable-tools.ts';
 import { TOOL_CALL_MARK } from './tool-prompt.ts';
 
-/** Places of a beginning, by the last character and the gap before it. At other places, code and prose look like calls. */
+/**
+ * Places where a call may begin, by the last character and the gap after it. At other places, code and prose
+ * look like calls.
+ */
 const ANYWHERE = /^/;
 const NEW_LINE_OR_SENTENCE = /^[\p{Sentence_Terminal}…:：\p{Cs}]?\s?$|\n/u;
 /** `\p{Cs}` is the second half of an emoji. */
@@ -15,7 +18,7 @@ interface Beginnings {
   texts: string[];
 }
 
-/** Models sometimes omit the mark, and start with a list or a block of code. */
+/** Openings of a call. Models sometimes omit the mark, and start with a list or a block of code. */
 const OPENINGS = ['', '[ ', '```json ', '```json [ '];
 
 const ANY_CALL: Beginnings[] = [
@@ -48,12 +51,12 @@ const beginningsOf = (name: string): Beginnings[] => [
 /** A beginning that the last characters may belong to. */
 interface Candidate {
   beginning: string;
-  /** Place of its first character in the text, and how much of it has come. */
+  /** Position of its first character in the text, and the number of its characters that have arrived. */
   start: number;
   matched: number;
 }
 
-/** A longer text is no beginning: white space may never end. */
+/** Maximum length of a beginning: its white space may never end. */
 const MAX_LENGTH = 256;
 
 /** Cuts a reply where it begins a call. */
@@ -96,7 +99,7 @@ export class CallBeginnings extends TextSearch {
   }
 }
 
-/** Whether the candidate goes on with this character. */
+/** Whether the candidate continues with this character. */
 function advance(candidate: Candidate, character: string): boolean {
   const { beginning, matched } = candidate;
   const isSpace = beginning[matched] === ' ';

@@ -4,8 +4,8 @@ import type { CallableTools, ToolFunction } from './callable-tools.ts';
 type Schema = Record<string, unknown>;
 
 /**
- * The form of a reply that calls functions: a list of names with arguments, each by its own function's schema. With
- * `otherwise` the reply may be of that form instead.
+ * Constraint of a reply that calls functions: a list of names and arguments, which match the function's own
+ * schema. `otherwise`: form of a reply without calls.
  */
 export function callConstraint(
   { functions, maxCalls }: CallableTools,
@@ -43,12 +43,18 @@ function callItem({ name }: ToolFunction): Schema {
   };
 }
 
-/** A function may be called `answer`, as the other form of a reply is: names of functions have no dot. */
+/**
+ * Name of a function's definition. Names of functions have no dot, so that none is the same as `answer`, the
+ * other form of a reply.
+ */
 const definition = (name: string): string => `arguments.${name}`;
 
 const reference = (name: string): string => `#/$defs/${definition(name)}`;
 
-/** References point from the root of a schema, which now lies deeper. Those below an inner `$id` point from there. */
+/**
+ * Rebases references, which point from the root of a schema that is now nested. References below an inner
+ * `$id` point from there.
+ */
 function rebase(value: unknown, root: string, isInner = false): unknown {
   if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
   if (typeof value !== 'object' || value === null) return value;

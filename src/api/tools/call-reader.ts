@@ -20,8 +20,8 @@ export class CallReader implements ReplyReader {
   #escaped = false;
 
   /**
-   * @param tools `isNamed`: the request names the function, and OpenAI then reports `stop`; `maxCalls`: later calls, from a server
-   *   that does not enforce the form, are left out
+   * @param tools `isNamed`: the request names the function, and OpenAI then reports `stop`; `maxCalls`: later
+   *   calls, from a server that does not enforce the form, are left out
    */
   constructor({ isNamed, maxCalls }: Pick<CallableTools, 'isNamed' | 'maxCalls'>) {
     this.#isNamed = isNamed;
@@ -37,7 +37,7 @@ export class CallReader implements ReplyReader {
     return parts;
   }
 
-  /** A reply without a call is text: some servers ignore the form that it must have. */
+  /** Returns a reply without a call as text: some servers ignore the required form. */
   flush(reason: EngineFinishReason): ReplyPart[] {
     const text = this.#between;
     // Nothing, or a call that was cut off.
@@ -95,7 +95,9 @@ export class CallReader implements ReplyReader {
   }
 }
 
-/** A reply under a schema with both forms. The first character decides: a list of calls, or an answer. */
+/**
+ * Reads a reply whose schema allows both forms. The first character decides: a list of calls, or an answer.
+ */
 export class CallOrTextReader implements ReplyReader {
   readonly #stop: readonly string[];
   readonly #tools: CallableTools;

@@ -48,7 +48,10 @@ interface ToolFields {
 
 interface ToolChoice {
   mode: 'none' | 'auto' | 'required';
-  /** The only functions that may be called, and where the request names them; null: all. `one`: a single function was named. */
+  /**
+   * The only functions that may be called, and their place in the request; null: all. `one`: a single
+   * function was named.
+   */
   allowed: { names: string[]; at: string; one: boolean } | null;
 }
 
@@ -59,8 +62,8 @@ const MAX_CALLS = 8;
 const MAX_NAMED_TYPES = 8;
 
 /**
- * Reads the functions that a reply may call; null: none, and the prompt mentions none. Tools that are not functions are left out,
- * with a warning.
+ * Reads the functions that a reply may call; null: none, and the prompt mentions none. Tools that are not
+ * functions are ignored, with a warning.
  * @throws ServiceError 400 that names the field.
  */
 export function readCallableTools(request: ToolFields, warnings: string[]): CallableTools | null {
@@ -76,14 +79,14 @@ export function readCallableTools(request: ToolFields, warnings: string[]): Call
     throw conflicting(choice, `needs \`${list}\`: give the functions that may be called, or leave it out`);
   if (mode === 'none' || known.size === 0) return null;
   const functions = allowed ? selected(allowed, known, list) : [...known.values()];
-  // The request allows tools that cannot run here.
+  // The request allows only tools that cannot run here.
   if (functions.length === 0) return null;
   const one = allowed?.one ?? false;
   const maxCalls = one || isLegacy || request.parallel_tool_calls === false ? 1 : MAX_CALLS;
   return { functions, mustCall: mode === 'required', isNamed: one, maxCalls };
 }
 
-/** Null: the request has no tools. @throws ServiceError 400 where it has both notations */
+/** Notation of the request's tools; null: it has none. @throws ServiceError 400 if it has both notations */
 function notationOf(request: ToolFields): 'current' | 'legacy' | null {
   const { tools, tool_choice: choice, functions, function_call: legacyChoice } = request;
   if ((functions ?? legacyChoice) == null) return (tools ?? choice) == null ? null : 'current';
@@ -92,7 +95,10 @@ function notationOf(request: ToolFields): 'current' | 'legacy' | null {
   throw conflicting(functions ? 'functions' : 'function_call', rule);
 }
 
-/** The functions that the choice allows, in their order. @throws ServiceError 400 where it names another */
+/**
+ * The functions that the choice allows, in their order.
+ * @throws ServiceError 400 if it names another function
+ */
 function selected(
   { names, at }: NonNullable<ToolChoice['allowed']>,
   known: ReadonlyMap<string, ToolFunction>,
@@ -134,38 +140,38 @@ function readLegacyChoice(choice: ToolFields['function_call']): ToolChoice {
 
 type GivenFunction = NonNullable<ToolFields['functions']>[number] & { at: string };
 
-/** The request's functions, and where they are in it. @throws ServiceError 400 */
+/** The request's functions, each with its place in the request. @throws ServiceError 400 */
 function listFunctions({ tools, functions }: ToolFields, warnings: string[]): GivenFunction[] {
-  const given = (functions ?? []).map((each, index) => ({ at: `functions[${index}]`, ...each }));
+  const entries = (functions ?? []).map((each, index) => ({ at: `functions[${index}]`, ...each }));
   const others: string[] = [];
   for (const [index, tool] of (tools ?? []).entries()) {
     const at = 'function' in tool ? `tools[${index}].function` : `tools[${index}]`;
-    if (isFunctionTool(tool)) given.push({ at, ...flat(tool) });
+    if (isFunctionTool(tool)) entries.push({ at, ...flat(tool) });
     else others.push(tool.type);
   }
-  if (others.length === 0) return given;
-  if (given.length === 0)
+  if (others.length === 0) return entries;
+  if (entries.length === 0)
     throw unsupported('tools[0].type', 'must be "function": tools of other types cannot run here');
   const types = [...new Set(others.map((type) => shortened(type)))].slice(0, MAX_NAMED_TYPES);
   const list = types.join(', ').replaceAll(/[^ -~]/g, '?');
   warnings.push(`Left out of \`tools\`: ${list}. Only functions can run here.`);
-  return given;
+  return entries;
 }
 
-/** The functions by name. @throws ServiceError 400 for a duplicate name, or a schema that is none */
+/** The functions by name. @throws ServiceError 400 for a duplicate name, or an invalid schema */
 function readFunctions(
-  given: readonly GivenFunction[],
+  entries: readonly GivenFunction[],
   mode: ToolChoice['mode'],
 ): ReadonlyMap<string, ToolFunction> {
   const known = new Map<string, ToolFunction>();
   const budget = new SchemaBudget();
-  for (const { at, name, description = null, parameters, strict: isStrict } of given) {
+  for (const { at, name, description = null, parameters, strict: isStrict } of entries) {
     const [param, strict] = [`${at}.parameters`, isStrict ?? false];
     if (known.has(name)) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
-    // Without a choice among functions, no grammar is made of their parameters.
+    // With the mode `none`, no grammar is made of the parameters.
     if (parameters != null && mode !== 'none') {
       checkJsonSchema(parameters, param, strict, budget);
       requireObject(parameters, param);
@@ -177,10 +183,10 @@ function readFunctions(
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
-/** Keywords of a schema that names no arguments and says nothing of others, as clients write it. */
+/** Keywords that a schema without arguments may have and still be closed. */
 const EMPTY_OBJECT_KEYWORDS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
 
-/** A schema that names no properties allows no arguments: small models invent some otherwise. */
+/** Closes a schema that names no properties: small models would invent arguments. */
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;
@@ -189,7 +195,7 @@ function toParameters(schema: Schema | null | undefined): Schema {
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
 }
 
-/** Arguments are an object, in OpenAI's service too. @throws ServiceError 400 */
+/** Requires that arguments are an object, as OpenAI's service does. @throws ServiceError 400 */
 function requireObject({ type = 'object' }: Schema, at: string): void {
   if ([type].flat().includes('object')) return;
   throw invalidField(

@@ -4,7 +4,7 @@ import type { CallableTools } from './callable-tools.ts';
 /** Mark before a call, as most models that were trained to call functions write it. */
 export const TOOL_CALL_MARK = '<tool_call>';
 
-/** The conversation, with the functions described in its system message: that works with any chat template. */
+/** Describes the functions in the system message of a conversation, which works with any chat template. */
 export function withToolPrompt(messages: ChatMessage[], tools: CallableTools): ChatMessage[] {
   const [first, ...rest] = messages;
   const prompt = toolPrompt(tools);

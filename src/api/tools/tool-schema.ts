@@ -1,7 +1,7 @@
 import * as z from '../../util/zod.ts';
 import { functionFields } from '../body/fields.ts';
 
-/** What tools and the choice among them may be, as chat completions write them. */
+/** Schemas of tools and of the choice among them, as chat completions write them. */
 
 const MAX_TOOLS = 128;
 
@@ -43,7 +43,7 @@ export const chatToolChoice = toolChoice(
   }),
 );
 
-/** Tools as chat completions wrote them first. */
+/** Functions in the first notation of chat completions. */
 export const legacyFunctions = z.nullish(z.array(z.object(functionFields)).check(z.maxLength(MAX_TOOLS)));
 export const legacyFunctionCall = z.nullish(
   z.union(
@@ -57,7 +57,7 @@ const flatNamed = z.object({ type: isFunction, name: z.string() });
 export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
 export const responseToolChoice = toolChoice(
   flatNamed,
-  // Open Responses leaves the mode out for \`auto\`, and has \`none\`.
+  // Open Responses omits the mode for `auto`, and has `none`.
   z.object({
     type: z.literal('allowed_tools'),
     ...allowedFields(flatNamed),

@@ -9,7 +9,10 @@ import type {
 import { JSON_TYPE } from '../http/response.ts';
 import type { Format } from './transcription-form.ts';
 
-/** A server's own type is not passed on: what it sends must not be a page of this origin. */
+/**
+ * Content type of a format. A server's own type is not passed on: it could make its text a page of this
+ * origin.
+ */
 export function contentTypeOf(format: Format): string {
   if (format === 'json' || format === 'verbose_json') return JSON_TYPE;
   return format === 'vtt' ? 'text/vtt; charset=utf-8' : 'text/plain; charset=utf-8';
@@ -75,7 +78,7 @@ function objectOf(
   if (format === 'json') return { text, usage };
   return {
     task,
-    // OpenAI translates into English alone.
+    // OpenAI translates only into English.
     language: task === 'translate' ? 'english' : nameOf(language),
     duration: round(seconds),
     text,
@@ -100,7 +103,7 @@ const verbose = (segment: TranscriptionSegment) => ({
 
 const rounded = ({ word, start, end }: TimedWord) => ({ word, start: round(start), end: round(end) });
 
-/** An arrow in the text would end the line of times. */
+/** Formats a cue. An arrow in the text would end the line of times. */
 const cue = ({ start, end, text }: Cue, point: ',' | '.'): string =>
   `${clock(start, point)} --> ${clock(end, point)}\n${text.trim().replaceAll('-->', '->')}\n\n`;
 
@@ -112,7 +115,7 @@ function clock(seconds: number, point: ',' | '.'): string {
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** Whisper's names of languages that browsers name otherwise. */
+/** Whisper's names of languages that differ from the browser's. */
 const NAMES: Record<string, string> = {
   bn: 'bengali',
   mi: 'maori',

@@ -6,7 +6,7 @@ import type { Call } from '../http/call.ts';
 
 const GRANULARITIES = ['segment', 'word'] as const satisfies readonly Granularity[];
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
-/** Far more than the 224 tokens that the model sees of it. */
+/** Maximum characters of a prompt: far more than the 224 tokens that the model reads. */
 const MAX_PROMPT = 10_000;
 
 export type Format = (typeof FORMATS)[number];
@@ -23,8 +23,8 @@ const text = z.string();
 const GRANULARITY_FIELD = 'timestamp_granularities[]';
 
 /** Whether a text is a decimal from 0 to 1, such as `0.30000000000000004` and `1e-7`. */
-const isTemperature = (given: string): boolean =>
-  /^[\d.e+-]{1,32}$/i.test(given) && Number(given) >= 0 && Number(given) <= 1;
+const isTemperature = (value: string): boolean =>
+  /^[\d.e+-]{1,32}$/i.test(value) && Number(value) >= 0 && Number(value) <= 1;
 
 /** The rule of each field that OpenAI documents for Whisper. */
 const schema = z.object({
@@ -38,13 +38,16 @@ const schema = z.object({
 
 const OWN_FIELDS = new Set([...Object.keys(schema.shape), 'model', 'file']);
 
-/** Clients send a list as `name[]`, or with numbers in the brackets. */
+/** Unifies the name of a list: clients write `name[]`, or a number in the brackets. */
 const nameOf = (name: string): string =>
   /^(timestamp_granularities|include|known_speaker_\w+)(\[\d*\])?$/.test(name)
     ? `${name.replace(/\[.*/, '')}[]`
     : name;
 
-/** Fields that only servers know are passed on. @throws ServiceError 400 that names the field */
+/**
+ * Parses the fields. Those that only servers know are passed on.
+ * @throws ServiceError 400 that names the field
+ */
 export function parseFields(pairs: readonly (readonly [name: string, value: string])[]): FormFields {
   const named = pairs.map(([name, value]): [string, string] => [nameOf(name), value]);
   const listed = named.filter(([name]) => name === GRANULARITY_FIELD).map(([, value]) => value);
@@ -78,7 +81,7 @@ function checked(fields: unknown): z.infer<typeof schema> {
   throw invalidField(String(path[0]), message);
 }
 
-/** A file of 25 MiB, the other fields and the parts' headers. */
+/** Maximum size of a form: a file of 25 MiB, the other fields and the parts' headers. */
 const MAX_FORM_BYTES = 25.25 * 1024 * 1024;
 const MAX_PARTS = 100;
 
@@ -87,7 +90,7 @@ export interface TranscriptionForm extends FormFields {
   file: Blob;
 }
 
-/** `formData()` parses a urlencoded body as well, whose fields have no bound. */
+/** Rules of the body. `formData()` would also parse a urlencoded body, whose fields have no bound. */
 const BODY = {
   types: /^multipart\/form-data\s*;/i,
   typeRule: 'must be multipart/form-data with a boundary',

@@ -32,7 +32,7 @@ export async function createTranscription(call: Call, task: TranscriptionJob['ta
     let characters = 0;
     let body = '';
     const send = async (events: string): Promise<void> => {
-      // Only what the log shows of a stream is kept.
+      // Only the part of a stream that the log shows is kept.
       if (body.length <= LOGGED_BODY_CHARACTERS) body += events;
       streamed.send(events);
       await streamed.room();
