@@ -14,8 +14,8 @@ export interface ResponseRecord {
   /** Milliseconds since 1970. */
   created: number;
   /**
-   * The stored response as JSON, with places in `urls` for its URLs. Absent in records of version 2, which have the fields of
-   * the response beside these.
+   * Stored response as JSON, with indexes into `urls` for its URLs. Absent in records of version 2, which
+   * have the response's fields beside these.
    */
   content?: string;
   urls?: unknown[];
@@ -38,8 +38,8 @@ const opened = new Map<string, Promise<LocaltextDatabase>>();
 const onDeleted = new Map<string, () => void>();
 
 /**
- * How long a caller waits for the database. A tab of an earlier version that shows a dialog does not let it be upgraded, and
- * Chromium's storage can stop answering.
+ * Time limit for opening the database. A tab of an earlier version with an open dialog blocks its upgrade,
+ * and Chromium's storage can stop answering.
  */
 const OPEN_MS = 10_000;
 
@@ -91,7 +91,7 @@ function open(scope: string): Promise<LocaltextDatabase> {
           keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
           database.createObjectStore('settings');
         }
-        // Version 1 has it where `openAt()` below has created the database, deleted meanwhile.
+        // Version 1 has the store if `openAt()` below created a database that had been deleted.
         if (from === 2 || !database.objectStoreNames.contains('responses')) {
           const responses =
             from === 2
@@ -103,7 +103,7 @@ function open(scope: string): Promise<LocaltextDatabase> {
         }
       },
       blocking(_current, wanted, event) {
-        // A newer version waits in another tab, or it is deleted: close, and reopen on the next call.
+        // Another tab upgrades or deletes the database: close it, and reopen it on the next call.
         forget(scope, connection);
         (event.target as IDBDatabase).close();
         if (wanted === null) onDeleted.get(scope)?.();
@@ -113,7 +113,7 @@ function open(scope: string): Promise<LocaltextDatabase> {
         onDeleted.get(scope)?.();
       },
     });
-  // A later build has raised the version, and the site has gone back to this one.
+  // A later build raised the version, and the site has returned to this build.
   const connection = openAt(VERSION).catch((error: unknown) => {
     if ((error as Error).name !== 'VersionError') throw error;
     return openAt();
@@ -131,9 +131,12 @@ function forget(scope: string, connection: Promise<LocaltextDatabase>): void {
 export interface KeyRecord {
   id: string;
   label: string;
-  /** The key itself, where `ensure` keeps it for the page; of other keys only hashes are stored. */
+  /** The key itself, if `ensure` keeps it for the page; only hashes of other keys are stored. */
   key?: string;
-  /** Hashes of the secrets that open it, for the index: the current one first, then replaced ones in their grace. */
+  /**
+   * Hashes of the key's secrets, for the index: the current one first, then replaced ones within their grace
+   * period.
+   */
   hashes: string[];
   secrets: { hash: string; validUntil: number | null }[];
   created: number;
@@ -149,7 +152,9 @@ export interface KeyRecord {
   tokens: BucketState;
 }
 
-/** A bucket of one minute's limit that fills steadily. It is stored, so that a restart changes nothing. */
+/**
+ * Token bucket of a limit per minute, which fills steadily. It is stored, so that a restart changes nothing.
+ */
 export interface BucketState {
   /** Units left; below zero, more was used than was reserved. */
   level: number;
@@ -207,7 +212,7 @@ export async function readServerSettings(
 export async function writeSettings(scope: string, settings: SiteSettings): Promise<void> {
   for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
     const value = settings[name];
-    // Most starts change nothing, and a page must start where the storage is full.
+    // Most starts change nothing, and a page must start even if the storage is full.
     if (JSON.stringify(await read(scope, name)) === JSON.stringify(value)) continue;
     await withDatabase(scope, async (database) => {
       if (value) await database.put('settings', value, name);
@@ -220,17 +225,23 @@ export async function writeSettings(scope: string, settings: SiteSettings): Prom
 
 const FACTS = 'engine-facts';
 
-/** Facts that the engine wrote down; null: no engine has chosen the models' variants yet. */
+/** Facts that the engine stored; null: no engine has chosen the models' variants yet. */
 export const readEngineFacts = async (scope: string): Promise<EngineFacts | null> =>
   (await readSetting<EngineFacts>(scope, FACTS)) ?? null;
 
 export const writeEngineFacts = (scope: string, facts: EngineFacts): Promise<void> =>
   writeSetting(scope, FACTS, facts);
 
-/** Pauses before the database is opened again: one that is being cleared may open once more before it is deleted. */
+/**
+ * Pauses before the database is opened again: a database that is being cleared may open once more before it
+ * is deleted.
+ */
 const RESTORE_PAUSES_MS = [0, 1000, 5000];
 
-/** Writes the settings, and again if the database is deleted while the page is open: the service worker has no other source. */
+/**
+ * Writes the settings, and again if the database is deleted while the page is open: the service worker has no
+ * other source.
+ */
 export async function keepSettings(scope: string, settings: SiteSettings): Promise<void> {
   await writeSettings(scope, settings);
   onDeleted.set(scope, () => void restoreSettings(scope, settings));

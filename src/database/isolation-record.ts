@@ -17,8 +17,9 @@ export interface IsolationRecord {
 }
 
 /**
- * COEP `credentialless`: other origins' images and scripts load, without cookies. WebKit lacks it, also as Chrome on iOS,
- * and so does Firefox for Android, which names its own version in the place of the desktop's 20100101.
+ * Whether the browser has COEP `credentialless`, which loads other origins' images and scripts without
+ * cookies. WebKit lacks it, also as Chrome on iOS. Firefox for Android lacks it too; its user agent has its
+ * own version instead of the desktop's 20100101.
  */
 export const hasCredentialless = (): boolean => /(Chrome|20100101 Firefox)\//.test(navigator.userAgent);
 
@@ -33,7 +34,7 @@ export async function readIsolation(scope: string): Promise<IsolationRecord> {
   const stored = await readSetting<IsolationRecord>(scope, NAME);
   const record = stored ?? { need: null, seenAt: 0, failing: [] };
   const age = Date.now() - record.seenAt;
-  // Negative where the clock has been set back.
+  // Negative if the clock was set back.
   return age < 0 || age > MAX_AGE_MS ? { ...record, need: null } : record;
 }
 

@@ -1,9 +1,9 @@
 import type { ResponseStore, StoredResponse } from '../protocol/service-dependencies.ts';
 import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
 
-/** How long an answer is kept, as OpenAI's service keeps them. */
+/** Lifetime of a stored response, as in OpenAI's service. */
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
-/** Limits of each key: one app cannot drive out another's answers. */
+/** Limits of each key, so that one app cannot evict another's responses. */
 const BOUNDS = { responses: 10_000, characters: 64_000_000 };
 /** Share of the bounds that new responses may take before the next pruning, which reads a key of each response. */
 const UNPRUNED_SHARE = 0.01;
@@ -33,7 +33,7 @@ export function createResponseStore(scope: string, bounds = BOUNDS): ResponseSto
 /** Names of the fields that may have images, in a request's items and in messages. */
 const isUrl = (name: string): boolean => name === 'url' || name === 'image_url';
 
-/** An image is in the request and in the conversation: all values of such fields are kept once, outside the text. */
+/** Stores each URL once, outside the text: an image is both in the request and in the conversation. */
 function pack(stored: StoredResponse): ResponseRecord {
   const { id, keyId, created } = stored;
   const urls = new Map<unknown, number>();
@@ -50,7 +50,7 @@ function pack(stored: StoredResponse): ResponseRecord {
 
 function unpack({ characters: _characters, ...record }: ResponseRecord): StoredResponse {
   const { content, urls = [] } = record;
-  // Written by `pack`, or in version 2 of the database as it is.
+  // Records of version 2 of the database hold the response's fields themselves.
   if (content === undefined) return record as StoredResponse;
   return JSON.parse(content, (name, value: unknown) =>
     isUrl(name) && typeof value === 'number' ? urls[value] : value,

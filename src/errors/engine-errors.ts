@@ -17,7 +17,10 @@ export class ContextLengthError extends ServiceError {
 export const isContextLengthError = (error: unknown): error is ContextLengthError =>
   error instanceof ServiceError && error.code === 'context_length_exceeded' && 'share' in error;
 
-/** Lengths in tokens. `taken`: by the prompt's images, if it has any. */
+/**
+ * Error for a prompt that is too long; lengths are in tokens. `taken`: number and tokens of the prompt's
+ * images, if it has any.
+ */
 export function contextLengthExceeded(
   promptTokens: number,
   contextLength: number,
@@ -40,7 +43,7 @@ export function deviceLost(cause?: unknown): ServiceError {
   );
 }
 
-/** The engine itself is unusable from here on: its owner must reload it. */
+/** Error of an engine that is unusable from now on: its owner must reload it. */
 export function engineCrashed(cause: unknown): ServiceError {
   console.error('localtext: an engine crashed', cause);
   return serverError(
@@ -73,7 +76,7 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
 export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
   serverError('engine_lost', `${what}. Send the request again.`);
 
-/** The tab belongs to a build of the site whose files the server no longer has. */
+/** Error of a tab whose build the server no longer has. */
 export const buildReplaced = (cause?: unknown): ServiceError =>
   serverError(
     'build_replaced',

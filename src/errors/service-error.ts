@@ -36,7 +36,7 @@ export class ServiceError extends Error {
   readonly wire: WireError;
   readonly #headers: Record<string, string>;
 
-  /** A 500 without a code where `wire` does not say otherwise. */
+  /** @param wire its defaults are those of a 500 without a code */
   constructor(wire: Partial<WireError> & { message: string }, { headers = {}, cause }: Options = {}) {
     super(wire.message, cause === undefined ? undefined : { cause });
     this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
@@ -68,7 +68,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** A fault of the request. */
+/** Error in the request. */
 export const requestError = (
   status: number,
   message: string,
@@ -82,7 +82,7 @@ export const requestError = (
 export const invalidField = (param: string, rule: string, code: ErrorCode = 'invalid_value'): ServiceError =>
   requestError(400, `\`${param}\` ${rule}.`, code, param);
 
-/** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
+/** A 400 for a feature of OpenAI's service that this service, or the chosen model, lacks. */
 export const unsupported = (param: string, rule: string): ServiceError =>
   invalidField(param, rule, 'unsupported_value');
 

@@ -53,7 +53,7 @@ export class KeyAdministrator {
     this.#scope = scope;
   }
 
-  /** The key is shown this once; only its hash is kept. */
+  /** Issues a key, which is shown only once: the store keeps its hash. */
   async issue(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);
     await withDatabase(this.#scope, (database) => database.add('keys', record));
@@ -61,10 +61,11 @@ export class KeyAdministrator {
   }
 
   /**
-   * The key that the page keeps under this label: the same after a reload and in every tab. Issued when there is none,
-   * or when the one before was revoked or has expired. `models`, `deviceOnly` and `limits` are updated.
+   * Returns the key that the page keeps under this label: the same after a reload and in every tab. Issues it
+   * if there is none, or if the previous one was revoked or has expired. Updates `models`, `deviceOnly` and
+   * `limits`.
    *
-   * The key itself is stored, not its hash alone: every script of the origin can read it.
+   * The key itself is stored, not only its hash: every script of the origin can read it.
    */
   async ensure(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);

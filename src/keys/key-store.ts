@@ -118,8 +118,9 @@ type Change = (record: KeyRecord) => KeyRecord | null;
 const unsaved = new Map<string, Pick<KeyRecord, 'requests' | 'tokens'>>();
 
 /**
- * Changes a record's levels in one transaction. A storage without room stops no request: the levels are kept in memory.
- * @returns the record as changed; null: there is none, or it is left as it is
+ * Changes a record's levels in one transaction. If the storage is full, the levels are kept in memory, and
+ * requests continue.
+ * @returns the changed record; null: there is none, or it is unchanged
  */
 async function count(
   scope: string,
@@ -173,9 +174,10 @@ const limitState = (bucket: BucketState, perMinute: number): LimitState['request
 });
 
 /**
- * Counts what a key has running with Web Locks, one a request: the browser releases them with their holder. A service
- * worker that is killed leaves no count behind, and every tab and worker of the origin counts the same.
- * @returns a function that ends the count; null: `limit` are running already
+ * Counts a key's running requests with Web Locks, one per request: the browser releases them with their
+ * holder. A service worker that is killed leaves no count behind, and every tab and worker of the origin
+ * counts the same.
+ * @returns a function that ends the count; null: `limit` requests are running already
  */
 export async function enterInFlight(
   locks: LockManager,
@@ -185,7 +187,7 @@ export async function enterInFlight(
 ): Promise<(() => void) | null> {
   const prefix = inFlightLock(keyId, '');
   const release = await holdLock(locks, inFlightLock(keyId, requestId));
-  // Counted while it is held: of two at once both may be refused, but they never exceed the limit together.
+  // Counted while held: two requests at once may both be refused, but they never exceed the limit together.
   const { held = [] } = await locks.query();
   if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
   release();
@@ -234,7 +236,7 @@ export async function hashKey(key: string): Promise<string> {
 }
 
 async function checksum(body: string): Promise<string> {
-  // Not the text whose hash is stored, so that the checksum reveals nothing of that hash.
+  // Differs from the text whose hash is stored, so that the checksum reveals nothing of that hash.
   const digest = await sha256(`localtext key checksum ${body}`);
   return base64url(digest.subarray(0, 3));
 }
