@@ -54,7 +54,10 @@ const properties = new Map<string, Ranges>();
 /** Code points that are matched as one text. The surrogates are exactly one such part. */
 const PART = 0x800;
 
-/** Code points of a Unicode property, such as `L` or `Script=Greek`. @throws SyntaxError for an unknown one */
+/**
+ * Code points of a Unicode property, such as `L` or `Script=Greek`.
+ * @throws SyntaxError for an unknown property
+ */
 export function ofProperty(name: string): Ranges {
   const known = properties.get(name);
   if (known) return known;

@@ -17,12 +17,12 @@ interface CompiledSchema {
 }
 
 /**
- * Writes the grammar of a JSON Schema. What it cannot enforce is refused in `strict` parts, and left out of the others; so
- * is what would cost too much.
+ * Compiles a JSON Schema to a grammar. Keywords that cannot be enforced, or would cost too much, are refused
+ * in `strict` parts and left out of the others.
  * @throws ServiceError 400
  */
-export function compileSchema({ schema: given, parts = [WHOLE] }: JsonSchema): CompiledSchema {
-  const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), given);
+export function compileSchema({ schema: original, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+  const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);
     const gbnf = attempt(schema, context);
@@ -69,9 +69,9 @@ interface Place {
   strict: boolean;
 }
 
-/** Places that are collected. A warning names one fewer, and says that there are others. */
+/** Maximum places that are collected. A warning names one fewer, and says that there are others. */
 const MAX_PLACES = 17;
-/** Characters of a key in a place: each place has those of all schemas around it. */
+/** Maximum characters of a key in a place, which has the keys of all schemas around it. */
 const MAX_KEY = 64;
 
 class Context implements SchemaContext {

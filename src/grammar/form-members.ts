@@ -29,7 +29,7 @@ export function memberSchemas({ accepts }: Languages, { layers }: ObjectForm, na
 }
 
 interface Members {
-  /** Null: any. */
+  /** Language of the names; null: any name. */
   names: Language | null;
   schemas: Schema[];
 }

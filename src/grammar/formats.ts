@@ -1,4 +1,6 @@
-/** Texts that a `format` asks for, as patterns. Narrower than the standards where those allow what few readers take. */
+/**
+ * Patterns of formats. They are narrower than the standards if few readers accept all that a standard allows.
+ */
 const DATE = [
   String.raw`\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))`,
   String.raw`(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29`,
@@ -33,9 +35,9 @@ export const FORMATS: Record<string, string> = {
   hostname: HOST,
   ipv4: IPV4,
   ipv6: IPV6,
-  // Readers of addresses mean those of the web: zod writes `httpUrl()` like any other.
+  // Web addresses only: zod writes `httpUrl()` as the same format.
   uri: String.raw`https?://${WEB_HOST}\.[A-Za-z]{2,}${AFTER_DOMAIN}`,
-  // Some readers of addresses take those alone that have a top-level domain and a path.
+  // Some readers accept only addresses with a top-level domain.
   url: String.raw`https?://(?:www\.)?[a-z0-9]+(?:-[a-z0-9]+)*\.[a-z]{2,}(?:/${PATH}*)?`,
   'uri-reference': `${WEB}|${OPAQUE}|/?${PATH.replace(':', '')}*${AFTER_HOST}`,
   uuid: '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}',
@@ -43,7 +45,7 @@ export const FORMATS: Record<string, string> = {
   byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
 };
 
-/** Formats that are wider where a pattern says which of their texts are asked for. */
+/** Wider patterns of formats, for schemas whose own `pattern` restricts the text. */
 const BESIDE_PATTERNS: Record<string, string> = {
   uri: String.raw`[A-Za-z][A-Za-z0-9+.-]*:(?://(?:[A-Za-z0-9._-]+@)?${WEB_HOST}${AFTER_DOMAIN}|(?://)?/[A-Za-z0-9._~-]${PATH}*|[A-Za-z0-9._~@+,;=:-]${PATH}*${AFTER_HOST})`,
 };

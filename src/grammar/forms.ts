@@ -21,7 +21,7 @@ export interface ArrayForm {
   layers: { prefix: readonly Schema[]; items?: Schema }[];
   min: number;
   max: number;
-  /** The schema that asks for elements that differ. */
+  /** The schema that requires unique elements. */
   unique: SchemaObject | null;
   contains: { schema: Schema; min: number }[];
 }
@@ -47,7 +47,7 @@ export interface ObjectForm {
   names: Schema[];
 }
 
-/** One form that a value may have. Those of a schema are its alternatives. */
+/** One form that a value may have. The forms of a schema are alternatives. */
 export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm | ArrayForm | ObjectForm;
 
 export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
@@ -66,9 +66,9 @@ export const anyObject: ObjectForm = {
 /** Reads schemas as the forms that their values may have. */
 export interface FormReader {
   readonly languages: Languages;
-  /** The forms of values that fit all of these. A schema that is made of itself alone has none. */
+  /** Forms of the values that fit all of these schemas. A schema that refers only to itself has none. */
   formsOf(schemas: readonly Schema[]): Form[];
-  /** The forms of values that have one of each side. */
+  /** Forms of the values that have one form of each side. */
   meet(left: Form[], right: Form[]): Form[];
 }
 

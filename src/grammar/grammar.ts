@@ -2,7 +2,7 @@ import { literal } from '../util/gbnf.ts';
 import { complement, contains, type Ranges } from './code-points.ts';
 import { type AutomatonState, TooCostlyError } from './language.ts';
 
-/** A rule of a grammar: one of its alternatives, each a sequence. */
+/** Rule of a grammar: alternatives, each of which is a sequence. */
 export interface Rule {
   id: number;
   alternatives: Item[][];
@@ -70,7 +70,7 @@ export class Grammar {
       open.push(index);
       return (rules[index] = this.rule());
     };
-    /** States that lead to a single other one are part of the sequence. */
+    /** Adds states with a single successor to one sequence. */
     const follow = (index: number): Item[] => {
       const items: Item[] = [];
       const passed = new Set<number>();
@@ -158,7 +158,7 @@ const QUOTE_AND_BACKSLASH: Ranges = [0x22, 0x22, 0x5c, 0x5c];
 /** Characters that JSON writes as a backslash and a letter. */
 const SHORT_ESCAPES = { '"': '"', '\\': '\\\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
-/** One character of a set. In a string, those that JSON escapes are written so. */
+/** Terminal for one character of a set. In a string, characters that JSON escapes are written as escapes. */
 function terminal(ranges: Ranges, isString: boolean): string {
   if (!isString) return characterClass(ranges);
   const raw = complement([...CONTROLS, ...QUOTE_AND_BACKSLASH], ranges);

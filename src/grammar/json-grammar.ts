@@ -124,12 +124,12 @@ export class JsonGrammar {
     for (const { schema, min: count } of form.contains)
       for (let i = 0; i < count; i++) members.push([...elementSchemas(form, members.length), schema]);
     const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
-    const left = [Math.max(0, min - members.length), max - members.length] as const;
+    const bounds = [Math.max(0, min - members.length), max - members.length] as const;
     const fixed = members.map((schemas) => this.#value(schemas));
     const [first, ...others] = fixed;
     if (first) {
       const following = others.flatMap((rule) => [literal(','), WS, rule]);
-      return [[literal('['), WS, first, ...following, this.#following(rest, ...left), WS, literal(']')]];
+      return [[literal('['), WS, first, ...following, this.#following(rest, ...bounds), WS, literal(']')]];
     }
     const alternatives: Alternatives = min === 0 ? [[literal('['), WS, literal(']')]] : [];
     if (max === 0) return alternatives;
@@ -143,7 +143,7 @@ export class JsonGrammar {
     return this.#grammar.repeatedRule(rule, min, Math.max(0, max));
   }
 
-  /** Elements that differ: those of a list of values, in its order; null: there is no list. */
+  /** Unique elements: the values of a list, in its order; null: the elements are not a list of values. */
   #uniqueArray(form: ArrayForm, prefix: number, schemas: readonly Schema[]): Alternatives | null {
     const elements = this.#forms.formsOf(schemas);
     if (prefix > 0 || form.contains.length > 0 || elements.some(({ kind }) => kind !== 'literal'))
@@ -179,7 +179,10 @@ export class JsonGrammar {
     return [[literal('{'), WS, this.#members(members, others, counts, literal('}'))]];
   }
 
-  /** Members in their order, then others, then the bracket. They are counted where the schema bounds their number. */
+  /**
+   * Members in their order, then others, then the bracket. They are counted if the schema bounds their
+   * number.
+   */
   #members(
     members: readonly Member[],
     others: readonly Rule[],
@@ -210,7 +213,7 @@ export class JsonGrammar {
       if (!member.required) alternatives.push([after(index + 1, isFirst, count)]);
       return alternatives;
     };
-    // Names of others may repeat: only the first of them surely adds a member.
+    // Other names may repeat: only the first of them surely adds a member.
     const withOthers = (hasOthers: boolean, isFirst: boolean, count: number): Alternatives => {
       const isEnough = hasOthers || !counts || count >= min;
       const end: Alternatives = isEnough ? [[...(isFirst ? [] : [WS]), bracket]] : [];

@@ -24,7 +24,7 @@ import { MAX_INTEGER, withoutZeros } from './numbers.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
 import { attempt, type SchemaContext } from './schema-context.ts';
 
-/** Strings and arrays are held to be shorter than these. */
+/** Length limits of strings and arrays, whatever their schema allows. */
 const MAX_LENGTH = 4096;
 const MAX_ITEMS = 1024;
 const MAX_STATES_WITH_LENGTH = 2400;
@@ -59,14 +59,14 @@ export class KeywordForms {
     const constant = Object.hasOwn(schema, 'const') ? [schema['const']] : null;
     const allowed = [values, constant].filter((list): list is unknown[] => Array.isArray(list));
     return allowed.reduce<Form[]>(
-      (left, list) => this.#reader.meet(left, literals(...distinct(list))),
+      (remaining, list) => this.#reader.meet(remaining, literals(...distinct(list))),
       forms,
     );
   }
 
   #string(schema: SchemaObject): StringForm {
     const { pattern } = schema;
-    // Values that are listed are right, also where the format is narrower here than its standard.
+    // Listed values are valid even if the format is narrower here than its standard.
     const format =
       schema['enum'] === undefined && schema['const'] === undefined ? schema['format'] : undefined;
     const counts = this.#counts(schema, 'minLength', 'maxLength', MAX_LENGTH);
@@ -93,7 +93,7 @@ export class KeywordForms {
     }
   }
 
-  /** A long string of a pattern is held shorter than it may be: its automaton counts each character. */
+  /** Bounds the length of a string with a pattern: its automaton counts each character. */
   #bounded(
     schema: SchemaObject,
     { min, max }: { min: number; max: number },
@@ -222,8 +222,9 @@ export const distinct = (values: readonly unknown[]): unknown[] => {
 };
 
 /**
- * Bounds texts before a set of them is made: V8 tells longer ones of one length only by comparing them.
- * @throws TooCostlyError where no grammar could have them all
+ * Bounds the length of texts before they become a set: V8 compares long texts of equal length character by
+ * character.
+ * @throws TooCostlyError if no grammar could have them all
  */
 function bounded(texts: string[]): string[] {
   const length = texts.reduce((sum, text) => sum + text.length, 0);

@@ -9,7 +9,9 @@ const BEGIN = 0x110000;
 const END = 0x110001;
 
 const MAX_EXPRESSIONS = 60_000;
-/** Steps of one compilation: a derivative, or a comparison. They take a second at most, about. */
+/**
+ * Maximum steps of one compilation, such as derivatives and comparisons. They take about a second at most.
+ */
 const MAX_STEPS = 2_000_000;
 /** Steps of a part of an alternative or a conjunction, which is sorted and named. */
 const JOIN_STEPS = 10;
@@ -56,9 +58,9 @@ export class Languages {
     if (known) return known;
     const id = this.#expressions.size;
     if (id > MAX_EXPRESSIONS) throw new TooCostlyError();
-    const made = { ...expression, id, nullable };
-    this.#expressions.set(key, made);
-    return made;
+    const language = { ...expression, id, nullable };
+    this.#expressions.set(key, language);
+    return language;
   }
 
   readonly set = (ranges: Ranges): Language => {
@@ -125,7 +127,7 @@ export class Languages {
     return this.#make(`r${part.id},${min},${max}`, { kind: 'repeat', of: part, min, max }, isNullable);
   };
 
-  /** Digits, points between them ignored, that are a multiple of the divisor. */
+  /** Digits that form a multiple of the divisor; points between them are ignored. */
   readonly multiple = (divisor: number, remainder = 0): Language => {
     return this.#make(`m${divisor},${remainder}`, { kind: 'multiple', divisor, remainder }, remainder === 0);
   };
@@ -252,7 +254,7 @@ export class Languages {
   /** Whether a language of marked words has this text. */
   readonly accepts = (language: Language, text: string): boolean => {
     const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
-    return [BEGIN, ...points, END].reduce((left, point) => this.#derive(left, point), language).nullable;
+    return [BEGIN, ...points, END].reduce((rest, point) => this.#derive(rest, point), language).nullable;
   };
 
   isNever(language: Language): boolean {

@@ -46,7 +46,7 @@ export class NegatedForms {
     return Object.entries(schema).flatMap(([keyword, value]) => this.#breaking(keyword, value));
   }
 
-  /** One schema for each, so that equal lists of schemas have one key. */
+  /** Negation of a schema: always the same object, so that equal lists of schemas have one key. */
   #negation(schema: Schema): Schema {
     if (typeof schema === 'boolean') return !schema;
     const known = this.#negations.get(schema) ?? { not: schema };
@@ -111,7 +111,10 @@ export class NegatedForms {
     }
   }
 
-  /** Every value but these; of those that are arrays or objects, none. */
+  /**
+   * Forms of the values other than these. If one of these is an array or an object, all arrays or objects are
+   * left out.
+   */
   #except(values: readonly unknown[]): Form[] {
     const texts = values.filter((value) => typeof value === 'string');
     const words = texts.map((text) => this.#reader.languages.word(this.#reader.languages.text(text)));

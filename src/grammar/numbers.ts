@@ -98,14 +98,14 @@ class NumberTexts {
     return sequence(whole, this.#optional(fraction));
   }
 
-  /** Numbers from a lower bound on; `all` where negative numbers are below it. */
+  /** Numbers from a lower bound on; all if the bound is negative. */
   from(low: Bound | undefined): Language {
     if (!low || low.value < 0) return this.#languages.all;
     const text = decimal(low.value);
     return low.open ? this.above(text) : this.#languages.not(this.#below(text));
   }
 
-  /** Up to an upper bound; `never` where only negative numbers are. */
+  /** Numbers up to an upper bound; none if the bound is negative. */
   to(high: Bound | undefined): Language {
     if (!high) return this.#languages.all;
     if (high.value < 0) return this.#languages.never;
@@ -146,7 +146,7 @@ class NumberTexts {
     return this.#optional(this.#languages.sequence(this.#point, this.#digits));
   }
 
-  /** Digits after the point that make more than these. */
+  /** Fractions above this one. */
   #fractionAbove(fraction: string): Language {
     const { or, sequence } = this.#languages;
     let more = sequence(this.#zeros, this.#between('1', '9'), this.#digits);
@@ -157,7 +157,7 @@ class NumberTexts {
     return more;
   }
 
-  /** The same number, with or without zeros at its end. */
+  /** Texts of the same number, with or without zeros at the end. */
   #same(text: string): Language {
     const { sequence, text: literal } = this.#languages;
     const [whole = '', fraction = ''] = text.split('.');
@@ -174,7 +174,7 @@ class NumberTexts {
     return value === 0 ? this.#languages.sequence(this.#optional(this.#languages.text('-')), same) : same;
   }
 
-  /** Multiples of a decimal: as many places as it has, or none. */
+  /** Multiples of a decimal, with as many decimal places as it has, or none. */
   multiple(of: number): Language {
     const { and, or, sequence, repeat, multiple } = this.#languages;
     const text = decimal(of);
@@ -188,7 +188,9 @@ class NumberTexts {
     return or(whole, and(withPlaces, multiple(scaled)));
   }
 
-  /** The zeros at its end are digits of each multiple: an automaton counts the rest alone. */
+  /**
+   * Multiples of an integer. Zeros at its end are digits of each multiple: an automaton counts only the rest.
+   */
   #wholeMultiple(of: number): Language {
     const { and, or, sequence, multiple, text } = this.#languages;
     const significant = withoutZeros(of);

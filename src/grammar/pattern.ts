@@ -17,7 +17,10 @@ const MAX_NESTING = 64;
 const MAX_LOOKS = 8;
 const MAX_REPEATS = 10_000;
 
-/** Words that a regular expression of JSON Schema finds a match in. @throws UnknownPatternError, TooCostlyError */
+/**
+ * Words in which a regular expression of JSON Schema finds a match.
+ * @throws UnknownPatternError, TooCostlyError
+ */
 export function patternLanguage(languages: Languages, pattern: string): Language {
   const { all } = languages;
   const tree = new PatternParser(languages, pattern).parse();

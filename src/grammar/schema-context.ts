@@ -11,11 +11,11 @@ export interface SchemaContext {
   target(reference: string): Schema | undefined;
   /** The schema without the keywords that are not enforced in it. */
   loosened(schema: SchemaObject): SchemaObject;
-  /** Called for a keyword that cannot be enforced. Throws where it must be. */
+  /** Handles a keyword that cannot be enforced. Throws if it must be enforced. */
   unenforceable(schema: SchemaObject, keyword: string, rule: string): void;
 }
 
-/** Runs `make`; null where what it reads cannot be enforced and need not be. */
+/** Runs `make`; null if the keyword that it reads cannot be enforced and need not be. */
 export function attempt<Made>(
   context: SchemaContext,
   schema: SchemaObject,

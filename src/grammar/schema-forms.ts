@@ -82,21 +82,21 @@ export class SchemaForms implements FormReader {
     const mentioned = new Set<string>();
     let typed = false;
     let forms = formsOfTypes(TYPES);
-    for (const given of queue) {
-      if (given === true) continue;
-      if (given === false) return [];
-      const schema = this.#context.loosened(given);
+    for (const original of queue) {
+      if (original === true) continue;
+      if (original === false) return [];
+      const schema = this.#context.loosened(original);
       const has = (keyword: string): boolean => schema[keyword] !== undefined;
-      if ((given !== first || others.length > 0) && UNEVALUATED.some(has)) {
-        // It does not see what the schemas beside it evaluate.
-        forms = this.meet(forms, this.formsOf([given]));
+      if ((original !== first || others.length > 0) && UNEVALUATED.some(has)) {
+        // These keywords do not see what the schemas beside them evaluate.
+        forms = this.meet(forms, this.formsOf([original]));
         continue;
       }
       typed ||= TYPED.some(has);
       for (const kind of mentionedKinds(schema)) mentioned.add(kind);
       forms = this.meet(forms, this.#keywords.read(schema));
-      for (const part of this.#included(schema, given)) queue.add(part);
-      forms = this.#combined(schema, given, forms);
+      for (const part of this.#included(schema, original)) queue.add(part);
+      forms = this.#combined(schema, original, forms);
     }
     if (typeof first === 'object' && others.length === 0) {
       const schema = this.#context.loosened(first);
@@ -106,44 +106,47 @@ export class SchemaForms implements FormReader {
     return forms.filter(({ kind }) => mentioned.has(kind));
   }
 
-  /** Schemas that apply beside one: its `allOf`, and what its `$ref` points to. */
-  #included({ allOf, $ref: reference }: SchemaObject, given: SchemaObject): Schema[] {
+  /** Schemas that a schema includes: its `allOf`, and the target of its `$ref`. */
+  #included({ allOf, $ref: reference }: SchemaObject, original: SchemaObject): Schema[] {
     const parts = (allOf ?? []) as Schema[];
     if (typeof reference !== 'string') return parts;
     const target = this.#context.target(reference);
     if (target !== undefined) return [...parts, target];
-    this.#context.unenforceable(given, '$ref', 'points nowhere');
+    this.#context.unenforceable(original, '$ref', 'points nowhere');
     return parts;
   }
 
   /** Keywords that combine schemas. */
-  #combined(schema: SchemaObject, given: SchemaObject, forms: Form[]): Form[] {
-    let left = forms;
+  #combined(schema: SchemaObject, original: SchemaObject, forms: Form[]): Form[] {
+    let combined = forms;
     const { anyOf, oneOf, not, if: condition } = schema;
     const anyBranch = (branches: unknown[]) => branches.flatMap((branch) => this.formsOf([branch as Schema]));
-    if (Array.isArray(anyOf)) left = this.meet(left, anyBranch(anyOf));
+    if (Array.isArray(anyOf)) combined = this.meet(combined, anyBranch(anyOf));
     if (Array.isArray(oneOf)) {
-      const one = attempt(this.#context, given, 'oneOf', () => this.#oneOf(oneOf as Schema[], left));
-      left = this.meet(left, one ?? anyBranch(oneOf));
+      const one = attempt(this.#context, original, 'oneOf', () => this.#oneOf(oneOf as Schema[], combined));
+      combined = this.meet(combined, one ?? anyBranch(oneOf));
     }
     if (not !== undefined) {
-      const others = attempt(this.#context, given, 'not', () => this.#negated.read(not as Schema));
-      if (others) left = this.meet(left, others);
+      const others = attempt(this.#context, original, 'not', () => this.#negated.read(not as Schema));
+      if (others) combined = this.meet(combined, others);
     }
     if (condition !== undefined) {
-      const cases = attempt(this.#context, given, 'if', () => [
+      const cases = attempt(this.#context, original, 'if', () => [
         ...this.formsOf([condition as Schema, (schema['then'] ?? true) as Schema]),
         ...this.meet(
           this.#negated.read(condition as Schema),
           this.formsOf([(schema['else'] ?? true) as Schema]),
         ),
       ]);
-      if (cases) left = this.meet(left, cases);
+      if (cases) combined = this.meet(combined, cases);
     }
-    return left;
+    return combined;
   }
 
-  /** Each branch without those that it overlaps. `forms`: what the schema allows beside. */
+  /**
+   * Forms of the branches, each without the branches that it overlaps. `forms`: what the rest of the schema
+   * allows.
+   */
   #oneOf(branches: readonly Schema[], forms: Form[]): Form[] {
     const wide = branches.map((branch) => this.#wide(branch));
     return branches.flatMap((branch, index) => {
@@ -151,11 +154,11 @@ export class SchemaForms implements FormReader {
       const overlaps = (at: number): boolean =>
         this.meet(own, wide[at] ?? []).some((form) => this.#isPossible(form, COMPARED_LEVELS));
       const overlapping = branches.filter((_, at) => at !== index && overlaps(at));
-      return overlapping.reduce((left, other) => this.meet(left, this.#negated.read(other)), own);
+      return overlapping.reduce((rest, other) => this.meet(rest, this.#negated.read(other)), own);
     });
   }
 
-  /** All values that fit, of whatever type. */
+  /** Forms of all values that fit, of any type. */
   #wide(schema: Schema): Form[] {
     const before = this.#isWide;
     this.#isWide = true;
@@ -166,7 +169,7 @@ export class SchemaForms implements FormReader {
     }
   }
 
-  /** False: no value has this form. */
+  /** Whether a value may have this form. */
   #isPossible(form: Form, levels: number): boolean {
     if (form.kind === 'literal') return true;
     if (form.kind === 'number') return !isEmptyRange(form);
@@ -201,7 +204,7 @@ const mentionedKinds = (schema: SchemaObject): string[] =>
     KEYWORDS_OF[kind]?.some((keyword) => schema[keyword] !== undefined),
   );
 
-/** Adds the schemas of what no other keyword evaluates to a form of the whole schema that has them. Null: it is not known. */
+/** Adds the schemas of unevaluated members to a form of the whole schema that has them. Null: unknown. */
 function withUnevaluated(form: Form, { unevaluatedItems, unevaluatedProperties }: SchemaObject): Form | null {
   if (form.kind === 'literal' && typeof form.value === 'object' && form.value !== null)
     return (unevaluatedItems ?? unevaluatedProperties) === undefined ? form : null;

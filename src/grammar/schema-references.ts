@@ -1,11 +1,14 @@
 import { children, isObject, type Schema } from '../util/schema-children.ts';
 
 const NAMES = ['$id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'];
-/** References whose target may depend on the way to them. */
+/** References whose target may depend on the references that lead to them. */
 const DYNAMIC = ['$dynamicRef', '$recursiveRef'];
-/** Resolves `$id`s that are relative. */
+/** Base of relative `$id`s. */
 const BASE = 'https://schema.invalid/';
-/** Longer names, references and pointers lead nowhere: they would be read once for each reference. */
+/**
+ * Maximum length of names, references and pointers, each of which is read once for each reference. Longer
+ * ones lead nowhere.
+ */
 const MAX_LENGTH = 1024;
 
 interface Place {
@@ -80,7 +83,7 @@ function allPlaces(root: Schema): Place[] {
   return open;
 }
 
-/** Pointers by the URIs that schemas are named by: that of the outer one, where an `$id` is none and counts for nothing. */
+/** Pointers by the URIs of schemas. An invalid `$id` is ignored: the outer URI applies. */
 function pointersOf(places: readonly Place[], at: string): Map<string, string> {
   const pointers = new Map<string, string>();
   for (const { schema, pointer: below, base } of places) {

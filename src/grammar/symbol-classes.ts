@@ -1,8 +1,8 @@
 import { ANY, contains, type Ranges } from './code-points.ts';
 
 /**
- * Divides all characters by the sets that they are in.
- * @param spend takes the steps of a part of the work before it is done
+ * Divides all characters into classes by the sets that they are in.
+ * @param spend counts the steps of a part of the work before it is done
  */
 export function symbolClasses(sets: readonly Ranges[], spend: (steps: number) => void): Ranges[] {
   const bounds = [ANY, ...sets].flatMap((ranges) => ranges.map((bound, index) => bound + (index % 2)));
