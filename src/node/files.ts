@@ -3,7 +3,7 @@ import { access, constants, mkdir, rename, rm, stat, writeFile } from 'node:fs/p
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it. Node's own recursive `mkdir` never returns where the file system lets nobody make
+ * Creates a folder and its parents. Node's own recursive `mkdir` never returns if the file system forbids
  * folders (/proc): it takes the refusal for a missing parent, again and again.
  */
 export async function makeFolder(path: string): Promise<void> {
@@ -34,7 +34,7 @@ async function isFolder(path: string): Promise<boolean> {
 /** Writes a file in one step: a reader finds the old one or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await makeFolder(dirname(path));
-  // No process id: those of two containers are equal.
+  // A random name: process ids in two containers may be equal.
   const draft = `${path}.${randomUUID()}`;
   try {
     await naming(path, writeFile(draft, text));

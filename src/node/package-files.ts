@@ -21,7 +21,7 @@ export const STATIC_FOLDER = 'dist/static';
 export const WORKER_MODULES = 'dist/lib/worker';
 export const WEB_LLM_CHUNK = 'web-llm-';
 
-/** The name under which the page registers it; its folder is its scope. */
+/** Name of the service worker's file. Its folder is its scope. */
 export const SERVICE_WORKER = 'localtext-sw.js';
 
 /** Imported by a site's own service worker: the list of localtext's own files, and all of localtext with that list. */

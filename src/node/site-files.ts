@@ -21,8 +21,8 @@ const PICTURE = /\.(png|jpe?g|webp|avif|gif)$/i;
 const MAX_PICTURE_BYTES = 5 * 2 ** 20;
 
 /**
- * Adds a file, but not one with a dot in front of its name or of a folder's, such as `.vite/manifest.json`: hosts do
- * not serve them.
+ * Adds a file, unless its name or a folder's name begins with a dot, as in `.vite/manifest.json`: hosts do
+ * not serve such files.
  * @param hashed whether the name has a hash of the content in it
  */
 export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
@@ -90,7 +90,7 @@ export function prefix({ shell, large }: FileLists): string {
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }
 
-/** The script `OWN_FILES`: localtext's own files, for a service worker whose other files are another tool's to keep. */
+/** Script `OWN_FILES`: localtext's own files, for a service worker whose other files another tool keeps. */
 export function ownFilesScript({ shell, large }: FileLists): string {
   return `self.__LOCALTEXT_SMALL_FILES__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }

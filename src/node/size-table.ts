@@ -20,10 +20,10 @@ const ENGINE_FILES: Readonly<Record<Variant['engine'], string[]>> = {
 const models = [defaultCatalog, ...MODEL_LISTS].flatMap((list) => list.models ?? []);
 
 /**
- * What the models of a folder cost, for the end of `localtext pull` and of a build.
+ * Sizes of a folder's models, as a table for the end of `localtext pull` and of a build.
  * @param wasm names and sizes of the engines' files
  * @param siteBytes the build's other files; null: not known
- * @returns no lines where the folder has no files
+ * @returns no lines if the folder has no files
  */
 export async function sizeTable(
   folder: string,

@@ -7,7 +7,7 @@ import { isClone, packageFile } from './package-files.ts';
 /** Folder of the engines' WebAssembly files, below the site's base. */
 export const WASM_PATH = 'localtext/wasm/';
 
-/** Their folder in the package. */
+/** Folder of these files in the package. */
 export const WASM_FOLDER = 'dist/wasm';
 
 let found: Promise<Map<string, string>> | undefined;
@@ -32,14 +32,17 @@ const hashedName = (name: string, path: string): string =>
 
 const plainName = (name: string): string => name.replace(/-[\da-f]{8}(?=\.\w+$)/, '');
 
-/** What the engines' worker is compiled with: the files' names without a hash → with it. */
+/** Names of the files, without a hash → with it. The engines' worker is compiled with them. */
 export const wasmNames = async (): Promise<Record<string, string>> =>
   Object.fromEntries([...(await wasmFiles()).keys()].map((name) => [plainName(name), name]));
 
-/** Their names without a hash, and sizes. */
+/** Sizes of the files, by their names without a hash. */
 export const wasmSizes = async (): Promise<Map<string, number>> =>
   new Map([...(await wasmFiles())].map(([name, path]) => [plainName(name), statSync(path).size]));
 
-/** Whether only some browsers request it (Safari, those with a GPU): the others should not store it beforehand. */
+/**
+ * Whether only some browsers request the file (Safari, browsers with a GPU). The others should not store it
+ * in advance.
+ */
 export const isFallback = (url: string): boolean =>
   /^localtext\/wasm\/(ort-wasm-simd-threaded\.asyncify|wllama-compat)(-[\da-f]{8})?\.(js|wasm)$/.test(url);

@@ -28,7 +28,8 @@ async function ask(question: string, signal: AbortSignal): Promise<boolean> {
 }
 
 /**
- * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.
+ * Offers a larger model for this machine, once for each machine and only on a terminal. Resolves to its name
+ * if the user accepts.
  * @param wanted value of the flag; if set, nothing is asked
  */
 export async function offerModel(wanted: boolean | undefined, signal: AbortSignal): Promise<string | null> {

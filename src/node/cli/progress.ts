@@ -26,7 +26,7 @@ export class Progress {
     this.#output.write(`${text}\n`);
   }
 
-  /** @param startBytes how many were there already: they do not count towards the rate. */
+  /** @param startBytes bytes that exist already; they do not count towards the rate */
   begin(label: string, totalBytes: number, startBytes = 0): void {
     this.#file = { label, totalBytes, startBytes, startMs: performance.now() };
     this.#writtenMs = this.#output.isTTY ? Number.NEGATIVE_INFINITY : performance.now();
@@ -72,8 +72,8 @@ export function describeProgress(
   const text = `${label}: ${megabytes(bytes)} of ${megabytes(totalBytes)} MB`;
   if (received <= 0 || elapsedMs <= 0) return text;
   const bytesPerSecond = (received / elapsedMs) * 1000;
-  const left = Math.max(0, (totalBytes - bytes) / bytesPerSecond);
-  return `${text}, ${megabytes(bytesPerSecond)} MB/s, ${duration(left)} left`;
+  const secondsLeft = Math.max(0, (totalBytes - bytes) / bytesPerSecond);
+  return `${text}, ${megabytes(bytesPerSecond)} MB/s, ${duration(secondsLeft)} left`;
 }
 
 function megabytes(bytes: number): string {

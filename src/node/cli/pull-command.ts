@@ -16,7 +16,7 @@ export const DEFAULT_FOLDER = 'public/models';
 /** Models that can be pulled by name. */
 const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
 
-/** Models whose names stand for their variants'. */
+/** Models whose names stand for the names of their variants. */
 const hubModels = MODEL_LISTS.flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
   hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
@@ -57,7 +57,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
 }
 
-/** The larger model for this machine, where a flag or an answer asks for it. */
+/** Downloads the larger model for this machine, if a flag or an answer asks for it. */
 export async function pullLarger(
   recommended: boolean | undefined,
   folder: string,

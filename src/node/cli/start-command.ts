@@ -6,7 +6,7 @@ import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
 
 const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
 
-/** Opens the user's browser; where there is none, nothing happens: the URL has been printed. */
+/** Opens the user's browser. If there is none, nothing happens: the URL has been printed. */
 function openBrowser(url: string): void {
   const [command = '', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });

@@ -13,8 +13,8 @@ const isolationHeaders = {
 };
 
 /**
- * Headers for every answer: isolation, and for files with a hash in their name a long life. All others keep the static
- * server's `no-cache` with an ETag.
+ * Headers for every answer: isolation, and a long cache lifetime for files with a hash in their name. All
+ * others keep the static server's `no-cache` with an ETag.
  * @param hashed paths of the folders with such files
  */
 export function headersFor(hashed: readonly string[]): Connect.NextHandleFunction {
@@ -28,7 +28,8 @@ export function headersFor(hashed: readonly string[]): Connect.NextHandleFunctio
 }
 
 /**
- * Serves the files of a folder, and 404 for those that it lacks: a page in their place would be taken for weights.
+ * Serves the files of a folder, and 404 for files that it lacks: a page in their place would be taken for
+ * weights.
  * @param path ends in a slash. As a route, connect would take `/models.html` for a file of `/models`
  */
 export function serveFolder(path: string, folder: string): Connect.NextHandleFunction {
@@ -42,7 +43,10 @@ export function serveFolder(path: string, folder: string): Connect.NextHandleFun
   };
 }
 
-/** sirv serves folders; a folder of one file is its parent, asked for that name. */
+/**
+ * Serves one file. sirv serves only folders: it serves the file's folder, and the URL is set to the file's
+ * name.
+ */
 export function serveFile(path: string): Connect.NextHandleFunction {
   const folder = sirv(resolve(path, '..'), { dev: true, etag: true });
   const url = `/${path.split(/[\\/]/).at(-1)}`;
@@ -66,7 +70,8 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
 }
 
 /**
- * The request bypassed the service worker. Returns JSON, not the SPA page, so that clients report this message.
+ * Answers requests to `/v1` that bypassed the service worker. Returns JSON, not the SPA page, so that clients
+ * report this message.
  */
 export const apiHint: Connect.NextHandleFunction = (request, response, next) => {
   if (!isV1Path(new URL(request.url ?? '/', 'http://localhost').pathname)) return next();

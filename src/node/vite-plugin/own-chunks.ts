@@ -2,7 +2,7 @@ import type { Plugin } from 'vite';
 
 import { isClone, packageFile } from '../package-files.ts';
 
-/** What is used here of a file of a bundle. */
+/** Subset of a bundle's file that is used here. */
 interface BundledFile {
   type: 'asset' | 'chunk';
   fileName: string;

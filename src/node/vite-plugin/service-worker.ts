@@ -5,16 +5,16 @@ import { builtServiceWorker, serviceWorkerSource } from '../package-files.ts';
 import { prefix, type FileLists } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
-  /** The site's own, which has localtext in it; null: localtext's. */
+  /** Source of the site's own service worker, which includes localtext; null: localtext's. */
   entry: string | null;
   root: string;
   files: FileLists;
-  /** Whether localtext's can call upstream servers; the site's own always can. */
+  /** Whether localtext's service worker can call upstream servers; the site's own always can. */
   servers: boolean;
   production: boolean;
 }
 
-/** One classic script, with the list of the site's files in front. */
+/** Builds one classic script, with the list of the site's files in front. */
 export async function serviceWorker({
   entry,
   root,
@@ -30,8 +30,8 @@ export async function serviceWorker({
 }
 
 /**
- * Bundles a service worker into one classic script: module service workers are not everywhere, and a single file is
- * compared byte by byte when the browser looks for an update.
+ * Bundles a service worker into one classic script: not all browsers run module service workers, and a single
+ * file is compared byte by byte when the browser looks for an update.
  */
 async function bundle(
   entry: string,
@@ -52,7 +52,8 @@ async function bundle(
       write: false,
       minify: production,
       sourcemap: production ? false : 'inline',
-      // As a library, so that Vite adds nothing to `import()`: what is behind it runs when it is first needed.
+      // Built as a library, so that Vite adds nothing to `import()`: the imported code runs when it is first
+      // needed.
       lib: { entry, formats: ['iife'], name: 'serviceWorker', fileName: 'service-worker' },
     },
   });

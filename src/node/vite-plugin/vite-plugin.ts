@@ -35,8 +35,8 @@ export interface LocaltextOptions {
    */
   serviceWorker?: string;
   /**
-   * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is 9 KB smaller.
-   * One of the site's own always can.
+   * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is
+   * 9 KB smaller. A site's own service worker always can.
    */
   servers?: boolean;
 }
@@ -50,8 +50,9 @@ const NOT_KEPT = /\.(map|mp3|m4[av]|aac|flac|wav|og[agv]|opus|weba|webm|mp4|mov)
 let ignoresAsked = false;
 
 /**
- * Patterns for Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when they are first
- * used, and the weights. Workbox would have every visitor download them, or fail the build for their size.
+ * Patterns for Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when
+ * they are first used, and the weights. Otherwise Workbox has every visitor download them, or fails the build
+ * for their size.
  * @example
  * import { globIgnores } from 'localtext/vite';
  * const workbox = { globIgnores: globIgnores() };
@@ -100,15 +101,15 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     config: async ({ base: siteBase = '/' }) => ({
       worker: { format: 'es', plugins: () => [own.plugin] },
       define: {
-        // A service worker cannot come from another origin, where a base may be.
+        // The base may be on another origin, from which a service worker cannot come.
         __LOCALTEXT_BASE__: JSON.stringify(
           /^(\w+:)?\/\//.test(siteBase) ? '/' : (siteBase || '.').replace(/\/?$/, '/'),
         ),
         __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
-        // The package's worker has it.
+        // The package's worker is built with these names.
         ...(isClone() && { __LOCALTEXT_WASM__: JSON.stringify(await wasmNames()) }),
       },
-      // Bundled beforehand, it would look for its workers in the wrong place.
+      // Not bundled in advance: it would look for its workers in the wrong place.
       optimizeDeps: { exclude: ['localtext', ...(isClone() ? ENGINES : [])] },
       // Without this condition, onnxruntime-web would add its WASM files as assets. The package has it bundled.
       ...(isClone() && {
@@ -130,7 +131,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       serveModels(middlewares);
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
-      // Bundled again for every request; nothing is kept while one develops.
+      // Bundled again for every request. No file is kept during development.
       const files: FileLists = { shell: [], large: [] };
       const script = () => serviceWorker({ ...worker(), files, production: false });
       middlewares.use(base() + name, serveScript(script));

@@ -68,7 +68,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text;
 }
 
-/** Asks for the file as it lies on disk: sizes are compared. */
+/** Headers that request the file as stored on disk, because sizes are compared. */
 const AS_STORED = { 'accept-encoding': 'identity' };
 
 const request = (url: URL, headers: Record<string, string>): Promise<Response> =>
@@ -92,7 +92,7 @@ export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promi
 
 export const isFound = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-/** SPA fallback returned for a missing file. */
+/** Whether the answer is a page, such as the SPA fallback for a missing file. */
 export const isHtml = ({ type }: Answer): boolean => type === 'text/html';
 
 const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;

@@ -10,13 +10,16 @@ import { describeFetchError } from '../fetch-error.ts';
 export interface DoctorOptions {
   /** The service worker's address, relative to the page. */
   serviceWorker?: string;
-  /** The models folder's, relative to the page. */
+  /** The models folder's address, relative to the page. */
   models?: string;
   onProgress?(text: string): void;
   signal?: AbortSignal;
 }
 
-/** Checks a deployed site from outside. @throws CommandError when there is no such address */
+/**
+ * Checks a deployed site from outside.
+ * @throws CommandError if the address is not a URL, or does not answer
+ */
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);

@@ -11,7 +11,10 @@ export interface FileOptions {
   signal: AbortSignal;
 }
 
-/** The files that the service worker lists: found, with the listed content, and of the types that browsers insist on. */
+/**
+ * Checks the files that the service worker lists: they exist, with the listed content, and have the types
+ * that browsers require.
+ */
 export async function examineFiles(
   { folder, shell, large }: Examined,
   { isolated, onProgress, signal }: FileOptions,
@@ -66,7 +69,7 @@ function wrongType(path: string, { type, headers }: Content): Finding | null {
 function alteredFile({ url: path, sha256, marks }: SiteFile, answer: Content, kept: boolean): Finding | null {
   if (answer.sha256 === sha256 || marks?.every((mark) => answer.text.includes(mark))) return null;
   const differs = `${path} is not the file that the service worker lists`;
-  // Hosts shrink pictures, and no update waits for one.
+  // Some hosts shrink pictures. Updates do not wait for pictures.
   if (answer.type.startsWith('image/'))
     return warning(
       `${differs}: it is not stored for offline use.`,

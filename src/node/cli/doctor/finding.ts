@@ -9,11 +9,11 @@ export interface Finding {
   level: Level;
   /** One sentence. */
   text: string;
-  /** Remedy; absent where nothing is wrong. */
+  /** Remedy; absent if nothing is wrong. */
   fix?: string;
 }
 
-/** A server's headers and URLs are in the texts. */
+/** Makes the texts printable: they have a server's headers and URLs. */
 const finding = (level: Level, text: string, fix?: string): Finding => ({
   level,
   text: printable(text, MAX_CHARACTERS),

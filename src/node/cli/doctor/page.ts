@@ -111,7 +111,8 @@ function isolation({ headers }: Answer): Finding {
   if (opener === 'same-origin' && isolates) return ok('Pages are cross-origin isolated: WASM has threads.');
   const advice = hostAdvice(headers);
   const send = `Send \`Cross-Origin-Opener-Policy: same-origin\` and \`Cross-Origin-Embedder-Policy: require-corp\` with every page and script.${advice}`;
-  // The service worker leaves pages alone that have one of these. A site may have chosen its COOP for its popups.
+  // The service worker does not change pages that have one of these headers. A site may have chosen its COOP
+  // for its popups.
   if (embedder !== null || (opener ?? 'same-origin') !== 'same-origin') {
     const text = `The page's headers (COOP ${opener ?? 'none'}, COEP ${embedder ?? 'none'}) do not isolate it: WASM has one thread.`;
     return embedder === null ? warning(text, send) : fault(text, send);

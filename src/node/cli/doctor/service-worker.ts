@@ -53,7 +53,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
     );
   if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
   const lists = listed(script.text);
-  // A service worker of the site's own may import the list.
+  // The site's own service worker may import the list.
   const isEmpty = lists.shell.length + lists.large.length === 0;
   return { findings, folder, ...(isEmpty ? await importedLists(folder) : lists) };
 }

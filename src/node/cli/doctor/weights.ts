@@ -4,9 +4,10 @@ import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
 
 /**
- * The weights of the default catalog, whose sizes are known: there, of the right size, and served in ranges.
+ * Checks the weights of the default catalog, whose sizes are known: they exist, have the right size, and are
+ * served in ranges.
  * @param models folder with the weights, ending in a slash
- * @param page from which they are fetched
+ * @param page page that fetches them
  */
 export async function examineWeights(models: URL, page: URL): Promise<Finding[]> {
   const variants = new Map(

@@ -26,7 +26,7 @@ interface Copied {
 }
 
 /**
- * Copies the built files into a site's folder, in the place of an earlier version's.
+ * Copies the built files into a site's folder, and replaces those of an earlier version.
  * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call upstream servers
  */
 export async function copySite(
@@ -39,7 +39,7 @@ export async function copySite(
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER)))
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run build:lib`);
-  // Names have hashes: an earlier version's would stay.
+  // Names have hashes: files of an earlier version would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
   const sources = await sourcesIn(built);
   let bytes = 0;
@@ -65,7 +65,7 @@ export async function copySite(
   return { files: sources.size + SCRIPTS.length, bytes };
 }
 
-/** Files of the site itself. @throws CommandError where it has no page */
+/** Files of the site itself. @throws CommandError if it has no page */
 async function siteFiles(folder: string): Promise<FileLists> {
   const own = new Set(['localtext', ...SCRIPTS, 'models'].map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
@@ -78,11 +78,11 @@ async function siteFiles(folder: string): Promise<FileLists> {
 
 /** The built files, by their names in the site's folder. */
 async function sourcesIn(built: string): Promise<Map<string, string>> {
-  // First: a copy that is cut short can be replaced too.
+  // The first file: an interrupted copy can be replaced, too.
   const sources = new Map([[`localtext/${LIBRARY}`, join(built, 'localtext', LIBRARY)]]);
   for (const name of await readdir(join(built, 'localtext')))
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
-  // The package has it once, among the modules for bundlers.
+  // The package has this chunk once, among the modules for bundlers.
   const modules = packageFile(WORKER_MODULES);
   for (const name of (await readdir(modules)).filter((each) => each.startsWith(WEB_LLM_CHUNK)))
     sources.set(`localtext/${name}`, join(modules, name));

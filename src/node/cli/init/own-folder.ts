@@ -6,10 +6,13 @@ import { CommandError } from '../arguments.ts';
 /** Page library as one module, in the folder `localtext`: the same line in every version, but for the hash. */
 export const LIBRARY = 'localtext.js';
 const LIBRARY_TEXT = /^export \* from '\.\/page-[\w-]+\.js';\s*$/;
-/** An engine's file; hosts and frameworks put compressed copies beside it. */
+/** Name of an engine's file. Hosts and frameworks put compressed copies beside it. */
 const WASM_FILE = /^wasm[\\/](wllama|ort-wasm)[\w.-]*-[\da-f]{8}\.(js|wasm)(\.\w+)?$/;
 
-/** @throws CommandError where the site's folder has a `localtext` that neither `localtext init` nor the Vite plugin has made */
+/**
+ * @throws CommandError if the site's folder has a `localtext` that neither `localtext init` nor the Vite
+ *   plugin has made
+ */
 export async function checkReplaceable(folder: string): Promise<void> {
   const path = join(folder, 'localtext');
   const found = await lstat(path).catch(() => null);

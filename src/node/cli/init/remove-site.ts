@@ -13,7 +13,10 @@ import { makeWritableFolder, replaceFile } from '../../files.ts';
 import { ownFilesScript } from '../../site-files.ts';
 import { checkReplaceable } from './own-folder.ts';
 
-/** Removes the built files, and puts a service worker in the place of localtext's that removes it from visitors' browsers. */
+/**
+ * Removes the built files, and replaces localtext's service worker by one that removes it from visitors'
+ * browsers.
+ */
 export async function removeSite(folder: string, what: string): Promise<void> {
   await checkReplaceable(folder);
   const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
@@ -28,7 +31,8 @@ export async function removeSite(folder: string, what: string): Promise<void> {
  * @param script bundle of `sw/remove.ts`
  */
 export function removalScripts(script: string, what: string): Record<string, string> {
-  // A site may copy the first one to the name that it gives its service worker: the script itself says which one it is.
+  // The script itself says which one it is: a site may copy the first one to the name of its own service
+  // worker.
   const removal = (imported: boolean): string =>
     `self.__LOCALTEXT_REMOVE__=${JSON.stringify(what)};self.__LOCALTEXT_IMPORTED__=${imported};\n${script}`;
   return {

@@ -12,8 +12,8 @@ const STALE_MS = 30_000;
 const GONE_MS = 3_000;
 
 /**
- * Holds the lock of the cache during `work`: two processes would write into the same `.part` files. The lock is a file
- * with the holder's process id, which the holder touches.
+ * Holds the lock of the cache during `work`: two processes would write into the same `.part` files. The lock
+ * is a file with the process id of its holder, which touches it.
  */
 export async function withPullLock<T>(
   folder: string,
@@ -23,8 +23,8 @@ export async function withPullLock<T>(
 ): Promise<T> {
   await makeFolder(folder);
   const path = join(folder, 'pull.lock');
-  let told = false;
-  // Measured here: clocks of two machines differ, and a computer that sleeps touches nothing.
+  let isReported = false;
+  // Measured with this clock: clocks of two machines differ, and a sleeping computer touches nothing.
   let touched = { atMs: Number.NaN, seenMs: 0 };
   while (!(await take(path))) {
     const pid = Number(await readFile(path, 'utf8').catch(() => ''));
@@ -35,8 +35,8 @@ export async function withPullLock<T>(
       await rm(path, { force: true });
       continue;
     }
-    if (!told && pid > 0) {
-      told = true;
+    if (!isReported && pid > 0) {
+      isReported = true;
       onWaiting(pid);
     }
     await delay(POLL_MS, undefined, { signal });

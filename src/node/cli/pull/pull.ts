@@ -55,7 +55,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
 async function adopt(target: string, kept: string): Promise<void> {
   if ((await stat(kept).catch(() => null)) !== null) return;
   await makeFolder(dirname(kept));
-  // No copy where a hard link is impossible: the next clone downloads the file.
+  // Not copied if a hard link is impossible: the next clone downloads the file.
   await link(target, kept).catch(() => undefined);
 }
 
@@ -66,7 +66,7 @@ class Pull {
 
   constructor(options: PullOptions) {
     this.#options = options;
-    // It is deleted: `LOCALTEXT_CACHE` may name a folder with wheels of the user's own.
+    // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have wheels of the user's own.
     this.#wheels = new Wheels(join(options.cache, 'localtext-wheels'), options.progress, options.signal);
   }
 
@@ -193,7 +193,7 @@ class Pull {
     );
   }
 
-  /** Links the file from the cache into the site's folder, or copies it where a hard link is impossible. */
+  /** Links the file from the cache into the site's folder, or copies it if a hard link is impossible. */
   async #place(file: WeightFile, kept: string): Promise<void> {
     const target = resolve(this.#options.folder, file.path);
     await makeFolder(dirname(target));

