@@ -24,7 +24,7 @@ export async function decodeAudio(file: Blob): Promise<PageAudio> {
   }
 }
 
-/** The mean of all channels, in half the bytes. */
+/** Mean of all channels, as 16-bit samples: half the bytes. */
 function mono(audio: AudioBuffer): Int16Array<ArrayBuffer> {
   const channels = Array.from({ length: audio.numberOfChannels }, (_, at) => audio.getChannelData(at));
   const samples = new Int16Array(audio.length);

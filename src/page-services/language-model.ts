@@ -4,7 +4,10 @@
 export const languageModel = (): typeof LanguageModel | undefined =>
   (globalThis as { LanguageModel?: typeof LanguageModel }).LanguageModel;
 
-/** What a session is for: the browser answers for these languages alone, and for images only where it is asked. */
+/**
+ * Declares what a session is for: the browser answers only in these languages, and takes images only if they
+ * are declared.
+ */
 export function expected(
   languages: readonly string[],
   images = false,

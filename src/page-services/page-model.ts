@@ -75,7 +75,7 @@ async function answer(
   const contextLength = session.contextWindow ?? session.inputQuota;
   const promptTokens = usage(session) + (await measure(session, input, options));
   send({ type: 'counted', promptTokens, contextLength });
-  // The API itself would leave out the oldest messages.
+  // The API itself would drop the oldest messages.
   if (countOnly || promptTokens >= contextLength) return;
   const overhead = maxTokens === Infinity ? 0 : await measure(session, '', { signal }).catch(() => 0);
   const reader = session.promptStreaming(input, options).getReader();
@@ -83,7 +83,7 @@ async function answer(
   for (;;) {
     const { done, value: text } = await reader.read();
     if (done) break;
-    // Chunks are tokens as a rule, so they are counted only where the count decides.
+    // A chunk is usually one token, so tokens are counted only if there is a limit.
     const counted = maxTokens === Infinity ? 1 : (await measure(session, text, { signal })) - overhead;
     const tokens = Math.max(1, counted);
     const remaining = maxTokens - completionTokens;

@@ -1,7 +1,7 @@
 import type { PageServices } from '../protocol/worker-control.ts';
 
 /**
- * What engines may ask of the page. The code of each service is imported with its first call.
+ * Services of the page for its engines. The code of each service is imported with its first call.
  * @param gone aborted when the engine worker is gone
  */
 export const pageServices = (gone: AbortSignal): Omit<PageServices, 'loads'> => ({

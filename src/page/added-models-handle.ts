@@ -17,14 +17,14 @@ export class AddedModels {
     this.#run = run;
   }
 
-  /** The added models alone, the oldest first. `GET /v1/models` lists all: those of the catalog, too. */
+  /** Lists the added models only, the oldest first. `GET /v1/models` also lists the models of the catalog. */
   async list(): Promise<AddedModel[]> {
     return (await this.#module()).listModels(this.#scope);
   }
 
   /**
-   * The chat models in GGUF and the embedding models in ONNX of a repository of the model hub (`owner/name`), the smallest
-   * first, at the commit that `main` has.
+   * Lists the chat models in GGUF and the embedding models in ONNX of a repository of the model hub
+   * (`owner/name`), the smallest first, at the current commit of `main`.
    */
   async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
     const { hubSource } = await this.#module();
@@ -34,12 +34,15 @@ export class AddedModels {
   /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource, options?: Pick<AddOptions, 'signal'>): Promise<ModelDetails> {
     const { withSource } = await this.#module();
-    return withSource(source, this.#scope, (asked) => this.#run({ type: 'inspect', source: asked }, options));
+    return withSource(source, this.#scope, (modelSource) =>
+      this.#run({ type: 'inspect', source: modelSource }, options),
+    );
   }
 
   /**
-   * Checks a model, and copies it into this browser's storage. When it is aborted or the connection fails, what has
-   * come is kept for a week, and adding the same files again continues there. When it is refused, nothing stays.
+   * Checks a model, and copies it into this browser's storage. If it is aborted or the connection fails, the
+   * received part is kept for a week, and adding the same files again continues there. If the model is
+   * refused, nothing is kept.
    * @example
    * async function addModel(file: File): Promise<string> {
    *   const { id } = await localtext.models.add(file, { onProgress: ({ loadedBytes }) => console.log(loadedBytes) });
@@ -49,8 +52,8 @@ export class AddedModels {
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
     const { withSource } = await this.#module();
     const { id = null, keepTemplateText = false } = options;
-    return withSource(source, this.#scope, (asked) =>
-      this.#run({ type: 'add', id, source: asked, keepTemplateText }, options),
+    return withSource(source, this.#scope, (modelSource) =>
+      this.#run({ type: 'add', id, source: modelSource, keepTemplateText }, options),
     );
   }
 

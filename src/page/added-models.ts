@@ -6,7 +6,10 @@ import type { HubFile } from '../protocol/weights-messages.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 import { withStorage } from './requirements.ts';
 
-/** A chat or embedding model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
+/**
+ * A chat or embedding model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model
+ * of a repository of the model hub.
+ */
 export type AddSource = File | Iterable<File> | { url: string; sha256: string } | HubFile;
 
 export interface AddOptions {

@@ -6,9 +6,9 @@ import { siteScope } from './site.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 /**
- * A `fetch` whose `/v1` is answered in this page: for browsers that allow no service worker. Everything else goes to
- * the page's own `fetch`. The service's code is fetched with the first request. Its keys and models are those of the app at
- * the site's base.
+ * Creates a `fetch` that answers `/v1` in this page, for browsers that allow no service worker. Everything
+ * else goes to the page's own `fetch`. The service's code is fetched with the first request. Its keys and
+ * models are those of the app at the site's base.
  * @example
  * import { createFetch, keys } from 'localtext';
  * import OpenAI from 'openai';

@@ -5,8 +5,8 @@ import { expected, languageModel } from '../page-services/language-model.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /**
- * Has the browser download its own model, where this model has it as a variant and the browser offers it. Otherwise the
- * model's other variants answer.
+ * Has the browser download its own model, if that is a variant of this model and the browser offers it.
+ * Otherwise the model's other variants answer.
  * @throws LocaltextError when the browser refuses; the signal's reason when aborted
  */
 export async function downloadBuiltIn(

@@ -17,7 +17,7 @@ function fetchLocal(path: string, init?: RequestInit): Promise<Response> {
   return fetch(path, { ...init, headers, mode: 'same-origin' });
 }
 
-/** Error for an answer that is not ok: the service worker's, or that a host answered in its place. */
+/** Error for a failed answer, of the service worker or of a host in its place. */
 async function toError(response: Response): Promise<LocaltextError> {
   const { error } = (await response.json().catch(() => ({}))) as { error?: WireError };
   if (error?.message) return fromWire(error);
@@ -71,7 +71,8 @@ const follow: typeof loadModel = async (model, signal, onProgress) => {
     signal,
   });
   if (response.headers.get('content-type') !== LINES_TYPE || !response.body) throw await toError(response);
-  // Chromium shows a service worker's answer that only a reader has drained as cancelled. One that is read whole is not.
+  // Chromium shows a service worker's answer as cancelled if only a reader drains it, but not if it is read
+  // whole.
   void response
     .clone()
     .text()

@@ -3,8 +3,9 @@ import { CALL_HEADER } from '../protocol/local-paths.ts';
 import { isV1Path } from '../util/url-path.ts';
 
 /**
- * `fetch`, whose abort reaches the engine at once. With the page's own `fetch`, browsers do not tell the service worker of an abort before the
- * headers, and those of an answer that is not streamed come at its end.
+ * Fetches as `fetch` does, but an abort reaches the engine at once. With the page's own `fetch`, browsers do
+ * not tell the service worker of an abort before the headers, and the headers of an answer that is not
+ * streamed come at its end.
  */
 export const fetchV1: typeof fetch = async (input, init) => {
   const request = new Request(input, init);
@@ -20,7 +21,7 @@ export const fetchV1: typeof fetch = async (input, init) => {
   try {
     return await fetch(request);
   } finally {
-    // After the abort its listener has run.
+    // If the request was aborted, the listener has run already.
     signal.removeEventListener('abort', onAbort);
   }
 };

@@ -4,8 +4,9 @@ import { withStorage } from './requirements.ts';
 import type { KeyAdministrator } from '../keys/key-administrator.ts';
 
 /**
- * The administrator's side of the keys, whose code is fetched when first used. Every call throws LocaltextError
- * `storage_full` or `storage_unavailable` where the browser cannot save, and a plain Error for a wrong argument.
+ * The administrator's side of the keys, whose code is fetched when first used. Every call throws
+ * LocaltextError `storage_full` or `storage_unavailable` if the browser cannot save, and a plain Error for a
+ * wrong argument.
  */
 export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate' | 'revoke'>;
 

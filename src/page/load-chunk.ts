@@ -10,5 +10,5 @@ export const loadChunk = <T>(chunk: Promise<T>): Promise<T> =>
     );
   });
 
-/** The messages are fetched when one is needed. */
+/** Loads the error messages when one is needed. */
 export const startErrors = () => loadChunk(import('./start-errors.ts'));

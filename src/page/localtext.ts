@@ -33,7 +33,7 @@ export interface LocaltextStatus extends EngineStatus {
    * `update()`, then reload the page.
    */
   buildReplaced: boolean;
-  /** A new version waits: `update()`. */
+  /** Whether a new version waits: call `update()`. */
   updateWaiting: boolean;
   models: ModelStatus[];
 }
@@ -60,7 +60,7 @@ export class Localtext extends EventTarget {
 
   readonly #catalog: Catalog | undefined;
   #isolationBreaks: IsolationNeed | null = null;
-  /** Set by a failed `load()`: where the engine's worker did not start, no engine reports it. */
+  /** Set by a failed `ready()`: if the engine's worker did not start, no engine reports it. */
   #buildReplaced = false;
 
   constructor(membership: Membership, registration: ServiceWorkerRegistration, catalog?: Catalog) {
@@ -96,9 +96,9 @@ export class Localtext extends EventTarget {
   }
 
   /**
-   * Loads a model, in whichever tab the engine is; resolves when it answers. Where the model has the browser's own as a
-   * variant, `builtIn: 'download'` first has the browser download that, if it can: to be called as the user clicks. Its
-   * progress is a share of 1 instead of bytes.
+   * Loads a model, in whichever tab the engine is; resolves when it answers. If the browser's own model is a
+   * variant of it, `builtIn: 'download'` first has the browser download that, if it can; call it as the user
+   * clicks. Its progress is a share of 1 instead of bytes.
    * @throws LocaltextError; the signal's reason when aborted.
    */
   async ready(
@@ -156,8 +156,8 @@ export class Localtext extends EventTarget {
   }
 
   /**
-   * Takes this tab out: it leads no more (unless it uses `createFetch()`, too), and another tab's engine takes over.
-   * The service worker stays.
+   * Removes this tab from the election: it no longer leads (unless it also uses `createFetch()`), and another
+   * tab's engine takes over. The service worker stays.
    */
   stop(): void {
     if (this.stopped.aborted) return;
@@ -167,7 +167,7 @@ export class Localtext extends EventTarget {
   }
 
   /**
-   * The service worker was gone, and has been installed again.
+   * Takes the registration of a service worker that was gone and has been installed again.
    * @internal
    */
   renew(registration: ServiceWorkerRegistration): void {

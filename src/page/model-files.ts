@@ -1,7 +1,7 @@
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
 import { LocaltextError } from './localtext-error.ts';
 
-/** One file of a model on its way out. */
+/** One file of an exported model. */
 export interface ExportedFile {
   /** Path below the model's own folder: `smollm2-135m-instruct/model.gguf`. */
   path: string;
@@ -10,7 +10,7 @@ export interface ExportedFile {
   open(): Promise<Response>;
 }
 
-/** The description first; each file is fetched below `scope` as it is opened. */
+/** Files of an export, the description first. Each is fetched below `scope` when it is opened. */
 export function exportedFiles(description: ModelDescription, scope: string): ExportedFile[] {
   const text = JSON.stringify(description, null, 2);
   return [

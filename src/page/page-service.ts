@@ -8,8 +8,8 @@ import { pageConnection } from './election/page-connection.ts';
 import type { StartOptions } from './start-options.ts';
 
 /**
- * The service in this page, behaving as `fetch` does when a request is aborted. Where the browser refuses storage, requests
- * are answered with that error.
+ * Service in this page, which handles aborts as `fetch` does. If the browser refuses storage, requests are
+ * answered with that error.
  */
 export function pageService(
   member: ElectionMember,
@@ -24,7 +24,7 @@ export function pageService(
       kept ??= withStorage(() => keepSettings(member.scope, { catalog, prefer, upstreamKeys }));
       await kept;
     } catch (error) {
-      // It may be allowed by the next request.
+      // The browser may allow it at the next request.
       kept = null;
       const { code, message } = error as LocaltextError;
       const known = error instanceof LocaltextError ? serverError(code, message, error) : error;
@@ -32,7 +32,7 @@ export function pageService(
     }
     const response = await service(request, { id, url: location.href });
     if (!response.body) return response;
-    // An abort after the headers breaks the body off, as that of a request over the network.
+    // An abort after the headers breaks off the body, as in a request over the network.
     return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response);
   };
 }

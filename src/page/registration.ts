@@ -56,7 +56,7 @@ function scriptUrl(path: string | undefined, { base = siteBase, isolation }: Sta
  * @throws LocaltextError `service_worker_foreign`
  */
 async function findRegistration(scope: string, url: string): Promise<ServiceWorkerRegistration | undefined> {
-  // Where the browser refuses to look, it refuses to register too, with a reason.
+  // If the browser refuses the lookup, it refuses to register too, with a reason.
   const registration = await navigator.serviceWorker.getRegistration(scope).catch(() => undefined);
   if (registration?.scope !== new URL(scope, document.baseURI).href) return undefined;
   const script = foreignScript(registration, url);
@@ -64,7 +64,7 @@ async function findRegistration(scope: string, url: string): Promise<ServiceWork
   return registration;
 }
 
-/** The site may register its own later, after the page has loaded. */
+/** Warns of another script that the site registers later, after the page has loaded. */
 async function warnOfForeign(registration: ServiceWorkerRegistration, url: string): Promise<void> {
   const script = foreignScript(registration, url);
   if (script !== null) console.error((await startErrors()).foreignWorker(script, registration.scope).message);

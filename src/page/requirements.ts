@@ -22,7 +22,10 @@ export async function requireBrowser(): Promise<void> {
   if (missing.length > 0) throw (await startErrors()).unsupported(missing);
 }
 
-/** Runs what uses IndexedDB. @throws LocaltextError `storage_full`, or `storage_unavailable` when the browser refuses it. */
+/**
+ * Runs `work`, which uses IndexedDB.
+ * @throws LocaltextError `storage_full`, or `storage_unavailable` when the browser refuses it.
+ */
 export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -31,7 +34,7 @@ export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How long the Cache API may take. Where it does not answer, the service worker goes on without it. */
+/** Time limit of the Cache API. If it does not answer, the service worker continues without it. */
 const CACHE_MS = 2000;
 
 /** @throws LocaltextError `cache_unavailable`: the service worker could not be installed. */

@@ -11,7 +11,10 @@ export const siteBase: string = typeof __LOCALTEXT_BASE__ === 'undefined' ? '/' 
 export const serviceWorkerName: string =
   typeof __LOCALTEXT_SERVICE_WORKER__ === 'undefined' ? 'localtext-sw.js' : __LOCALTEXT_SERVICE_WORKER__;
 
-/** Scope of the app at the site's base: `/` where its files come from another origin, as nothing tells its path then. */
+/**
+ * Scope of the app at the site's base. It is `/` if the site's files come from another origin, where nothing
+ * tells its path.
+ */
 export function siteScope(): string {
   const { origin, href } = new URL(siteBase, document.baseURI);
   return origin === location.origin ? scopeOf(href) : '/';

@@ -6,7 +6,7 @@ import { messageOf } from '../util/printable.ts';
 /** The oldest versions that have every required API; `AbortSignal.any` is the newest of them. */
 const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';
 
-/** Browsers hide Web Locks and more from pages that are not secure. */
+/** Error for missing APIs. Browsers hide Web Locks and others from pages that are not secure. */
 export function unsupported(missing: string[]): LocaltextError {
   if (typeof document === 'undefined') {
     return new LocaltextError(
@@ -26,7 +26,7 @@ export function unsupported(missing: string[]): LocaltextError {
   );
 }
 
-/** A sandboxed page has no origin that could have storage or workers. */
+/** Error of a sandboxed page, whose origin cannot have storage or workers. */
 const inSandbox = (cause: unknown): LocaltextError =>
   new LocaltextError(
     'storage_unavailable',

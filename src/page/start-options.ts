@@ -46,9 +46,9 @@ export interface StartOptions {
       }
     | ServiceWorkerRegistration;
   /**
-   * Cross-origin isolation (WASM with threads) where the host sends no COOP and COEP headers: the service worker adds
-   * them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers alone. A service worker of
-   * the site's own adds none.
+   * Cross-origin isolation (WASM with threads) if the host sends no COOP and COEP headers: the service worker
+   * adds them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers
+   * alone. The site's own service worker adds none.
    */
   isolation?: 'next-visit' | 'reload' | 'off';
 }

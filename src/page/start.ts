@@ -10,9 +10,9 @@ import { engineSettings, type StartOptions } from './start-options.ts';
 let started: Promise<Localtext> | null = null;
 
 /**
- * Makes `/v1` of this origin answer in this page and in every other tab below the service worker's scope, without a
- * reload. Apps of other scopes have their own models and keys.
- * A second call gives the handle of the first, unless that has failed.
+ * Makes `/v1` of this origin answer in this page and in every other tab below the service worker's scope,
+ * without a reload. Apps of other scopes have their own models and keys. A second call returns the handle of
+ * the first, unless that has failed.
  * @throws LocaltextError; where the browser allows no service worker it says to use `createFetch()`.
  * @example
  * const localtext = await start();
@@ -53,28 +53,34 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   await isolate(handle, registration, options);
   // Deferred, so that the site can add its listener first.
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
-  // A registration of the site's own is the site's to renew.
+  // The site renews its own registration.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
     onControlLost(handle.stopped, async () => handle.renew(await install()));
   }
   return handle;
 }
 
-/** Resolves at once but in a page that is prerendered: until it is shown, it reaches no service worker. */
+/**
+ * Resolves when a prerendered page is shown: until then it reaches no service worker. Resolves at once in
+ * other pages.
+ */
 async function activation(): Promise<void> {
   if ((document as { prerendering?: boolean }).prerendering)
     await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve));
 }
 
-/** Stores settings where the service worker finds them. Earlier ones that are not set now are deleted. */
+/** Stores settings for the service worker. Earlier settings that are absent now are deleted. */
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
-  // Before anything is built on it; pages with the default catalog load no checks.
+  // Checked before anything uses it. Pages with the default catalog load no checks.
   if (catalog) (await loadChunk(import('../catalog/parse-catalog.ts'))).parseCatalog(catalog);
   const { keepSettings } = await loadChunk(import('../database/database.ts'));
   await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
-/** Watches what isolation would break, and reloads for it at most once per tab, where the site opted in. */
+/**
+ * Watches for features that isolation breaks. If the site opted in, reloads the page for isolation, at most
+ * once per tab.
+ */
 async function isolate(
   handle: Localtext,
   { scope }: ServiceWorkerRegistration,

@@ -6,10 +6,16 @@ import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
 
-/** A page outside the scope is not claimed. A router may have led one out of it that is. */
+/**
+ * Time limit for pages outside the scope, which are not claimed. A page within it may have a URL outside,
+ * from a router.
+ */
 const OUTSIDE_MS = 1000;
 
-/** An installation that the clearing of the data has caught under way may never end: it is begun again after this time. */
+/**
+ * Time limit of an installation. An installation during which the site's data is cleared may never end: it is
+ * started again.
+ */
 const RENEWAL_MS = 15_000;
 const RENEWAL_PAUSE_MS = 5000;
 
@@ -27,8 +33,9 @@ const stateChange = (worker: ServiceWorker): Promise<unknown> =>
   new Promise((resolve) => worker.addEventListener('statechange', resolve, { once: true }));
 
 /**
- * Makes a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
- * older one is active and the one that belongs to this page waits, that one takes over, once no request runs.
+ * Makes a service worker of this page's version control it, without a reload: on a first visit, and after
+ * Shift+reload. If an older version is active and this page's version waits, the latter takes over once no
+ * request runs.
  */
 export async function takeControl(registration: ServiceWorkerRegistration): Promise<void> {
   const worker = await activeWorker(registration);
@@ -59,8 +66,8 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
 }
 
 /**
- * Installs the service worker again after the user cleared the site's data, however often that happens. Otherwise the
- * host would answer `/v1`: the service worker of an open page is gone at once.
+ * Installs the service worker again each time the user has cleared the site's data. Otherwise the host would
+ * answer `/v1`: the service worker of an open page is gone at once.
  */
 export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
   const { serviceWorker } = navigator;

@@ -9,7 +9,9 @@ import { LocaltextError } from './localtext-error.ts';
 
 export const REPLY_MS = 10_000;
 
-/** @throws LocaltextError when it refuses, speaks another version, or does not answer in 10 s. */
+/**
+ * @throws LocaltextError when the service worker refuses, speaks another version, or does not answer in 10 s
+ */
 export async function tellServiceWorker(worker: ServiceWorker, message: PageToServiceWorker): Promise<void> {
   const answered = messageSW(worker, message) as Promise<ServiceWorkerReply>;
   const reply = await withTimeout(answered, REPLY_MS);
@@ -22,8 +24,8 @@ export async function tellServiceWorker(worker: ServiceWorker, message: PageToSe
 const POLL_INTERVAL_MS = 250;
 
 /**
- * Lets the waiting version take over once no request runs in any tab. False when none waits.
- * Pages keep the library they were loaded with: reload them afterwards.
+ * Lets the waiting version take over once no request runs in any tab. Resolves to false when none waits.
+ * Pages keep the library that they were loaded with: reload them afterwards.
  */
 export async function applyUpdate(
   registration: ServiceWorkerRegistration,
@@ -31,16 +33,16 @@ export async function applyUpdate(
 ): Promise<boolean> {
   for (let found = false; ; found = true) {
     signal.throwIfAborted();
-    // A newer version may have taken the place of the one before, or another tab has let that take over.
+    // A newer version may have replaced the waiting one, or another tab has activated it.
     const { waiting } = registration;
     if (!waiting) return found;
     if (!(await requestsRun(navigator.locks, scopeOf(registration.scope)))) {
-      const left = new Promise<void>((resolve) => {
+      const stateChange = new Promise<void>((resolve) => {
         waiting.addEventListener('statechange', () => /activated|redundant/.test(waiting.state) && resolve());
       });
       try {
-        const told = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
-        await abortable(Promise.race([left, told.then(() => left)]), signal);
+        const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+        await abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
         if (waiting.state === 'activated') return true;
       } catch (error) {
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;

@@ -11,7 +11,10 @@ import { delay } from '../util/async.ts';
 
 const TRIED = 'localtext:reloaded-for-isolation:';
 const POLL_INTERVAL_MS = 250;
-/** An isolated page sees its popup as closed once that has left for another origin. People take longer. */
+/**
+ * An isolated page sees its popup as closed once that navigates to another origin. A popup that closes within
+ * this time was not closed by a person.
+ */
 const LOST_MS = 10_000;
 const DAY_MS = 24 * 3600 * 1000;
 const MAX_FAILING = 50;
@@ -20,9 +23,10 @@ const FRAMES = 'iframe, frame, object, embed';
 const FILES = 'img, script, link[rel~=stylesheet], video, audio, source';
 
 /**
- * Watches for what cross-origin isolation breaks, and remembers it for the scope: the service worker then leaves the headers of
- * pages alone. Frames and popups of other origins are seen in a page that is not isolated, before anything breaks.
- * @param onNeed told each time a need is seen, and of one that is known already
+ * Watches for features that cross-origin isolation breaks, and records them for the scope: the service worker
+ * then leaves the headers of pages alone. In a page that is not isolated, frames and popups of other origins
+ * are recorded before anything breaks.
+ * @param onNeed called with each need that is seen, and with a need that is known already
  * @returns the need that is known now
  */
 export async function watchIsolation(
@@ -32,7 +36,7 @@ export async function watchIsolation(
 ): Promise<IsolationNeed | null> {
   const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const isMarked = page?.serverTiming?.some(({ name }) => name === ISOLATED_MARK) ?? false;
-  // The host's headers are the host's to change.
+  // The host sends the headers: only the host can change them.
   if (crossOriginIsolated && !isMarked) return null;
   const scope = scopeOf(scopeUrl);
   const record = await readIsolation(scope);
@@ -49,7 +53,7 @@ export async function watchIsolation(
   const noteFailure = (url: string): void => {
     if (record.failing.includes(url)) return;
     if (isMarked) return note({ kind: 'file', url });
-    // It fails without the headers, too.
+    // The file fails without the headers, too.
     record.failing = [...record.failing.slice(1 - MAX_FAILING), url];
     if (record.need?.kind === 'file' && url.startsWith(record.need.url)) record.need = null;
     writeIsolation(scope, record).catch(warn);
@@ -62,7 +66,7 @@ export async function watchIsolation(
     if ((frame as { credentialless?: boolean }).credentialless) return;
     if (isForeign(addressOf(frame)) || hasLeft(frame)) note({ kind: 'frame', url });
   };
-  /** A browser without `credentialless` would not load it. */
+  /** Records a file that a browser without `credentialless` would not load. */
   const lookAtFile = (file: Element): void => {
     const url = addressOf(file);
     if (!isCrossOrigin(url) || file.hasAttribute('crossorigin')) return;
@@ -76,24 +80,24 @@ export async function watchIsolation(
     else if (type === 'load') lookAtFile(target);
     else if (isCrossOrigin(addressOf(target))) noteFailure(addressOf(target));
   };
-  // An element's `load` does not come to the window.
+  // An element's `load` event does not reach the window.
   for (const type of ['load', 'error']) document.addEventListener(type, look, { capture: true, signal });
   document.querySelectorAll(FRAMES).forEach(lookAtFrame);
   document.querySelectorAll(FILES).forEach(lookAtFile);
-  // A popup of another site's, which talks to it.
+  // This page is a popup of another site, which may communicate with it.
   if (opener && isElsewhere(opener as Window))
     note({ kind: 'popup', url: document.referrer || location.href });
   const addPaths = (...urls: string[]): Promise<void> =>
     addStartedPaths(
       scope,
-      // Not `about:`, `blob:` or `data:`.
+      // Without `about:`, `blob:` and `data:`.
       new Set(urls.filter((url) => /^https?:/.test(url)).map((url) => new URL(url).pathname)),
     ).catch(warn);
   watchPopups({
     signal,
     isMarked,
     isForeign,
-    // An isolated page loses a popup that is not isolated, too.
+    // An isolated page also loses its own popup if that is not isolated.
     onOwn: (url) => void addPaths(url),
     onForeign: (url) => note({ kind: 'popup', url }),
   });
@@ -104,7 +108,7 @@ export async function watchIsolation(
   return record.need;
 }
 
-/** Reloads a page that is not isolated; not again in a tab where that has not helped. */
+/** Reloads a page that is not isolated, unless a reload in this tab has not helped. */
 export function reloadOnce(): void {
   if (crossOriginIsolated) return sessionStorage.removeItem(TRIED);
   if (sessionStorage.getItem(TRIED)) return;
@@ -125,7 +129,7 @@ function addressOf(element: Element): string {
 const isBroken = (element: Element): boolean =>
   element instanceof HTMLImageElement && element.complete && element.naturalWidth === 0;
 
-/** Whether its page is of another origin, also after a redirect, or as it is sandboxed. */
+/** Whether a frame's page is of another origin, also after a redirect, or because it is sandboxed. */
 const hasLeft = (frame: Element): boolean => {
   const { contentWindow } = frame as Partial<HTMLIFrameElement>;
   return contentWindow ? isElsewhere(contentWindow) : false;
@@ -152,21 +156,21 @@ function watchPopups({ signal, isMarked, isForeign, onOwn, onForeign }: PopupWat
   window.open = (address, target, features) => {
     const popup = open.call(window, address, target, features);
     const url = new URL(address ?? '', document.baseURI).href;
-    // Null: it was not allowed, or has no opener.
+    // Null: the popup was not allowed, or has no opener.
     if (popup && popup.top === popup && popup !== window.top && !signal.aborted) {
-      // An empty one is how sign-in libraries begin.
+      // Sign-in libraries first open an empty popup.
       if (!address || isForeign(url)) onForeign(url);
       else {
         onOwn(url);
-        void whenElsewhere(popup, isMarked, signal).then((left) => left && onForeign(url));
+        void whenElsewhere(popup, isMarked, signal).then((isGone) => isGone && onForeign(url));
       }
     }
     return popup;
   };
-  // What `open(…)` in an attribute of an element calls.
+  // An event handler attribute calls this function by `open(…)`.
   const writeDocument = document.open.bind(document);
-  document.open = ((...given: Parameters<typeof open>) =>
-    given.length > 2 ? window.open(...given) : writeDocument()) as typeof document.open;
+  document.open = ((...args: Parameters<typeof open>) =>
+    args.length > 2 ? window.open(...args) : writeDocument()) as typeof document.open;
   const lookAtLink = ({ target }: Event): void => {
     const link = target instanceof Element && target.closest<HTMLAnchorElement>('a[target]');
     if (!link || !isForeign(link.href) || /^_(self|top|parent)$|^$/.test(link.target)) return;

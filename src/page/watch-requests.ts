@@ -3,16 +3,16 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { siteScope } from './site.ts';
 
 /**
- * Calls `onEntry` for every `/v1` request of the app, from any tab: when the request arrives, and again whenever more is
- * known of it. Each entry replaces the earlier one with the same id. Keys are never part of it; bodies are cut at 16,384
- * characters.
+ * Calls `onEntry` for every `/v1` request of the app, from any tab: when the request arrives, and again
+ * whenever more is known about it. Each entry replaces the earlier one with the same id. Entries never have
+ * keys; bodies are cut at 16,384 characters.
  * @example
  * ```ts
  * import { watchRequests } from 'localtext';
  *
  * const stop = watchRequests(({ path, state, totalMs }) => console.log(path, state, totalMs));
  * ```
- * @param scope path of the service worker's scope, where that is not the site's base: `'/app/'` for `start({ base: '/app/' })`
+ * @param scope path of the service worker's scope, if that is not the site's base: `'/app/'` for `start({ base: '/app/' })`
  * @returns a function that stops it
  */
 export function watchRequests(

@@ -17,19 +17,22 @@ export class Weights {
     this.#run = run;
   }
 
-  /** Lists every variant of the catalog, what of it is stored, and how much the browser allows. */
+  /** Lists every variant of the catalog, how much of it is stored, and how much the browser allows. */
   async list(): Promise<WeightsOverview> {
     return this.#run({ type: 'list' });
   }
 
-  /** Deletes what is stored of it; refused while requests run on it. Files that another variant needs stay. */
+  /**
+   * Deletes the stored files of a target; refused while requests run on it. Files that another variant needs
+   * stay.
+   */
   async delete(target: string): Promise<void> {
     await this.#run({ type: 'delete', target });
   }
 
   /**
-   * Holds a download that is under way; callers keep waiting. The engine forgets it when it ends: where another tab takes over,
-   * the download goes on for those who wait.
+   * Pauses a running download; callers keep waiting. The pause ends with the engine: if another tab takes
+   * over, the download continues for the waiting callers.
    */
   async pause(target: string): Promise<void> {
     await this.#run({ type: 'pause', target });
@@ -40,22 +43,25 @@ export class Weights {
   }
 
   /**
-   * Cancels a download for everyone who waits for it, and deletes the partial file. To keep it, abort the signal of `ready()`,
-   * or call the store's `cancel()`.
+   * Cancels a download for all callers, and deletes the partial file. To keep it, abort the signal of
+   * `ready()`, or call the store's `cancel()`.
    */
   async cancel(target: string): Promise<void> {
     await this.#run({ type: 'cancel', target });
   }
 
-  /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
+  /**
+   * Returns the files of a completely stored model, its description first: all that `import()` requires
+   * elsewhere.
+   */
   async export(target: string): Promise<ExportedFile[]> {
     const description = await this.#run({ type: 'describe', target });
     return (await loadChunk(import('./model-files.ts'))).exportedFiles(description, this.#url);
   }
 
   /**
-   * Takes a model's files, in any order and also a few at a time; each is held to its hash. Files of no model here
-   * are refused by name, after all others have been taken.
+   * Imports a model's files, in any order and in any number of calls; each must have the right hash. Files
+   * that belong to no model here are refused by name, after all others have been imported.
    */
   async import(
     files: Iterable<File>,

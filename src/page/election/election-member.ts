@@ -39,7 +39,7 @@ export class ElectionMember extends EventTarget {
   #state: State = { type: 'waiting' };
   /** Starts in a row that have failed. */
   #failures = 0;
-  /** Starts in a row that have failed, or whose worker lived shortly. */
+  /** Starts in a row that have failed, or whose worker ended soon. */
   #shortLives = 0;
   /** Thefts of the lock in a row, and the time of the last one. */
   #thefts = { count: 0, at: -Infinity };
@@ -89,7 +89,7 @@ export class ElectionMember extends EventTarget {
       const reason = isStolen && count >= THEFTS_TO_REPORT && (await lockStolen());
       for (const port of ports) {
         if (reason) refuse(port, reason);
-        // Those who wait ask again, and then the next leader.
+        // Waiting callers ask again, and reach the next leader.
         else port.close();
       }
       if (isStolen) await delay(backoff(count - 1, PAUSES), leave).catch(() => undefined);
@@ -134,7 +134,7 @@ export class ElectionMember extends EventTarget {
   async #ownWorker(signal: AbortSignal): Promise<void> {
     let startedAt = Infinity;
     try {
-      // Only the tab that leads fetches it.
+      // Only the leading tab fetches this chunk.
       const { spawnEngineWorker } = await abortable(loadChunk(import('./engine-worker.ts')), signal);
       const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       startedAt = performance.now();
@@ -144,7 +144,7 @@ export class ElectionMember extends EventTarget {
       this.#enter({ type: 'starting', ports: [] });
       worker.terminate();
       if (signal.aborted) return;
-      // One that had stopped running may keep its lock, which its askers watch.
+      // A worker that has stopped running may keep its lock, which callers watch.
       const released = worker.released.then(() => true);
       if (!(await withTimeout(released, RELEASE_MS))) announceExit(worker.epoch);
     } catch (error) {
@@ -158,7 +158,7 @@ export class ElectionMember extends EventTarget {
       return;
     }
     await delay(backoff(this.#shortLives++, PAUSES), signal).catch(() => undefined);
-    // Another tab may be able to start one: of a later build, or of a page with another policy.
+    // Another tab may be able to start a worker: its build may be later, or its page may have another policy.
     if (startedAt === Infinity && !signal.aborted) await this.#giveWay();
   }
 
@@ -175,7 +175,7 @@ export class ElectionMember extends EventTarget {
     for (const port of this.#enter({ type: 'failing', error: failure, calls })) refuse(port, failure);
   }
 
-  /** Gives the ports that waited in the state before. */
+  /** Enters a state. Returns the ports that waited in the previous one. */
   #enter(state: State): MessagePort[] {
     const before = this.#state;
     this.#state = state;
@@ -185,7 +185,9 @@ export class ElectionMember extends EventTarget {
   }
 }
 
-/** `first` is called as it aborts: a page that closes runs no further task. */
+/**
+ * Resolves when the signal aborts. `first` runs in the abort event: a page that closes runs no further task.
+ */
 const whenAborted = (signal: AbortSignal, first: () => void): Promise<void> =>
   new Promise((resolve) => {
     const finish = (): void => {
@@ -213,10 +215,12 @@ const lockStolen = (): Promise<ServiceError | null> =>
     () => null,
   );
 
-/** The server of the worker's script, which did not answer, has the messages as well. */
+/**
+ * Describes a failed start. The messages are on the same server as the worker's script, which may not answer.
+ */
 async function workerFailed(cause: unknown, signal: AbortSignal): Promise<ServiceError> {
   if (cause instanceof LocaltextError) return serverError(cause.code, cause.message, cause);
-  const told = startErrors().then((module) => module.workerFailed(cause));
-  const failure = await withTimeout(abortable(told, signal), MESSAGE_MS).catch(() => null);
+  const message = startErrors().then((module) => module.workerFailed(cause));
+  const failure = await withTimeout(abortable(message, signal), MESSAGE_MS).catch(() => null);
   return failure ?? serverError('engine_worker_failed', String(cause), cause);
 }

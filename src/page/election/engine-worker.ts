@@ -12,11 +12,14 @@ import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../../util/async.ts';
 
 const START_TIMEOUT_MS = 30_000;
-/** Firefox on a busy machine has stopped workers for good as they started another; no work of the engine's is this long. */
+/**
+ * Time limit of a ping. On a busy machine, Firefox has stopped workers permanently while they started another
+ * one. No task of the engine takes this long.
+ */
 const PING_MS = 10_000;
 const MISSED_PINGS = 2;
 
-/** How long the server may take to send this page, which is compared with the build's, or the worker's script. */
+/** Time limit for fetching this page, to compare its build, or the worker's script. */
 const PAGE_MS = 5000;
 
 const NOT_STARTED =
@@ -36,9 +39,9 @@ export interface EngineSettings extends Required<
 export interface EngineWorker {
   epoch: string;
   serve(port: MessagePort): void;
-  /** Resolves when it has died, however it did, or has stopped running. */
+  /** Resolves when the worker has ended for any reason, or has stopped running. */
   gone: Promise<void>;
-  /** Resolves when its lock is free: askers know then that it has died. */
+  /** Resolves when its lock is free: callers then know that it has ended. */
   released: Promise<void>;
   terminate(): void;
 }
@@ -47,8 +50,8 @@ export interface EngineWorker {
 const STORE_MS = 1000;
 
 /**
- * Starts it. In an isolated page once more, past the caches: the service worker may have its script from before the host
- * isolated its pages, without the header that such a page needs.
+ * Starts the worker. In an isolated page, a second attempt bypasses the caches: the service worker may have
+ * stored the script before the host isolated its pages, without the header that an isolated page requires.
  * @throws as `spawn()` does
  */
 export async function spawnEngineWorker(
@@ -83,15 +86,15 @@ async function spawn(
   const modules = Promise.all([
     import('comlink'),
     settings.catalog ?? import('../../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
-    // By the extension that browsers need today, pages have it and workers do not.
+    // Browsers have it through an extension today, which reaches pages and not workers.
     settings.sources.crossOriginStorage
       ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
       : null,
   ]);
   const [comlink, catalog, shared] = await abortable(modules, signal);
   signal.throwIfAborted();
-  // Before anything that must be stopped: it throws where the script is of another origin.
-  // Written out twice, as bundlers look for these very words.
+  // Created before anything that must be stopped: it throws if the script is of another origin. Written out
+  // twice, because bundlers search for exactly this expression.
   const worker = withTrustedWorkers(
     () =>
       workerUrl === null
@@ -152,11 +155,14 @@ async function isReplaced(leave: AbortSignal): Promise<boolean> {
   return html.includes('name="localtext-build"') && !html.includes(mark);
 }
 
-/** Resolves when that many pings in a row, each after a pause, are not answered; one alone may be a device that slept. */
+/**
+ * Resolves when `MISSED_PINGS` pings in a row, each after a pause, are not answered. A single one may be a
+ * device that slept.
+ */
 export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (let missed = 0; missed < MISSED_PINGS;) {
     await delay(PING_MS, signal);
-    // It runs as well where it refuses the call, being of another version.
+    // A worker that refuses the call, being of another version, runs as well.
     const answer = ping().then(
       () => true,
       () => true,
@@ -176,8 +182,8 @@ function whenBlocked(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** A pending Comlink call never settles when its worker cannot start: this does instead. */
-function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Promise<never> {
+/** Rejects when the worker cannot start: a pending Comlink call would never settle. */
+function failure(worker: Worker, signal: AbortSignal, started: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
@@ -187,6 +193,6 @@ function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Prom
     const options = { once: true, signal: started };
     worker.addEventListener('error', fail, options);
     worker.addEventListener('messageerror', fail, options);
-    given.addEventListener('abort', () => reject(given.reason), options);
+    signal.addEventListener('abort', () => reject(signal.reason), options);
   });
 }

@@ -31,7 +31,10 @@ export function joinElection(scope: string, settings: EngineSettings): Membershi
   };
 }
 
-/** A page that freezes, or goes into the back/forward cache, leaves; it is back when it is shown or thawed. */
+/**
+ * Takes part in the election. A page that freezes or goes into the back/forward cache leaves, and returns
+ * when it is shown or thawed.
+ */
 function takePart(
   scope: string,
   settings: EngineSettings,
@@ -71,7 +74,7 @@ function shareSettings(member: ElectionMember, settings: EngineSettings, signal:
   const channel = new BroadcastChannel(settingsChannel(member.scope));
   channel.onmessage = ({ data }) => data !== mine && void member.queueAgain();
   signal.addEventListener('abort', () => channel.close());
-  // Once this tab's own request for the lock stands in the queue.
+  // Sent once this tab's own request for the lock is in the queue.
   void Promise.resolve()
     .then(() => navigator.locks.query())
     .then(() => signal.aborted || channel.postMessage(mine))
@@ -83,7 +86,7 @@ function listen(member: ElectionMember, signal: AbortSignal): void {
   try {
     serviceWorker = navigator.serviceWorker;
   } catch {
-    // Refused to a sandboxed frame.
+    // A sandboxed frame has no service worker.
   }
   // Absent in an insecure context, and in some private windows.
   if (!serviceWorker) return;
@@ -91,7 +94,7 @@ function listen(member: ElectionMember, signal: AbortSignal): void {
     'message',
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
       if (!port || data?.type !== 'localtext:need-engine') return;
-      // Other versions of this app are refused; one from before scopes names none.
+      // `serve()` refuses other versions of this app. Versions before scopes name none.
       if (data.scope === undefined || data.scope === member.scope) member.serve(port, data.version);
     },
     { signal },

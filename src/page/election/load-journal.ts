@@ -3,7 +3,10 @@ import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker
 /** Age after which a load that ended its tab is tried again: the device may have been short of memory by chance. */
 const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
-/** How long a load is refused once the page was told why. A page that asks again and again does not end again at once. */
+/**
+ * How long a load stays refused after the page was told why, so that a page that retries at once does not
+ * crash again.
+ */
 const REFUSED_MS = 10 * 60_000;
 
 /** Time at which a tab ended with each load, in milliseconds since 1970, by the load's id. */
@@ -42,8 +45,8 @@ export class LoadJournal implements LoadRecords {
 
   async refused(load: string): Promise<void> {
     const { [load]: at = 0, ...others } = readFatal(this.#scope);
-    const told = Date.now() - MAX_AGE_MS + REFUSED_MS;
-    if (at > told) write(fatalLoadsKey(this.#scope), { ...others, [load]: told });
+    const recordedAt = Date.now() - MAX_AGE_MS + REFUSED_MS;
+    if (at > recordedAt) write(fatalLoadsKey(this.#scope), { ...others, [load]: recordedAt });
   }
 
   /** Removes the running loads: the worker has ended, but the page has not crashed. */

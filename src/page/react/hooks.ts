@@ -43,7 +43,9 @@ export interface Model extends ModelState {
    * Stays the same function.
    */
   load: () => void;
-  /** Ends this page's load; what is downloaded is kept, unlike by `weights.cancel()`. Stays the same function. */
+  /**
+   * Ends this page's load. Unlike `weights.cancel()`, it keeps the downloaded part. Stays the same function.
+   */
   cancel: () => void;
 }
 
@@ -95,6 +97,6 @@ function useStore(): LocaltextStore {
   return store;
 }
 
-// A server renders these, and the page the same before it goes on.
+// Initial states, which a server renders, and the page first renders too.
 const initialState = (): LocaltextState => INITIAL_STATE;
 const initialModel = (): ModelState => INITIAL_MODEL;

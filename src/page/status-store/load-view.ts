@@ -5,12 +5,12 @@ export interface LoadView {
   text: string;
   /** Changes many times a second: not announced by screen readers. */
   figures?: string;
-  /** How much of it is done; `{}`: unknown. Absent: no bar. */
+  /** Share of the load that is done; `{}`: unknown. Absent: no bar. */
   bar?: { value?: number; max?: number };
   button?: 'Download' | 'Load' | 'Cancel' | 'Try again';
 }
 
-/** @param cancelled the visitor has left this load, which goes on for another tab */
+/** @param cancelled whether the visitor has cancelled this load, which continues for another tab */
 export function viewOf(
   id: string,
   model: ModelState,
@@ -28,8 +28,8 @@ export function viewOf(
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  const left = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
-  const figures = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${left}`;
+  const time = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
+  const figures = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${time}`;
   return { text: `Downloading ${id}…`, figures, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 
@@ -41,7 +41,7 @@ const failedView = (id: string, error: ModelState['error']): LoadView => ({
 function idleView(id: string, downloadBytes: number | null, gpu: string): LoadView {
   if (downloadBytes === 0) return { text: `${id} is stored in this browser.`, button: 'Load' };
   if (downloadBytes === null) return { text: `${id} is not loaded.`, button: 'Load' };
-  // Without a time: before any download there is only the browser's guess at the connection.
+  // Shown without a time: before any download there is only the browser's guess at the connection.
   const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
   return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
 }

@@ -53,7 +53,7 @@ class LocaltextStore {
   };
 
   /**
-   * Loads a model, and starts localtext where that is still to do. Never rejects: when it resolves, `getModel(id)` has the
+   * Loads a model, and starts localtext if necessary. Never rejects: when it resolves, `getModel(id)` has the
    * outcome, and its `error` says why it failed.
    */
   readonly load = (id: string): Promise<void> => {
@@ -87,7 +87,10 @@ class LocaltextStore {
     this.#notify();
   };
 
-  /** The engine reports a load a moment after it was asked for, and not at all what kept it from being asked. */
+  /**
+   * Adds this page's loads to the engine's report: the engine reports a load with a delay, and does not
+   * report failures before the load began.
+   */
   #modelWithLoads(id: string): ModelState {
     const model = modelOf(this.#state, id);
     if (model.state === 'ready' || model.state === 'loading') return model;
@@ -115,7 +118,7 @@ class LocaltextStore {
     void this.#refresh();
   }
 
-  /** The next subscription or load starts it again. */
+  /** Resets the state. The next subscription or load starts localtext again. */
   #reset(error: Error | null): void {
     this.#handle = null;
     this.#set({ ...INITIAL_STATE, error });

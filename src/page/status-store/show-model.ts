@@ -2,9 +2,9 @@ import type { LocaltextStore } from './localtext-store.ts';
 import { type LoadView, viewOf } from './load-view.ts';
 
 export interface ShowModelOptions {
-  /** Whether a click comes before a download. Default true; what is stored is loaded at once in any case. */
+  /** Whether a download requires a click. Default true. A stored model is loaded at once in any case. */
   ask?: boolean;
-  /** Ends it, and empties the element. */
+  /** Ends the display and empties the element when aborted. */
   signal?: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export function showModel(
   let cancelled = false;
   let action: LoadView['button'];
 
-  // What stays is not inserted again: it would lose the focus, or a click.
+  // Elements that stay are not inserted again: they would lose the focus, or a click.
   const show = (parts: readonly [part: Element, shown: boolean][]): void => {
     let next: Element | null = null;
     for (const [part, shown] of parts.toReversed()) {
@@ -75,7 +75,8 @@ export function showModel(
     const change = (): void => {
       if (signal?.aborted) return;
       const { state, downloadBytes } = store.getModel(id);
-      // A load of another tab's is joined. Once ready, only a click loads again: the visitor may have deleted the model.
+      // A load in another tab is joined. Once ready, only a click loads again: the visitor may have deleted
+      // the model.
       const wanted = state === 'loading' || (state === 'idle' && (confirmed || downloadBytes === 0));
       if (wanted && !cancelled && !done) void store.load(id);
       if (!draw()) return;
