@@ -1,8 +1,8 @@
 import { nameIn } from './locks.ts';
 
 /**
- * The files of a model on their way from a page to the engine worker, as references. As the body of a request they would
- * be written to the disk by the browser before anybody could look at them.
+ * Messages that pass a model's files from a page to the engine worker, as references. In the body of a
+ * request, the browser would write the files to disk before they could be checked.
  */
 type FilesMessage = { type: 'wanted'; ticket: string } | { type: 'given'; ticket: string; files: Blob[] };
 
@@ -20,7 +20,7 @@ export function offerFiles(scope: string, ticket: string, files: Blob[]): () => 
   return () => channel.close();
 }
 
-/** Takes the files of a page in the engine worker. @returns null where no page has them any more */
+/** Requests the files of a page, in the engine worker. @returns null if no page has them any more */
 export async function requestFiles(
   scope: string,
   ticket: string,

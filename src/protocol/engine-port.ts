@@ -35,7 +35,7 @@ export interface Origin {
   background?: true;
   /** The client cannot signal that it gave up the request: an equal request counts as its retry. */
   mayBeRepeated?: true;
-  /** Number of this attempt, where an SDK repeats its requests: 0 is the first. */
+  /** Number of this attempt, if an SDK repeats its requests: 0 is the first. */
   attempt?: number;
 }
 

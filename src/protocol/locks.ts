@@ -18,7 +18,10 @@ export const nameIn = (scope: string): string => (scope === '/' ? 'localtext' : 
 /** Tabs queue for it; the holder is the leader and owns the engine worker. */
 export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 
-/** Held by the leader beside the leader lock: tells its URL to those that it does not answer. */
+/**
+ * Held by the leader beside the leader lock. It tells the leader's URL to callers that the leader does not
+ * answer.
+ */
 export const leaderUrlLock = (scope: string, url: string): string => `${nameIn(scope)}:leader:${url}`;
 
 /** Held by the engine worker itself. A tab that acquires it knows that the worker of that epoch has ended. */
@@ -33,11 +36,14 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
-/** Held while a request of the key runs: those that are held are counted. */
+/** Held while a request of the key runs; held locks are counted. */
 export const inFlightLock = (keyId: string, requestId: string): string =>
   `localtext:in-flight:${keyId}:${requestId}`;
 
-/** Resolves once the lock is held, to the function that releases it. The end of the holder's thread does so, too. */
+/**
+ * Resolves once the lock is held, to the function that releases it. The end of the holder's thread releases
+ * it, too.
+ */
 export function holdLock(locks: LockManager, name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
     locks.request(name, () => new Promise<void>(resolve)).catch(reject);
@@ -45,8 +51,8 @@ export function holdLock(locks: LockManager, name: string): Promise<() => void> 
 }
 
 /**
- * Holds a lock by which others know that this thread lives; no other thread asks for its name. A second request waits behind
- * the first: a script that steals the lock takes neither from `whenReleased`.
+ * Holds a lock that shows others that this thread lives; no other thread requests its name. A second request
+ * waits behind the first: a script that steals the lock takes neither from `whenReleased`.
  * @throws the signal's reason when aborted before
  */
 export function keepLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
@@ -79,7 +85,7 @@ export function keepLock(locks: LockManager, name: string, signal?: AbortSignal)
 export async function whenReleased(locks: LockManager, name: string, signal?: AbortSignal): Promise<void> {
   const keeps = (lock: LockInfo): boolean => lock.name === name && lock.mode === 'exclusive';
   for (;;) {
-    // Shared, so that all who wait for it get it at once.
+    // Shared, so that all callers that wait for it get it at once.
     const options = { mode: 'shared', ...(signal && { signal }) } as const;
     await locks
       .request(name, options, () => {})

@@ -40,9 +40,9 @@ export interface PageModelRequest {
 
 /** Events in order: `counted` once, `delta` any number of times, `done` once; or `failed` at any time. */
 export type PageModelEvent =
-  /** A prompt that does not fit ends with it. */
+  /** Counts of the prompt. A prompt that does not fit has no further event. */
   | { type: 'counted'; promptTokens: number; contextLength: number }
   | { type: 'delta'; text: string; tokens: number }
   | { type: 'done'; finishReason: 'stop' | 'length'; completionTokens: number }
-  /** `name`: that of the DOMException. `counts`: those of a `QuotaExceededError`. */
+  /** `name`: name of the DOMException. `counts`: numbers of a `QuotaExceededError`. */
   | { type: 'failed'; name: string; message: string; counts?: { requested: number; quota: number } };

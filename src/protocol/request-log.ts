@@ -50,9 +50,9 @@ export interface RequestLogEntry {
 }
 
 export interface RequestClient {
-  /** The service worker's id of it, another after each reload. */
+  /** Id that the service worker gives the client. It changes with each reload. */
   id: string;
-  /** URL of its page, or its script; empty where its referrer policy hides that. */
+  /** URL of its page, or its script; empty if its referrer policy hides that. */
   url: string;
 }
 

@@ -10,14 +10,14 @@ const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH)
 const hubSource = z.strictObject({
   type: z.literal('hub'),
   repository: nameSchema,
-  /** File of the repository; null where it has one model, or a usual one. */
+  /** File of the repository; null if it has one model, or a usual one. */
   file: z.nullable(nameSchema),
   /** Commit or branch; null for `main`. */
   revision: z.nullable(nameSchema),
 });
 
 const modelSource = z.union([
-  /** Files of this device, by name. The page gives them to who has the ticket: `added-files.ts`. */
+  /** Files of this device, by name. The page passes them to the holder of the ticket: `added-files.ts`. */
   z.strictObject({
     type: z.literal('files'),
     names: z.array(nameSchema).check(z.maxLength(MAX_FILES)),
@@ -41,7 +41,9 @@ export const commandSchema = z.union([
   }),
   /** Gives an added model another id. */
   z.strictObject({ type: z.literal('rename'), target: nameSchema, id: nameSchema }),
-  /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
+  /**
+   * Adds a model of the user; answered with `progress` and then `added`. `id`: null: derived from its name.
+   */
   z.strictObject({
     type: z.literal('add'),
     id: z.nullable(nameSchema),

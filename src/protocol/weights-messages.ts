@@ -5,7 +5,8 @@ export interface HubFile {
   /** `owner/name`. */
   hub: string;
   /**
-   * Path, or a part of one that only one model has, as its quantization. Default: the only model, or `onnx/model.onnx`.
+   * Path, or a part of a path that only one model has, such as its quantization. Default: the only model, or
+   * `onnx/model.onnx`.
    */
   file?: string;
   /** A commit, tag or branch; default: `main`. */
@@ -90,18 +91,18 @@ export interface StoredVariant {
   sharedBytes: number;
   /** `outdated`: no variant of the catalog any more; dropped once its model's new weights are whole. */
   state: 'absent' | 'part' | 'whole' | 'outdated';
-  /** A download of it is held by `pause()`. */
+  /** Whether its download is paused by `pause()`. */
   paused: boolean;
   /** Whether it is in memory, or being loaded. */
   inUse: boolean;
-  /** Milliseconds since 1970 of its last load; null: none that is known of. */
+  /** Milliseconds since 1970 of its last load; null: none is known. */
   lastUsed: number | null;
 }
 
 /** Name of the file that describes a model among its exported files. */
 export const DESCRIPTION_FILE = 'localtext-model.json';
 
-/** Files that make up a variant, for machines where nothing else can tell. */
+/** Files that make up a variant, for devices that have no other description of it. */
 export interface ModelDescription {
   version: 1;
   variant: string;

@@ -40,7 +40,7 @@ export const fatalLoadsKey = (scope: string): string => `${nameIn(scope)}:fatal-
 
 export type DecodeAudio = (file: Blob) => Promise<PageAudio>;
 
-/** One channel at 16 kHz; or the formats that the page plays, where it cannot decode this one. */
+/** One channel at 16 kHz; or the formats that the page plays, if it cannot decode this one. */
 export type PageAudio = { samples: Int16Array<ArrayBuffer> } | { plays: string[] };
 
 export interface WorkerOptions {
@@ -75,7 +75,9 @@ export interface DeviceLimits {
    * says so.
    */
   evict?: boolean;
-  /** Whether a GPU is timed against WASM once, where both can embed. Default: `real-gpu`, not one in software. */
+  /**
+   * Whether a GPU is timed against WASM once, if both can embed. Default: `real-gpu`, not one in software.
+   */
   probe?: 'real-gpu' | 'any-gpu' | 'off';
 }
 
