@@ -17,7 +17,7 @@ export async function readDeviceFacts(scope: string, locks: Pick<LockManager, 'q
   );
 }
 
-/** The facts of the servers that answer first, and of the device for the other models. */
+/** Facts of the models: from the server of a model that a server answers first, otherwise from the device. */
 export async function withServerFacts(servers: Servers, catalog: Catalog, device: Facts): Promise<Facts> {
   const facts = new Map(device);
   for (const model of catalog.models) {

@@ -38,7 +38,7 @@ export function routedEngine(
       const { id, model, signal } = request;
       const targets = job.deviceOnly || !model ? null : targetsOf(model);
       if (!targets) return device.run(job, request);
-      // The device's client holds it, too.
+      // The device's client holds this lock, too.
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
       return withFailover(targets, signal, ({ server, variants }, hasNext) =>
         server

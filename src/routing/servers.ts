@@ -15,7 +15,7 @@ export class Servers {
   readonly #scope: string;
   readonly #onChange: () => void;
   /** Entries by the variant's name. */
-  readonly #known = new Map<string, { made: string; server: UpstreamServer }>();
+  readonly #known = new Map<string, { settings: string; server: UpstreamServer }>();
 
   constructor(scope: string, onChange: () => void) {
     this.#scope = scope;
@@ -44,11 +44,11 @@ export class Servers {
   }
 
   #server(variant: UpstreamVariant, key: string | undefined): UpstreamServer {
-    const made = JSON.stringify([variant, key]);
+    const settings = JSON.stringify([variant, key]);
     const before = this.#known.get(variant.name);
-    if (before?.made === made) return before.server;
+    if (before?.settings === settings) return before.server;
     const server = new UpstreamServer(variant, key, this.#onChange);
-    this.#known.set(variant.name, { made, server });
+    this.#known.set(variant.name, { settings, server });
     return server;
   }
 }

@@ -45,7 +45,7 @@ export const chunkSchema = z.object({
   choices: z.nullish(listOf(choiceSchema, 16)),
 });
 
-/** Numbers are checked as a vector is normalised: there may be millions. */
+/** Numbers are checked when a vector is normalised: there may be millions. */
 export const embeddingsSchema = (vectors: number) =>
   z.object({
     usage: z.optional(z.unknown()),
@@ -83,35 +83,38 @@ const MAX_CHARACTERS_A_TOKEN = 16;
 const HIDDEN_TOKENS = 16;
 
 /**
- * A server's count of the tokens of a text, where the text can have so many; otherwise an estimate. A count of too few
- * would free a key of its limit, and one of too many would use up the limit.
+ * Returns a server's count of the tokens of a text if the text can have so many; otherwise an estimate. A
+ * count that is too low would free a key of its limit. A count that is too high would use up the limit.
+ * @param serverCount the server's count, if it sent one
  * @param hidden further tokens that the server may have computed without sending them
  */
-export function tokensOfText(told: number | undefined, characters: number, hidden = 0): number {
+export function tokensOfText(serverCount: number | undefined, characters: number, hidden = 0): number {
   const isPossible =
-    told !== undefined &&
-    told >= Math.max(Math.floor(characters / MAX_CHARACTERS_A_TOKEN), Math.sign(characters)) &&
-    told <= characters * MAX_TOKENS_A_CHARACTER + HIDDEN_TOKENS + hidden;
-  return isPossible ? told : estimateTokens(characters);
+    serverCount !== undefined &&
+    serverCount >= Math.max(Math.floor(characters / MAX_CHARACTERS_A_TOKEN), Math.sign(characters)) &&
+    serverCount <= characters * MAX_TOKENS_A_CHARACTER + HIDDEN_TOKENS + hidden;
+  return isPossible ? serverCount : estimateTokens(characters);
 }
 
-interface ToldUsage {
+interface UsageCounts {
   prompt?: number | undefined;
   completion?: number | undefined;
   cached?: number | undefined;
   reasoning?: number | undefined;
 }
 
-/** The counts that can be true; the others are left out. `most`: tokens of prompt and reply together. */
-export function readUsage(usage: unknown, most: number): ToldUsage {
-  const told = usageSchema.parse(usage);
+/**
+ * Reads the counts that are possible; the others are left out. `most`: tokens of prompt and reply together.
+ */
+export function readUsage(usage: unknown, most: number): UsageCounts {
+  const counts = usageSchema.parse(usage);
   const possible = (tokens: number | undefined, least = 0): number | undefined =>
     tokens !== undefined && tokens >= least && tokens <= most ? tokens : undefined;
   return {
     // No prompt is empty: a template adds tokens to it.
-    prompt: possible(told?.prompt_tokens, 1),
-    completion: possible(told?.completion_tokens),
-    cached: possible(told?.prompt_tokens_details?.cached_tokens),
-    reasoning: possible(told?.completion_tokens_details?.reasoning_tokens),
+    prompt: possible(counts?.prompt_tokens, 1),
+    completion: possible(counts?.completion_tokens),
+    cached: possible(counts?.prompt_tokens_details?.cached_tokens),
+    reasoning: possible(counts?.completion_tokens_details?.reasoning_tokens),
   };
 }

@@ -26,7 +26,8 @@ interface Pace<Event> {
 
 /**
  * The objects of an OpenAI stream, up to `[DONE]`.
- * @throws UpstreamError for an error event, an object of another shape, and past a bound; SyntaxError for what is no JSON
+ * @throws UpstreamError for an error event, an object of another shape, and past a bound; SyntaxError for
+ *   invalid JSON
  */
 export async function* readEvents<Event extends { error?: unknown }>(
   response: Response,
@@ -63,7 +64,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
   const parser = createParser({
     maxBufferSize: MAX_EVENT_CHARACTERS,
     onEvent: ({ data }) => events.push(data),
-    // Fields that are unknown are ignored.
+    // Unknown fields are ignored.
     onError: ({ type }) => (isTooLong ||= type === 'max-buffer-size-exceeded'),
   });
   const decoder = new TextDecoder();
@@ -72,11 +73,11 @@ async function* parsedEvents<Event extends { error?: unknown }>(
   async function* parse(text: string): AsyncGenerator<Event, boolean, undefined> {
     parser.feed(text);
     if (isTooLong) throw brokeBound(`sent an event of more than ${MAX_EVENT_CHARACTERS} characters`);
-    const come = events;
+    const batch = events;
     events = [];
-    for (const data of come) {
+    for (const data of batch) {
       if (data === '[DONE]') return true;
-      // A few hundred kilobytes that come at once may hold ten thousand events.
+      // A few hundred kilobytes that arrive at once may hold ten thousand events.
       await slice.yieldWhenOver();
       yield parseEvent(data, schema);
     }

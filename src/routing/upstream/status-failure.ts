@@ -28,9 +28,9 @@ export async function statusFailure(
 ): Promise<UpstreamError> {
   const { status, headers } = response;
   const isLimit = status === 429;
-  const isTold = isLimit || CALLERS.has(status);
+  const hasDetails = isLimit || CALLERS.has(status);
   // Unread, it would hold one of the few connections that a browser opens to a host.
-  if (!isTold) void response.body?.cancel().catch(() => undefined);
+  if (!hasDetails) void response.body?.cancel().catch(() => undefined);
   const retryAfterMs = retryAfter(headers);
   const more = retryAfterMs === undefined ? {} : { retryAfterMs };
   const isForCaller = passThrough.includes(status);
@@ -43,22 +43,23 @@ export async function statusFailure(
     const message = 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.';
     return fault('upstream_failed', message, {}, isForCaller);
   }
-  if (!isTold) return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
-  const told = await readError(response, key);
-  if (told instanceof UpstreamError) return told;
+  if (!hasDetails)
+    return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
+  const details = await readError(response, key);
+  if (details instanceof UpstreamError) return details;
   const isShort = (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS;
-  return toldFailure(status, told, more, isForCaller || !isLimit || isShort);
+  return describedFailure(status, details, more, isForCaller || !isLimit || isShort);
 }
 
-interface Told {
+interface ErrorDetails {
   message: string;
   code: string;
   param: string;
 }
 
-function toldFailure(
+function describedFailure(
   status: number,
-  told: Told,
+  details: ErrorDetails,
   more: { retryAfterMs?: number },
   isForCaller: boolean,
 ): UpstreamError {
@@ -67,14 +68,14 @@ function toldFailure(
   const { code, ...ours } = status === 429 ? limit : other;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
-    (told.code as ErrorCode) || code,
-    told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
-    { ...ours, param: told.param || null, ...more },
+    (details.code as ErrorCode) || code,
+    details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
+    { ...ours, param: details.param || null, ...more },
     isForCaller,
   );
 }
 
-async function readError(response: Response, key: string | undefined): Promise<UpstreamError | Told> {
+async function readError(response: Response, key: string | undefined): Promise<UpstreamError | ErrorDetails> {
   try {
     const { error } = errorSchema.parse(await readJson(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
     const message = key ? error.message.replaceAll(key, '(key)') : error.message;

@@ -70,7 +70,7 @@ class UpstreamReplyReader {
   #tokens = 0;
   #characters = 0;
   #logprobs = 0;
-  /** Some servers' `max_tokens` does not count thoughts. */
+  /** Whether the reply has reasoning, which the `max_tokens` of some servers does not count. */
   #thinks = false;
 
   constructor(server: UpstreamServer, job: ChatJob) {
@@ -189,13 +189,13 @@ const lengthOf = (input: ChatJob['input']): number =>
   'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
 
 /** Reads log probabilities in the chat or the completion format. llama.cpp's server uses the chat format for both. */
-function logprobsOf(told: Choice['logprobs']): TokenLogprob[] | undefined {
-  if (told?.content) return told.content.map(toLogprob);
-  return told?.tokens?.map((token, index) => ({
+function logprobsOf(logprobs: Choice['logprobs']): TokenLogprob[] | undefined {
+  if (logprobs?.content) return logprobs.content.map(toLogprob);
+  return logprobs?.tokens?.map((token, index) => ({
     token,
-    logprob: told.token_logprobs?.[index] ?? 0,
+    logprob: logprobs.token_logprobs?.[index] ?? 0,
     bytes: null,
-    top: Object.entries(told.top_logprobs?.[index] ?? {}).map(([other, logprob]) => ({
+    top: Object.entries(logprobs.top_logprobs?.[index] ?? {}).map(([other, logprob]) => ({
       token: other,
       logprob,
       bytes: null,

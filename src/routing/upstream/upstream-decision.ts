@@ -85,10 +85,10 @@ function toProbabilities(
 
 /** The probabilities in the order of the options: a server may sort them. Undefined if they belong to other options. */
 function inOrder(shares: z.infer<typeof distribution>, { options }: DecisionQuestion): number[] | undefined {
-  const left = [...shares];
+  const remaining = [...shares];
   const ordered = options.flatMap(({ label }) => {
-    const at = left.findIndex((share) => String(share.label ?? share.value) === label);
-    return at < 0 ? [] : left.splice(at, 1).map((share) => share.probability);
+    const at = remaining.findIndex((share) => String(share.label ?? share.value) === label);
+    return at < 0 ? [] : remaining.splice(at, 1).map((share) => share.probability);
   });
-  return left.length === 0 && ordered.length === options.length ? ordered : undefined;
+  return remaining.length === 0 && ordered.length === options.length ? ordered : undefined;
 }

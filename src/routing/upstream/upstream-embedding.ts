@@ -7,7 +7,7 @@ import type { z } from '../../util/zod.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
-/** Maximum length of a vector where the catalog gives none. */
+/** Maximum length of a vector if the catalog gives none. */
 const MAX_DIMENSIONS = 8192;
 
 /** A number as JSON, on a separate line. */
@@ -15,14 +15,17 @@ const BYTES_PER_NUMBER = 48;
 const BYTES_PER_VECTOR = 1024;
 /** Tokens that a server may add to each input. */
 const HIDDEN_TOKENS = 64;
-/** Parsed in one go. Inputs whose vectors may take more are sent in several requests. */
+/**
+ * Maximum size of an answer, which is parsed at once. Inputs whose vectors may take more are sent in several
+ * requests.
+ */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
   async function* (server, job, signal) {
-    const { input: given, dimensions, inputType } = job;
+    const { input: jobInput, dimensions, inputType } = job;
     const { variant } = server;
-    const inputs = 'texts' in given ? given.texts : given.tokens;
+    const inputs = 'texts' in jobInput ? jobInput.texts : jobInput.tokens;
     const own = variant.dimensions;
     const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
     const vectors: Float32Array<ArrayBuffer>[] = [];
@@ -33,11 +36,11 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
       const count = Math.max(1, Math.floor(MAX_BODY_BYTES / bytes) - 1);
       const input = inputs.slice(vectors.length, vectors.length + count);
       // Not every server has base64.
-      const asked = { input, dimensions, input_type: inputType };
-      const body = { model: variant.model, encoding_format: 'float', ...asked };
+      const fields = { input, dimensions, input_type: inputType };
+      const body = { model: variant.model, encoding_format: 'float', ...fields };
       const response = await server.post('/embeddings', body, signal, SILENCE_MS);
-      const told = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
-      const answer = conforming(embeddingsSchema(input.length), told, 'embeddings');
+      const json = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
+      const answer = conforming(embeddingsSchema(input.length), json, 'embeddings');
       vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
       const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
       promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);

@@ -21,7 +21,7 @@ export const brokeBound = (what: string): UpstreamError =>
 export const misshapen = (what: string): UpstreamError =>
   brokeBound(`sent ${what} in another form than the OpenAI API's`);
 
-/** A stream that ends without a finish reason would pass for a whole reply. */
+/** Error for a stream without a finish reason, which would pass for a whole reply. */
 export const cutShort = (): UpstreamError =>
   fault('upstream_failed', 'ended its reply too early. Try again.');
 
@@ -40,7 +40,7 @@ export const redirected = (): UpstreamError =>
     'redirects the request to another address. Redirects are not followed. Put the final address into `baseUrl` in the catalog.',
   );
 
-/** Browsers do not report why a cross-origin request failed. */
+/** Error for a failed connection. Browsers do not report why a cross-origin request failed. */
 export const unreachable = (): UpstreamError =>
   fault(
     'upstream_unavailable',

@@ -50,7 +50,10 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
   };
 }
 
-/** vLLM continues the last message where the request says so, llama.cpp's server wherever it is the assistant's. */
+/**
+ * Beginning of the reply, as the last message. vLLM continues it if the request says so, llama.cpp's server
+ * whenever it is the assistant's.
+ */
 const beginning = ({ resume }: ChatJob): ChatCompletionMessageParam[] =>
   resume ? [{ role: 'assistant', content: resume.text }] : [];
 
@@ -74,7 +77,7 @@ function responseFormat({
           type: 'json_schema',
           json_schema: {
             name: 'reply',
-            // OpenAI's own rules of strict schemas refuse many that the request may have.
+            // OpenAI's own rules for strict schemas refuse many that are valid here.
             strict: constraint.parts?.every(({ strict }) => strict) ?? false,
             schema: constraint.schema,
           },

@@ -64,7 +64,7 @@ export class UpstreamServer {
     const down = new AbortController();
     this.#firstProbe ??= this.#listModels(null, PROBE_MS).finally(() => (this.#firstProbe = undefined));
     this.#firstProbe.catch((error: unknown) => {
-      // A list that cannot be read may lack the headers of CORS; a dead host fails the request itself.
+      // A list that cannot be read may lack the CORS headers. A dead host fails the request itself.
       if (!this.hasAnswered && error instanceof SilentServer) down.abort(error);
     });
     return AbortSignal.any([signal, down.signal]);
@@ -72,9 +72,10 @@ export class UpstreamServer {
 
   /**
    * @param body sent as JSON, or a form as it is
-   * @param silenceMs until its headers, or the bytes of another answer: more requests may run than it has connections
+   * @param silenceMs maximum time until its headers, or until data of another answer: more requests may run
+   *   than it has connections
    * @param isOptional a healthy server may lack the path
-   * @throws UpstreamError; ServiceError where it lacks the path; the signal's reason when aborted
+   * @throws UpstreamError; ServiceError if it lacks the path; the signal's reason when aborted
    */
   async post(
     path: string,
@@ -114,7 +115,10 @@ export class UpstreamServer {
       .finally(this.#onChange);
   }
 
-  /** Asks for its models. @throws UpstreamError where it would fail a request, too; the signal's reason when aborted */
+  /**
+   * Requests its list of models.
+   * @throws UpstreamError if a request would fail, too; the signal's reason when aborted
+   */
   async probe(signal: AbortSignal | null, hasNext: boolean): Promise<void> {
     const response = await this.#listModels(signal, hasNext ? PROBE_MS : START_MS);
     const { passThrough = [] } = this.variant;

@@ -99,8 +99,8 @@ function checked(sent: unknown, { times }: TranscriptionJob): Answer {
   return answer;
 }
 
-const usageOf = (told: Usage, characters: number): ChatUsage => ({
-  promptTokens: Math.min(told?.input_tokens ?? 0, MAX_SOUND_TOKENS),
+const usageOf = (usage: Usage, characters: number): ChatUsage => ({
+  promptTokens: Math.min(usage?.input_tokens ?? 0, MAX_SOUND_TOKENS),
   cachedTokens: 0,
-  completionTokens: tokensOfText(told?.output_tokens, characters),
+  completionTokens: tokensOfText(usage?.output_tokens, characters),
 });
