@@ -12,8 +12,8 @@ const COEP = 'cross-origin-embedder-policy';
 const READ_MS = 1000;
 
 /**
- * Makes pages cross-origin isolated where the host leaves that open and they have not shown that it breaks them: WASM threads
- * need it. A worker's script needs the header too, or an isolated page may not start it.
+ * Makes pages cross-origin isolated, as WASM threads require, if the host leaves that open and isolation is
+ * not known to break them. A worker's script needs the header too, or an isolated page may not start it.
  */
 export async function isolate(request: Request, response: Response): Promise<Response> {
   const { status, headers: sent } = response;
@@ -32,7 +32,7 @@ export async function isolate(request: Request, response: Response): Promise<Res
   return isolated;
 }
 
-/** Null: the record cannot be read. */
+/** Whether a page may be isolated; null: the record cannot be read. */
 function mayIsolate({ url, destination }: Request): Promise<boolean | null> {
   const scope = scopeOf(self.registration.scope);
   // An isolated page shows no frame that lacks the header.

@@ -1,12 +1,16 @@
-/// In the place of localtext's service worker, on a site that no longer has it there: deletes what it stored, and itself.
+/// Replaces localtext's service worker on a site that no longer has it there: deletes what it stored, and
+/// itself.
 import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
 import type { ServiceWorkerReply } from '../src/protocol/discovery.ts';
 import { delay, withTimeout } from '../src/util/async.ts';
 
 declare const self: ServiceWorkerGlobalScope;
-/** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`, as the next one is. */
+/**
+ * `all`: also weights, keys and conversations. `localtext init --remove` puts this and the next value before
+ * the script.
+ */
 declare const __LOCALTEXT_REMOVE__: 'caches' | 'all';
-/** Whether a worker of the site's imports this script: that worker stays. */
+/** Whether the site's own service worker imports this script: that worker stays. */
 declare const __LOCALTEXT_IMPORTED__: boolean;
 
 const { registration } = self;
@@ -17,7 +21,7 @@ if (!__LOCALTEXT_IMPORTED__) {
     event.waitUntil(requestsEnd().then(() => self.skipWaiting()));
   });
   self.addEventListener('message', (event) => {
-    // The page of a site that has localtext again then lets its own version take over.
+    // A page of a site that has localtext again then lets its own version take over.
     event.ports[0]?.postMessage({ type: 'ok', version: 0 } satisfies ServiceWorkerReply);
     event.waitUntil(unregisterUnlessReplaced());
   });
@@ -25,8 +29,9 @@ if (!__LOCALTEXT_IMPORTED__) {
 self.addEventListener('activate', (event) => event.waitUntil(remove()));
 
 /**
- * Resolves when no request has run for a second, or after a minute. Where a page asks for something as the earlier version
- * stops, as it does at the end of a load, Chromium starts that again, and lets this one wait until the page is closed.
+ * Resolves when no request has run for a second, or after a minute. If a page sends a request while the
+ * earlier version stops, as at the end of a load, Chromium starts that version again, and this one waits
+ * until the page is closed.
  */
 async function requestsEnd(): Promise<void> {
   for (let looks = 0, idle = 0; looks < 240 && idle < 4; looks++) {
@@ -35,7 +40,10 @@ async function requestsEnd(): Promise<void> {
   }
 }
 
-/** A page that registers this worker again before it is gone takes the unregistering back. */
+/**
+ * Unregisters this worker unless it is replaced. A page that registers it again before it is gone cancels
+ * that.
+ */
 async function unregisterUnlessReplaced(): Promise<void> {
   await registration.update().catch(() => undefined);
   if (!registration.installing && !registration.waiting) await registration.unregister();
@@ -56,11 +64,11 @@ const attempt = <T>(part: Promise<T>, ms = PART_MS): Promise<T | null> =>
 async function remove(): Promise<void> {
   await attempt(removeFiles());
   if (!__LOCALTEXT_IMPORTED__) {
-    // WebKit ends a worker that reloads a page.
+    // Data is deleted before pages reload: WebKit ends a worker that reloads a page.
     if (__LOCALTEXT_REMOVE__ === 'all') await attempt(removeData());
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
-    // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.
+    // Only pages that the earlier worker controlled: a page that registers this worker again is not reloaded.
     await attempt(Promise.allSettled(pages.map((page) => page.navigate(reloadUrl(page.url)))), RELOAD_MS);
     // The earlier worker may have stored a file that it was fetching.
     await attempt(removeFiles());
@@ -68,7 +76,7 @@ async function remove(): Promise<void> {
   if (__LOCALTEXT_REMOVE__ === 'all' && (await attempt(removeData()))) await removeFolder();
 }
 
-/** URL that loads a page again. One with a fragment alone would only scroll the page that is there. */
+/** URL that loads a page again. A URL that differs only by its fragment would scroll the page. */
 function reloadUrl(address: string): string {
   const url = new URL(address);
   if (url.hash) url.search += `${url.search ? '&' : '?'}localtext-removed`;
@@ -115,8 +123,8 @@ async function otherDatabases(): Promise<unknown[]> {
 }
 
 /**
- * Waits no longer where a page keeps it open: the browser deletes it when that is closed. A page with an open dialog is not
- * even asked to close it, and no event tells.
+ * Deletes a database. It does not wait for pages that keep the database open: the browser deletes it when
+ * they are closed. A page with an open dialog is not even asked to close it, and no event reports that.
  */
 async function deleteDatabase(name: string): Promise<void> {
   const deleted = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
+/// Listeners only. No state is kept in memory: the browser stops this worker at any time.
 import { addLocaltext } from '../src/service-worker/index.ts';
 import type { SiteFile } from '../src/protocol/site-file.ts';
 import { decidesIsolation, isolate } from './isolation.ts';
@@ -18,7 +18,7 @@ addLocaltext(self.__LOCALTEXT_PRECACHE__ ?? [], (request, kept) =>
 );
 
 self.addEventListener('install', (event) => {
-  // The first version may take over at once; a later one would end the streams of the one that is active.
+  // The first version may take over at once; a later one would end the streams of the active one.
   if (!self.registration.active) event.waitUntil(self.skipWaiting());
 });
 

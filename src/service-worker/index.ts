@@ -23,7 +23,10 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/** Chooses the answer to a request. `kept`: that of a file of the site. Undefined: the browser asks the network. */
+/**
+ * Chooses the answer to a request. `kept`: answer from a file of the site. Undefined: the browser asks the
+ * network.
+ */
 type Finish = (request: Request, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);
@@ -36,8 +39,8 @@ const engine: EngineConnection = {
 const v1 = browserV1(engine);
 
 /**
- * Asks every window of the origin, also those that this service worker does not control: one of them leads. Where it does
- * not pass the port on, its worker is called.
+ * Asks every window of the origin, also those that this service worker does not control: one of them leads.
+ * If it does not pass the port on, its worker is called.
  */
 async function askWindows({ openPort, callWorker }: Ways, again: boolean): Promise<void> {
   if (again) callWorker();
@@ -56,17 +59,17 @@ export function matchV1(target: Addressed): boolean {
 }
 
 /**
- * Answers what `matchV1` matched, and never rejects: an internal error becomes an answer.
- * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
- *   tell who asked
+ * Answers a request that `matchV1` matched. Never rejects: an internal error becomes an answer.
+ * @param target the event, what Workbox gives a route's handler, or a Request alone: the request log then cannot
+ *   tell who sent it
  * @example
  * // A Workbox route has one method:
  * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
  */
 export async function handleV1(target: Requested): Promise<Response> {
-  const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
-  const { request } = asked;
-  const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
+  const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
+  const { request } = source;
+  const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
   const local = await handleLocalRoute(request, v1);
   if (local) return local;
   const id = request.headers.get(CALL_HEADER);
@@ -82,12 +85,12 @@ export async function handleV1(target: Requested): Promise<Response> {
     return new Response(null, { status: CLIENT_LEFT });
   } finally {
     limit.stop();
-    // From the headers on, the browser tells of an abort.
+    // Once the headers are sent, the browser itself reports an abort.
     if (id !== null) aborts.delete(id);
   }
 }
 
-/** "Request Timeout": OpenAI's client repeats it, where its own timer is late, as in a hidden tab. */
+/** "Request Timeout": OpenAI's client retries it, if its own timer is late, as in a hidden tab. */
 const CLIENT_LEFT = 408;
 
 /** Abort controllers by the `CALL_HEADER` of their request. */
@@ -103,9 +106,9 @@ function abortOf(id: string): AbortController {
 const LATE_REQUEST_MS = 10_000;
 
 /**
- * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps
- * localtext's own files for use without a network, and answers `models/` from the stored weights. Updates are the site's,
- * and it takes control of a page only when the page library asks.
+ * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers.
+ * It keeps localtext's own files for use without a network, and answers `models/` from the stored weights.
+ * The site controls updates. This takes control of a page only when the page library asks.
  * @example
  * import { addLocaltext } from 'localtext/sw';
  * addLocaltext();
@@ -172,7 +175,8 @@ async function takeOver(): Promise<ServiceWorkerReply> {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  // Not awaited: where a request comes as the old version stops, Chromium starts that again, and waits up to 5 minutes.
+  // Not awaited: if a request arrives while the old version stops, Chromium starts that again, and waits up
+  // to 5 minutes.
   void self.skipWaiting();
   return ok;
 }

@@ -19,7 +19,7 @@ import type { V1 } from '../routing/browser-v1.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 
-/** How long a page waits to hear of an engine's status, in milliseconds. */
+/** Time limit for an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
 
 /** Answers the page library's own paths; null for every other path. */
@@ -76,9 +76,10 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
 export const isLocalPath = ({ pathname }: URL): boolean => ROUTES.has(pathname);
 
 /**
- * Other sites can navigate here and post forms here with any method, body and form content type. They cannot set a
- * header. `<img>` and the like of this site's own pages cannot either.
- * @throws ServiceError 403, 405, or 400 `protocol_mismatch`, for what the page library did not send
+ * Refuses requests of other senders. Other sites can navigate here and post forms here with any method, body
+ * and form content type, but they cannot set a header. Elements such as `<img>` in this site's own pages
+ * cannot either.
+ * @throws ServiceError 403, 405, or 400 `protocol_mismatch`, for a request that the page library did not send
  */
 function requirePageLibrary(request: Request, { pathname }: URL, allow: string): void {
   const version = request.headers.get(PROTOCOL_HEADER);

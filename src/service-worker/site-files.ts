@@ -10,7 +10,7 @@ declare const self: {
   addEventListener(type: 'securitypolicyviolation', listener: (event: { disposition: string }) => void): void;
   /** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
   __LOCALTEXT_LARGE_FILES__?: readonly SiteFile[];
-  /** Set where the site's other files are not localtext's to keep. */
+  /** Set if localtext does not keep the site's other files. */
   __LOCALTEXT_SMALL_FILES__?: readonly SiteFile[];
 };
 
@@ -18,7 +18,7 @@ const CACHE_MS = 10_000;
 /** Time limit of a file in an installation: `start()` of a first visit waits for all of them. */
 const FILE_MS = 60_000;
 const REVISION = '?localtext-build=';
-/** Browsers run no script and use no style sheet that came with another one. */
+/** Content types by extension. Browsers run no script and use no style sheet of another type. */
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html',
   css: 'text/css',
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 interface KeptFile extends Omit<SiteFile, 'url'> {
   /** The URL under which this content is cached: unchanged files of the next build have the same one. */
   key: string;
-  /** Whether the host was asked, since this worker started, for headers that it has changed, such as its policies. */
+  /** Whether the host was asked for changed headers, such as policies, since this worker started. */
   isRenewed?: boolean;
 }
 
@@ -48,11 +48,14 @@ function canonical(url: string): string {
   return parsed.href;
 }
 
-/** Why a file is not stored although its build is whole: the host does not serve it, or the storage has no room. */
+/**
+ * Error for a file that is not stored although its build is complete: the host does not serve it, or the
+ * storage has no room.
+ */
 class LeftOut extends Error {}
 const ABSENT = new Set([404, 410]);
 
-/** Files of the site in one cache: all of them from the installation on, or each from its first use on. */
+/** Files of the site in one cache: stored by the installation, or each on its first use. */
 export class SiteFiles {
   readonly #cache: string;
   /** Files by URL. */
@@ -62,8 +65,8 @@ export class SiteFiles {
   #lost = false;
 
   /**
-   * @param name of the cache; two sites of one origin have one each
-   * @param files absent where there is no list
+   * @param name name of the cache; two sites of one origin have one each
+   * @param files absent if there is no list
    * @param isListLost whether the list could not be fetched, or is no script
    */
   constructor(name: string, files?: readonly SiteFile[], isListLost = false) {
@@ -79,8 +82,9 @@ export class SiteFiles {
   }
 
   /**
-   * What the cache answers. Null: an error, or nothing in 10 s. Chromium's can be damaged, or lost with the site's data when
-   * that is cleared, until all tabs of the site are closed; the site's files then come over the network.
+   * Calls the cache. Null: an error, or no answer in 10 s. Chromium's cache can be damaged, or lost when the
+   * site's data is cleared, until all tabs of the site are closed; the site's files then come over the
+   * network.
    */
   async #ask<T>(call: (cache: Cache) => Promise<T>): Promise<T | null> {
     if (this.#lost) return null;
@@ -100,8 +104,9 @@ export class SiteFiles {
   }
 
   /**
-   * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A request with
-   * the cache mode `reload` ignores what is stored: its use has failed. Undefined: the request is for no file of the list.
+   * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A
+   * request with the cache mode `reload` ignores the stored file: its use has failed. Undefined: no file of
+   * the list is requested.
    */
   respond(request: Request): Promise<Response> | undefined {
     const { url, mode, method } = request;
@@ -119,7 +124,7 @@ export class SiteFiles {
         const renewing = fetch(request.url.replace(/[?#].*/, ''), { cache: 'no-cache' }).then((answer) =>
           this.#store(file, answer),
         );
-        // Without a network, or with another build's page, the stored one stays.
+        // Without a network, or with another build's page, the stored file stays.
         renewing.catch(() => undefined);
       }
       return cached;
@@ -154,7 +159,8 @@ export class SiteFiles {
   }
 
   /**
-   * Caches all files. What a host leaves out, and what the storage has no room for, comes over the network later.
+   * Caches all files. Files that a host leaves out, or for which the storage has no room, come over the
+   * network later.
    * @throws Error when a file cannot be fetched, or is not this build's: a later version is not installed then, and the
    *   earlier build stays. A first version is installed without the file, and without its pages.
    */
@@ -176,7 +182,8 @@ export class SiteFiles {
     });
     const store = async ([url, file]: [string, KeptFile]): Promise<void> => {
       const signal = AbortSignal.timeout(FILE_MS);
-      // A file that the earlier build had, or whose name has a hash, is missing because the build is not there as a whole yet.
+      // A file that the earlier build had, or whose name has a hash, is missing because the build is not
+      // completely deployed yet.
       const mayLack = file.revision && !cached.some((key) => key.startsWith(url + REVISION));
       const attempt = async (cache: RequestCache): Promise<void> => {
         const response = await fetch(url, { cache, signal });
@@ -198,12 +205,13 @@ export class SiteFiles {
     for (const isPage of [false, true])
       if (whole) await Promise.all(missing.filter(([url]) => /\.html?$/.test(url) === isPage).map(store));
     if (reached) return;
-    // The event comes after the failure. A worker whose policy lets it fetch nothing would keep the site from its visitors.
+    // The event follows the failure. A worker whose policy blocks every fetch would keep visitors from the
+    // site.
     await delay(10);
     if (isBlocked) throw new Error('connect-src');
   }
 
-  /** Deletes the files of earlier builds. Without a list, nothing is known to be of one. */
+  /** Deletes the files of earlier builds. Without a list, no file is known to be outdated. */
   async deleteOutdated(): Promise<void> {
     if (!this.#isListed) return;
     const current = new Set([...this.#files.values()].map(({ key }) => key));
@@ -212,7 +220,10 @@ export class SiteFiles {
   }
 }
 
-/** The headers of a file whose body is right. A wrong type would stay until the next build; no cache stores `Vary: *`. */
+/**
+ * Headers of a file whose body is right. A wrong type would stay until the next build; no cache stores `Vary:
+ * *`.
+ */
 function typed(url: string, sent: Headers): Headers {
   const headers = new Headers(sent);
   headers.delete('vary');
@@ -239,8 +250,9 @@ export interface OwnFiles {
 }
 
 /**
- * Call it while the script is evaluated: later, a service worker may import nothing.
- * @param site all of the site's files that are not large, where they are localtext's to keep
+ * Creates the stores of the site's files. Call it while the script is evaluated: a service worker cannot
+ * import later.
+ * @param site all of the site's files that are not large, if localtext keeps them
  */
 export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
   const isListLost = !self.__LOCALTEXT_LARGE_FILES__ && !importList();
@@ -262,7 +274,7 @@ function importList(): boolean {
     return true;
   } catch (error) {
     warnOf(`what ${OWN_FILES} lists`)(error);
-    // A module's is a TypeError.
+    // In a module, imports throw a TypeError.
     return error instanceof TypeError;
   }
 }

@@ -6,7 +6,10 @@ import { pathNote, readSmallFile, type StoredPath } from '../model-files/backend
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** Whether a script fetches a file of `models/` below this scope. The store's own downloads, which want no copy, do not count. */
+/**
+ * Whether a script fetches a file of `models/` below this scope. The store's own downloads, which bypass
+ * stored copies, do not count.
+ */
 export function asksForWeights({ method, url, cache, destination }: Request): boolean {
   return method === 'GET' && !destination && cache !== 'no-store' && pathBelow(url) !== null;
 }
@@ -17,7 +20,7 @@ function pathBelow(url: string): string | null {
   return bare.startsWith(folder) && bare.length > folder.length ? bare.slice(folder.length) : null;
 }
 
-/** The stored file, or a part of it; from the network when it is not here whole. */
+/** Answers with the stored file or a part of it; from the network if it is not completely stored. */
 export async function respondStored(request: Request): Promise<Response> {
   const stored = await find(request.url).catch(() => null);
   if (!stored) return fetch(request);
@@ -59,7 +62,9 @@ async function read(name: string): Promise<Blob | null> {
   }
 }
 
-/** First byte, and the one after the last; null: a form that may be passed over (several ranges, other units). */
+/**
+ * First byte, and the byte after the last; null: a form that may be ignored (several ranges, other units).
+ */
 function readRange(header: string, size: number): [number, number] | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (first === '' && last === '') return null;

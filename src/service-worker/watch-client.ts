@@ -9,10 +9,10 @@ interface ClientList {
 }
 
 /**
- * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not tell the
- * service worker; after them Chromium keeps the stream of a page open for seconds that is in the back/forward cache. A
- * client that is not listed at first is not watched: browsers differ in which workers they list.
- * @param signals abort the watch's own, too
+ * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not
+ * tell the service worker; after them, Chromium keeps the stream of a page in the back/forward cache open for
+ * seconds. A client that is not listed at first is not watched: browsers differ in which workers they list.
+ * @param signals signals that also abort the watch
  */
 export function watchClient(
   clients: ClientList,
@@ -34,7 +34,7 @@ export function watchClient(
     seen ||= Boolean(client);
     timer = setTimeout(() => void poll(POLL_INTERVAL_MS), nextMs);
   }
-  // At once, while the client is still there: it may go before the first interval is over.
+  // Polls at once: the client may leave before the first interval is over.
   void poll(FIRST_POLL_MS);
 
   return {
@@ -47,7 +47,7 @@ export function watchClient(
   };
 }
 
-/** Looks that are under way, by the client's id: a page may have hundreds of requests. */
+/** Running lookups, by the client's id: a page may have hundreds of requests. */
 const looks = new Map<string, Promise<unknown>>();
 
 function find(clients: ClientList, id: string): Promise<unknown> {
@@ -62,8 +62,8 @@ function find(clients: ClientList, id: string): Promise<unknown> {
 }
 
 /**
- * Time after an SDK's own time limit at which its request is ended, in seconds. The header has whole seconds. OpenAI's client
- * sends its first two repetitions within a second: these follow the job of the request.
+ * Time after an SDK's own time limit at which its request is ended, in seconds. The header has whole seconds.
+ * OpenAI's client sends its first two retries within a second: they follow the job of the request.
  */
 const GRACE_S = 2;
 

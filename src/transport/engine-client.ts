@@ -48,9 +48,9 @@ function run<K extends Kind>(
 }
 
 /**
- * Loads a model into the engine, wherever it is; continues with the next leader when that one dies.
- * `variants`: those that may be loaded; none: all of them.
- * @throws ServiceError; the signal's reason when aborted (the load stops unless somebody else waits for it).
+ * Loads a model into the engine, wherever it is; continues with the next leader when that one ends.
+ * `variants`: the only variants that may be loaded; absent: all.
+ * @throws ServiceError; the signal's reason when aborted (the load stops unless another caller waits for it)
  */
 export async function loadModel(
   connection: EngineConnection,
@@ -75,7 +75,7 @@ export async function commandWeights<T extends WeightsCommand['type']>(
 ): Promise<WeightsReplies[T]> {
   const options = { signal, onMessage: progressTo(onProgress) };
   const { reply } = await ask(connection, { type: 'weights', command }, 'weights', options);
-  // A port's messages have no type that follows the question's.
+  // The type of a port's messages does not follow the question's.
   return reply as WeightsReplies[T];
 }
 
@@ -85,7 +85,7 @@ const progressTo =
     if (message.type === 'progress') onProgress?.(message.progress);
   };
 
-/** A question with one answer. */
+/** Asks a question that has one answer. */
 async function ask<Type extends 'loaded' | 'status' | 'weights'>(
   connection: EngineConnection,
   question: Question,

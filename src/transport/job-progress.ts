@@ -8,7 +8,7 @@ export interface JobProgress<K extends Kind> {
   readonly deltas: number;
   /** The job for the next engine; null when nothing is left to ask. */
   nextJob(): JobOf<K> | null;
-  /** The event as the client should see it; null for what it has seen already. @throws ServiceError */
+  /** The event as the client should see it; null if the client has seen it already. @throws ServiceError */
   note(event: EventOf<K>): EventOf<K> | null;
   /** The event that ends the answer if nothing is left to ask. */
   lastEvent?(): EventOf<K>;
@@ -70,7 +70,7 @@ class ChatProgress implements JobProgress<'chat'> {
     return this.#deltas;
   }
 
-  /** Whether every token that was asked for has come; only the engine's last event has not. */
+  /** Whether every requested token has arrived; only the engine's last event has not. */
   get #isComplete(): boolean {
     const { maxTokens, countOnly } = this.#job;
     return !countOnly && maxTokens !== undefined && this.#tokens >= maxTokens;
@@ -100,8 +100,8 @@ class ChatProgress implements JobProgress<'chat'> {
   }
 
   /**
-   * The event as the client should see it; null for what it has seen already.
-   * @throws ServiceError `engine_lost` when the next engine generates something else than the last one had.
+   * The event as the client should see it; null if the client has seen it already.
+   * @throws ServiceError `engine_lost` when the next engine generates another text than the last one
    */
   note(event: ChatEvent): ChatEvent | null {
     switch (event.type) {
