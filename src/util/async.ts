@@ -102,10 +102,10 @@ export function shared<T>(read: () => Promise<T>): () => Promise<T> {
 
 /** Calls `make` once, and again after a failure. */
 export function untilFailure<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | null = null;
+  let result: Promise<T> | null = null;
   return () =>
-    (made ??= make().catch((error: unknown) => {
-      made = null;
+    (result ??= make().catch((error: unknown) => {
+      result = null;
       throw error;
     }));
 }

@@ -20,8 +20,9 @@ interface Excess {
 }
 
 /**
- * Bounds a JSON text before it is parsed: one pass over the bytes, which stops at the first bound that is exceeded. It
- * does not validate: of what is not JSON, it counts what looks like values. Null: it is within the bounds.
+ * Bounds a JSON text before it is parsed: one pass over the bytes, which stops at the first bound that is
+ * exceeded. It does not validate: in invalid JSON, it counts what looks like values. Null: it is within the
+ * bounds.
  */
 export function findExcess(json: Uint8Array, maxValues: number): Excess | null {
   let depth = 0;

@@ -9,8 +9,9 @@ interface TrustedTypes {
 let policy: ReturnType<TrustedTypes['createPolicy']> | null | undefined;
 
 /**
- * A script's URL as `require-trusted-types-for 'script'` asks for it, by the policy `localtext`, which passes URLs of
- * this origin alone. As it is where the browser has no Trusted Types, or the site does not allow that policy.
+ * Converts a script's URL for `require-trusted-types-for 'script'`, by the policy `localtext`, which passes
+ * only URLs of this origin. The URL stays as it is if the browser has no Trusted Types, or the site does not
+ * allow that policy.
  */
 export function trustedScriptUrl(url: string | URL): string {
   if (policy === undefined) policy = createPolicy();
@@ -33,7 +34,7 @@ function ownOrigin(url: string): string {
 
 type WorkerClass = new (url: string | URL, options?: WorkerOptions) => EventTarget;
 
-/** The class, taking URLs of this origin under Trusted Types. */
+/** Subclass that takes URLs of this origin under Trusted Types. */
 export function trusting<C extends WorkerClass>(Base: C, onUrl?: (url: string) => void): C {
   const Trusting = class extends (Base as WorkerClass) {
     constructor(url: string | URL, options?: WorkerOptions) {
@@ -49,7 +50,7 @@ export const hasTrustedTypes = (): boolean => 'trustedTypes' in globalThis;
 /**
  * Calls `create` with the `Worker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
  * alone, so that the URL cannot be made a trusted one there.
- * @param onUrl told the URL of each
+ * @param onUrl called with the URL of each worker
  */
 export function withTrustedWorkers<T>(create: () => T, onUrl?: (url: string) => void): T {
   const plain = Worker;

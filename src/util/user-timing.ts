@@ -26,5 +26,8 @@ export function showSpan(span: Span, ms: number, detail: SpanDetail, end = perfo
   performance.clearMeasures(name);
 }
 
-/** A clock that was set meanwhile may lead to times before the thread's own, which would be refused: no request fails for that. */
+/**
+ * Clamps a time. A clock that was set meanwhile may lead to times before the thread's own, which would throw:
+ * no request fails for that.
+ */
 const clampTime = (time: number): number => Math.max(0, time) || 0;
