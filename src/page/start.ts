@@ -13,7 +13,7 @@ let started: Promise<Localtext> | null = null;
  * Makes `/v1` of this origin answer in this page and in every other tab below the service worker's scope,
  * without a reload. Apps of other scopes have their own models and keys. A second call returns the handle of
  * the first, unless that has failed.
- * @throws LocaltextError; where the browser allows no service worker it says to use `createFetch()`.
+ * @throws LocaltextError; if the browser allows no service worker, it says to use `createFetch()`.
  * @example
  * const localtext = await start();
  * const { key } = await localtext.keys.ensure({ label: 'notes' });

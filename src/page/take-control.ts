@@ -7,8 +7,7 @@ import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
 const TAKE_OVER_MS = 60_000;
 
 /**
- * Time limit for pages outside the scope, which are not claimed. A page within it may have a URL outside,
- * from a router.
+ * Time limit for a page whose URL is outside the scope. It is claimed only if a router has changed the URL.
  */
 const OUTSIDE_MS = 1000;
 

@@ -12,8 +12,8 @@ import { delay } from '../util/async.ts';
 const TRIED = 'localtext:reloaded-for-isolation:';
 const POLL_INTERVAL_MS = 250;
 /**
- * An isolated page sees its popup as closed once that navigates to another origin. A popup that closes within
- * this time was not closed by a person.
+ * An isolated page sees its popup as closed once that navigates to another origin. People take longer than
+ * this to close a popup.
  */
 const LOST_MS = 10_000;
 const DAY_MS = 24 * 3600 * 1000;
@@ -181,7 +181,7 @@ function watchPopups({ signal, isMarked, isForeign, onOwn, onForeign }: PopupWat
   addEventListener('click', lookAtLink, { capture: true, signal });
 }
 
-/** Whether a popup goes to another origin before it is closed. */
+/** Whether a popup goes to another origin before a person closes it. */
 async function whenElsewhere(popup: Window, isMarked: boolean, signal: AbortSignal): Promise<boolean> {
   const opened = performance.now();
   while (!popup.closed && !signal.aborted) {

@@ -44,9 +44,9 @@ export interface LeaderExit {
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**
- * Name of the BroadcastChannel on which an asker calls the engine worker itself: a page, or the service worker where a
- * dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name stands in for a port. The
- * leading page answers for a worker that does not start.
+ * Name of the BroadcastChannel on which an asker calls the engine worker itself: a page, or the service
+ * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name
+ * stands in for a port. The leading page answers for a worker that does not start.
  */
 export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
 export interface CallEngine {

@@ -28,7 +28,7 @@ export interface RequestLogEntry {
   streamed: boolean;
   /** HTTP status; null until the headers are out. */
   status: number | null;
-  /** `type` or `code` of the error, also of one that broke the stream after its headers. */
+  /** `type` or `code` of the error, even if the error broke the stream after its headers. */
   error: string | null;
   /** Milliseconds since 1970. */
   startedAt: number;

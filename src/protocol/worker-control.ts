@@ -85,9 +85,9 @@ export interface SourceOptions {
   /** Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the site. */
   hub?: boolean | string;
   /**
-   * Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there
-   * in place, and written there after a download, for all sites. It is a proposal, which browsers have by an extension
-   * today; where it is absent or not allowed, nothing changes. Default false.
+   * Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there in
+   * place, and written there after a download, for all sites. Browsers have this proposal through an extension
+   * today. If it is absent or not allowed, nothing changes. Default false.
    */
   crossOriginStorage?: boolean;
 }
@@ -100,7 +100,7 @@ export interface LoadProgress {
    * `compile`: the browser compiles the engine's shaders for the GPU; `ready`: it answers.
    */
   phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
-  /** Bytes within the phase. In `compile`, the compiled share of `totalBytes` where it is known, else 0. */
+  /** Bytes within the phase. In `compile`, the compiled share of `totalBytes` if it is known, else 0. */
   loadedBytes: number;
   totalBytes: number;
   /** Speed of the download over its last seconds; absent until it is known. */

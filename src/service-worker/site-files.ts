@@ -30,7 +30,10 @@ const TYPES: Readonly<Record<string, string>> = {
 interface KeptFile extends Omit<SiteFile, 'url'> {
   /** The URL under which this content is cached: unchanged files of the next build have the same one. */
   key: string;
-  /** Whether the host was asked for changed headers, such as policies, since this worker started. */
+  /**
+   * Whether the page was fetched again since this worker started, for headers that the host has changed, such
+   * as its policies.
+   */
   isRenewed?: boolean;
 }
 

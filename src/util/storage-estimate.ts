@@ -2,7 +2,7 @@ interface AnyNavigator {
   storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
 }
 
-/** Bytes that this site may store, and those that it does. Null: the browser does not say. */
+/** Bytes that this site may store, and bytes that it uses. Null: the browser does not say. */
 export async function estimateStorage(): Promise<{ quotaBytes: number; usedBytes: number } | null> {
   try {
     const { storage } = globalThis.navigator as AnyNavigator;

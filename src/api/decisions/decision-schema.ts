@@ -21,7 +21,7 @@ const MAX_LABEL_CHARACTERS = 256;
 
 const textPart = z.object({ type: z.literal('input_text'), text: z.string() });
 const imagePart = z.object({ type: z.literal('input_image'), image_url: z.string(), detail: text });
-/** Any JSON value: the body's bounds have been checked. */
+/** Any object or array: the bounds of the body apply to it. */
 const data = z.custom<object>(
   (value) => typeof value === 'object' && value !== null,
   'must be an object or an array',

@@ -15,8 +15,9 @@ export interface ScoredText {
 }
 
 /**
- * Scores a job's prompt: its text, with the log probability of each token. The engine generates the prompt under a
- * grammar that allows nothing else, in the prompt's own tokens where it can. The first token is generated alone.
+ * Scores a job's prompt: its text, with the log probability of each token. The engine generates the prompt
+ * under a grammar that allows nothing else, in the prompt's own tokens if it can. The first token is
+ * generated alone.
  * @param ask runs a job
  * @param counter counts the tokens as they are computed
  * @throws ServiceError 400

@@ -32,7 +32,7 @@ export interface Call {
   warnings: string[];
   /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;
-  /** Whether the answer is streamed, once the body has been read. */
+  /** Whether the answer is streamed; known once the body has been read. */
   streamed: boolean;
 }
 
@@ -83,7 +83,7 @@ export class RequestTrace {
   readonly #publish: Publish;
   readonly #entry: RequestLogEntry;
   #text = '';
-  /** The answer goes on after its headers. */
+  /** Whether the answer continues after its headers. */
   #open = false;
 
   constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
@@ -124,7 +124,7 @@ export class RequestTrace {
     this.#tell();
   }
 
-  /** The answer goes on after its headers. */
+  /** Records that the answer continues after its headers. */
   open(): void {
     this.#open = true;
   }
@@ -134,7 +134,7 @@ export class RequestTrace {
     this.#entry.queueMs ??= this.#spent();
   }
 
-  /** Records a part of the first choice, without thoughts. */
+  /** Records a part of the first choice, without its reasoning. */
   part(part: ReplyPart): void {
     const text = part.type === 'call' ? `${part.name} ` : part.type === 'reasoning' ? '' : part.text;
     if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
@@ -153,13 +153,13 @@ export class RequestTrace {
     else this.#end('done');
   }
 
-  /** The body of an answer that ends with its headers, which are sent next. */
+  /** Records the body of an answer that is complete when its headers are sent. */
   whole(body: string): void {
     this.#open = false;
     this.#entry.responseBody = cut(body);
   }
 
-  /** `whole`: the body, where it was not streamed. */
+  /** Ends the entry. `whole`: the body, if it was not streamed. */
   done(whole: string = this.#text): void {
     this.whole(whole);
     this.#end('done');

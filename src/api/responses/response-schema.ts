@@ -117,7 +117,7 @@ const enforced = {
 
 const passedOn = {
   ...samplingFields,
-  /** Applies to models on this device: servers truncate by their own rules. */
+  /** Applies to models on this device. Servers have their own rules. */
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
   reasoning: z.nullish(

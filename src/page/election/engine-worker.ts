@@ -13,8 +13,8 @@ import { abortable, delay, withTimeout } from '../../util/async.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /**
- * Time limit of a ping. On a busy machine, Firefox has stopped workers permanently while they started another
- * one. No task of the engine takes this long.
+ * Pause between pings, and time limit of a ping. On a busy machine, Firefox has stopped workers permanently
+ * while they started another one. No task of the engine takes this long.
  */
 const PING_MS = 10_000;
 const MISSED_PINGS = 2;

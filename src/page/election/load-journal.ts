@@ -68,7 +68,7 @@ function readFatal(scope: string): Fatal {
   return Object.fromEntries(entries.filter(([, at]) => at <= now && now - at < MAX_AGE_MS));
 }
 
-/** Reads what `write` stored; null where the browser refuses storage. */
+/** Reads what `write` stored; null if the browser refuses storage. */
 function read<T>(key: string): T | null {
   try {
     return JSON.parse(localStorage.getItem(key) ?? 'null') as T | null;

@@ -31,7 +31,7 @@ export async function removeSite(folder: string, what: string): Promise<void> {
  * @param script bundle of `sw/remove.ts`
  */
 export function removalScripts(script: string, what: string): Record<string, string> {
-  // The script itself says which one it is: a site may copy the first one to the name of its own service
+  // The script itself says which one it is: a site may copy the first one to the name of the site's service
   // worker.
   const removal = (imported: boolean): string =>
     `self.__LOCALTEXT_REMOVE__=${JSON.stringify(what)};self.__LOCALTEXT_IMPORTED__=${imported};\n${script}`;
