@@ -13,7 +13,7 @@ export type ReplyPart =
 
 export type FinishReason = EngineFinishReason | 'tool_calls';
 
-/** What happens to one choice: `accepted` once, its parts, `finished` once. `waiting` may come at any time. */
+/** Event of one choice: `accepted` once, its parts, `finished` once. `waiting` may come at any time. */
 export type ReplyEvent = { index: number } & (
   Waiting | { type: 'accepted'; accepted: Accepted } | ReplyPart | { type: 'finished'; reason: FinishReason }
 );
@@ -45,7 +45,7 @@ export abstract class TextSearch {
   }
 }
 
-/** Finds where a text begins a call. */
+/** Finds the beginning of a call in a text. */
 interface CallSearch extends TextSearch {
   /** Text that may be sent now, and whether a call begins after it. */
   push(text: string): { text: string; isCall: boolean };

@@ -41,7 +41,10 @@ export async function readIsolation(scope: string): Promise<IsolationRecord> {
 export const writeIsolation = (scope: string, record: IsolationRecord): Promise<void> =>
   writeSetting(scope, NAME, record);
 
-/** Paths of pages that have started localtext: only these are watched for what isolation breaks, and only these are isolated. */
+/**
+ * Paths of pages that have started localtext. Only these pages are isolated, and watched for features that
+ * isolation breaks.
+ */
 export const readStartedPaths = async (scope: string): Promise<string[]> =>
   (await readSetting<string[]>(scope, PATHS)) ?? [];
 

@@ -64,7 +64,7 @@ export function toWireError(error: unknown): WireError {
   };
 }
 
-/** @param how what is wrong with the file, after its path: `is not a GGUF` */
+/** @param how fault of the file, after its path: `is not a GGUF` */
 export const corruptFile = (path: string, how: string, cause?: unknown): ServiceError =>
   serverError(
     'weights_corrupt',
@@ -72,7 +72,7 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
     cause,
   );
 
-/** Error of a reply that was cut off. @param what the cause, as a sentence without a period */
+/** Error of a reply that was cut off. @param what cause, as a sentence without a period */
 export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
   serverError('engine_lost', `${what}. Send the request again.`);
 

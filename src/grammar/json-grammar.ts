@@ -228,5 +228,5 @@ export class JsonGrammar {
 /** Steps of an element that an array must contain. */
 const ITEM_STEPS = 10;
 
-/** Maximum unnamed members if the schema bounds the number of members. */
+/** Maximum members, if their number is bounded, after which no unnamed member follows. */
 const MAX_COUNTED = 512;

@@ -28,8 +28,8 @@ export function patternLanguage(languages: Languages, pattern: string): Language
 }
 
 /**
- * What `node` matches, with `rest` after it: a look-ahead restricts what follows.
- * @param isBegun the text's beginning has just been passed, where `^` matches again
+ * Language that `node` matches, followed by `rest`: a look-ahead restricts what follows.
+ * @param isBegun whether the beginning of the text has just been passed: `^` matches there again
  */
 function translate(languages: Languages, node: Node, rest: Language, isBegun = false): Language {
   const { begin, end, all, and, empty, not, or, sequence, set } = languages;

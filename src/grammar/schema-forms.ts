@@ -42,7 +42,7 @@ export class SchemaForms implements FormReader {
   readonly #ids = new Map<Schema, number>();
   readonly #known = new Map<string, Form[]>();
   readonly #open = new Set<string>();
-  /** Whether a schema without a type allows every type, and not only those that its keywords are about. */
+  /** Whether a schema without a type allows every type, not only the types that its keywords are about. */
   #isWide = false;
   #calls = 0;
 

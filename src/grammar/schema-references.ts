@@ -19,9 +19,10 @@ interface Place {
 }
 
 /**
- * Rewrites each reference to an `$anchor` or an `$id` as a pointer from the root, and drops those names: two schemas of a
- * request may have the same. A reference that leads nowhere stays.
- * @param at pointer to the schema from the root that pointers begin at; those outside an inner `$id` begin there already
+ * Rewrites each reference to an `$anchor` or an `$id` as a pointer from the root, and drops those names: two
+ * schemas of a request may have the same. A reference that leads nowhere stays.
+ * @param at pointer to the schema from the root at which pointers begin; pointers outside an inner `$id`
+ *   begin there already
  */
 export function withPointers(root: Schema, at = ''): Schema {
   const isPlain = ({ schema }: Place): boolean =>

@@ -11,7 +11,7 @@ import type { EngineStatus, OnProgress } from '../protocol/worker-control.ts';
 import { startErrors } from './load-chunk.ts';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 
-/** Asks the service worker for one of the paths that it answers for the page library alone. */
+/** Fetches one of the paths that the service worker answers only for the page library. */
 function fetchLocal(path: string, init?: RequestInit): Promise<Response> {
   const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   return fetch(path, { ...init, headers, mode: 'same-origin' });

@@ -12,8 +12,8 @@ export const serviceWorkerName: string =
   typeof __LOCALTEXT_SERVICE_WORKER__ === 'undefined' ? 'localtext-sw.js' : __LOCALTEXT_SERVICE_WORKER__;
 
 /**
- * Scope of the app at the site's base. It is `/` if the site's files come from another origin, where nothing
- * tells its path.
+ * Scope of the app at the site's base. It is `/` if the site's files come from another origin, because its
+ * path is unknown then.
  */
 export function siteScope(): string {
   const { origin, href } = new URL(siteBase, document.baseURI);

@@ -40,7 +40,7 @@ export interface Origin {
 }
 
 /**
- * Reason why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet;
+ * Reason why nothing has arrived yet. `checking`: the prompt may be too long, or its grammar may be refused;
  * `sent`: a server has the request, and has not answered; `prefill`: the engine computes.
  */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'sent' | 'prefill';

@@ -11,8 +11,8 @@ export const scopeOf = (url: string): string => new URL(url).pathname;
 export const nameIn = (scope: string): string => (scope === '/' ? 'localtext' : `localtext${scope}`);
 
 /**
- * Web Locks tell who is alive: the browser releases them when their holder dies, however it dies.
- * Every name starts with `localtext`, so that a site's own locks are never met.
+ * Web Locks show which threads live: the browser releases a lock when its holder ends, in any way. Every name
+ * starts with `localtext`, so that none is the same as a lock of the site.
  */
 
 /** Tabs queue for it; the holder is the leader and owns the engine worker. */

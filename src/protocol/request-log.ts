@@ -32,7 +32,10 @@ export interface RequestLogEntry {
   error: string | null;
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Milliseconds from the start until the engine took the request up; null until then, and for what needs no engine. */
+  /**
+   * Milliseconds from the start until the engine accepted the request; null until then, and for requests that
+   * need no engine.
+   */
   queueMs: number | null;
   /** Milliseconds from the start to the first token. */
   firstTokenMs: number | null;

@@ -32,11 +32,14 @@ export interface ModelDetails {
   name: string;
   architecture: string;
   quantization: string;
-  /** Tokens of prompt and reply together: what it was trained on, and what it would have here. */
+  /** Tokens of prompt and reply together: in its training, and here. */
   trainedContextLength: number;
   contextLength: number;
   hasChatTemplate: boolean;
-  /** Whether it has a chat template or the tokens of ChatML. Otherwise a chat model is for `/v1/completions` alone. */
+  /**
+   * Whether it has a chat template or the tokens of ChatML. A chat model without them answers only
+   * `/v1/completions`.
+   */
   canChat: boolean;
   /** Number of tensors; null: unknown until the graph is loaded (ONNX). */
   tensors: number | null;

@@ -17,20 +17,23 @@ export interface WorkerControl {
 
 /** Services that only the page can offer an engine. */
 export interface PageServices {
-  /** Decodes what the worker cannot. */
+  /** Decodes audio that the worker cannot decode. */
   decodeAudio: DecodeAudio;
   /** The browser's own model. */
   pageModel: PageModel;
   loads: LoadRecords;
 }
 
-/** Remembers loads that ended their tab, as those of a model that is too large for the device. */
+/** Records loads that ended their tab, such as loads of a model that is too large for the device. */
 export interface LoadRecords {
   /** Ids of all loads that are under way, or have not generated a token yet. */
   begun(loads: readonly string[]): Promise<void>;
   /** Ids of the loads with which a tab has ended. */
   fatal(): Promise<string[]>;
-  /** A load was refused for its record, and the page was told: it may begin again some minutes later. */
+  /**
+   * Notes that a load was refused for its record, and the page was told. The load may begin again some
+   * minutes later.
+   */
   refused(load: string): Promise<void>;
 }
 
@@ -95,9 +98,9 @@ export interface SourceOptions {
 export interface LoadProgress {
   model: string;
   /**
-   * `download`: bytes over the network, those of earlier visits included; `prepare`: what another site stored is checked;
-   * `copy`: from a file of the user's into the storage; `load`: from the storage into the engine;
-   * `compile`: the browser compiles the engine's shaders for the GPU; `ready`: it answers.
+   * `download`: bytes over the network, including those of earlier visits; `prepare`: data that another site
+   * stored is checked; `copy`: from the user's file into the storage; `load`: from the storage into the
+   * engine; `compile`: the browser compiles the engine's shaders for the GPU; `ready`: the model answers.
    */
   phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
   /** Bytes within the phase. In `compile`, the compiled share of `totalBytes` if it is known, else 0. */
@@ -143,7 +146,7 @@ export interface ModelStatus {
   sampling?: VariantSampling;
   /** Whether its chat template has think tags; absent until one is loaded whose template is known. */
   thinks?: boolean;
-  /** Reasons for these weights, and against those before them; empty until they are chosen. */
+  /** Reasons for the chosen weights, and against the weights before them; empty until weights are chosen. */
   reasons?: VariantReason[];
   /**
    * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or `unknown`
@@ -176,7 +179,7 @@ export interface VariantReason {
   endedTab?: true;
 }
 
-/** Status of a model that nothing was asked of yet. */
+/** Status of a model before its first request. */
 export const idleStatus = (id: string, kind: ModelKind): ModelStatus => ({
   id,
   kind,

@@ -13,7 +13,7 @@ export class Failover {
     if (!isAlone) for (const { server } of targets) server?.probeWhenDue();
     const failing = targets.filter(({ server }) => server && !server.circuit.isClosed);
     if (!isAlone) this.error = failing[0]?.server?.circuit.error;
-    // Servers that failed come last, and not before their pause is over.
+    // Failed servers are asked last, and only once their pause is over.
     const asked = failing.filter(({ server }) => isAlone || !server?.circuit.isOpen);
     this.#remaining = [...targets.filter((target) => !failing.includes(target)), ...asked];
   }

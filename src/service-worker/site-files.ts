@@ -204,7 +204,8 @@ export class SiteFiles {
         whole = false;
       }
     };
-    // Pages come last: one whose script is missing would stay blank if the next build has no such script.
+    // Pages are stored last: a page whose script is missing would stay blank if the next build has no such
+    // script.
     for (const isPage of [false, true])
       if (whole) await Promise.all(missing.filter(([url]) => /\.html?$/.test(url) === isPage).map(store));
     if (reached) return;
@@ -246,8 +247,8 @@ export interface OwnFiles {
   /** Files kept from the installation on. */
   small: SiteFiles;
   /**
-   * Files kept when first used. With tens of megabytes among what is installed, a first visit would wait for all of
-   * them before it could send a request.
+   * Files kept when first used. Otherwise a first visit would wait for tens of megabytes before it could send
+   * a request.
    */
   large: SiteFiles;
 }

@@ -27,13 +27,16 @@ interface EngineCall<T, K extends Kind> {
   rest?(): T | null;
   /** Converts a message for the caller; null: the message is not for the caller. */
   read(message: EngineMessage<K>): T | null;
-  /** Number of parts received so far. Without progress, the question itself may be what ends the engines. */
+  /** Number of parts received so far. If it does not grow, the question itself may end the engines. */
   received?(): number;
 }
 
 const DEADLINE_MS = 60_000;
 
-/** Engines failing in a row, without an answer, after which the call fails: the question may be the cause. */
+/**
+ * Number of engines in a row that end without a part of the answer, after which the call fails: the question
+ * may be the cause.
+ */
 const MAX_FAILURES = 3;
 /** Maximum number of workers that end without an error: each may take its tab with it. */
 const MAX_SILENT_DEATHS = 2;

@@ -22,9 +22,9 @@ type Port = MessagePort | BroadcastChannel;
 const OFFERS = { firstMs: 150, maxMs: 1000 };
 
 /**
- * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
- * accepts the oldest first.
- * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or what the leader says is wrong.
+ * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still
+ * starting accepts the oldest first.
+ * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
  */
 export function findEngine(
   { scope, transport, locks, deadlineMs }: Required<EngineConnection>,

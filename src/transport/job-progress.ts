@@ -76,7 +76,7 @@ class ChatProgress implements JobProgress<'chat'> {
     return !countOnly && maxTokens !== undefined && this.#tokens >= maxTokens;
   }
 
-  /** The job for the next engine; null when every token has come. */
+  /** The job for the next engine; null when every token has arrived. */
   nextJob(): ChatJob | null {
     if (this.#isComplete) return null;
     if (this.#deltas === 0) return this.#job;

@@ -18,7 +18,7 @@ const LAST_MESSAGES_MS = 50;
 export function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd) => void): () => void {
   const watch = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  // A worker with busy threads takes the browser seconds to end: its page's message comes first.
+  // The browser takes seconds to end a worker with busy threads: its page's message arrives first.
   const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
   channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
     if (data?.epoch === epoch) report({ type: 'leaderExited' });

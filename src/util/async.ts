@@ -21,7 +21,7 @@ export function delay(milliseconds: number, signal?: AbortSignal): Promise<void>
   return signal ? abortable(slept, signal).finally(() => clearTimeout(timer)) : slept;
 }
 
-/** Waits for a promise; null when it takes longer. @throws what it fails with before that */
+/** Waits for a promise; null when it takes longer. @throws the promise's error before that */
 export async function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
   const settled = new AbortController();
   const late = delay(Math.max(0, milliseconds), settled.signal).then(
@@ -64,7 +64,10 @@ export class Channel<T> {
     this.#wake();
   }
 
-  /** The next value, once there is one; null after the last. @throws what it failed with, after the last value */
+  /**
+   * Takes the next value, once there is one; null after the last.
+   * @throws the error of the channel, after the last value
+   */
   async take(): Promise<T | null> {
     for (;;) {
       const value = this.#values.shift();
@@ -110,6 +113,6 @@ export function untilFailure<T>(make: () => Promise<T>): () => Promise<T> {
     }));
 }
 
-/** Milliseconds to wait after so many failures in a row, of which the first is number 0: twice as long each time. */
+/** Milliseconds to wait after a number of failures in a row, counted from 0: twice as long each time. */
 export const backoff = (failures: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number =>
   Math.min(maxMs, firstMs * 2 ** failures);

@@ -8,5 +8,5 @@ export function literalCharacter(character: string): string {
   return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : character;
 }
 
-/** Writes a token's id as a terminal, which matches this token alone. */
+/** Writes a token's id as a terminal, which matches only this token. */
 export const tokenTerminal = (id: number): string => `<[${id}]>`;

@@ -8,8 +8,8 @@ interface Violation extends Event {
 export const BLOCKED_WORKER = 'localtext.blocked';
 
 /**
- * Calls `report` with the directive when this page's or worker's Content-Security-Policy refuses a worker. Browsers tell
- * of it in this event alone: the worker's own `error` event has no reason.
+ * Calls `report` with the directive when this page's or worker's Content-Security-Policy refuses a worker.
+ * Browsers report it only in this event: the worker's own `error` event has no reason.
  */
 export function onBlockedWorker(report: (directive: string) => void, signal: AbortSignal): void {
   const listener = (event: Event): void => {

@@ -10,6 +10,6 @@ export const printable = (text: string, maxCharacters = Infinity): string => {
   return text.length > maxCharacters ? `${line.slice(0, maxCharacters - 1)}…` : line;
 };
 
-/** Message of what was thrown, which need not be an Error. */
+/** Message of a thrown value, which need not be an Error. */
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);

@@ -48,8 +48,8 @@ export function trusting<C extends WorkerClass>(Base: C, onUrl?: (url: string) =
 export const hasTrustedTypes = (): boolean => 'trustedTypes' in globalThis;
 
 /**
- * Calls `create` with the `Worker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
- * alone, so that the URL cannot be made a trusted one there.
+ * Calls `create` with the `Worker` of `trusting()`: bundlers find workers only by `new Worker(new URL(…))`,
+ * so that the URL cannot be made a trusted one there.
  * @param onUrl called with the URL of each worker
  */
 export function withTrustedWorkers<T>(create: () => T, onUrl?: (url: string) => void): T {

@@ -1,4 +1,4 @@
-/** Bars in the browser's profiler. `request` and what begins with `until`: as the service sees them. */
+/** Bars in the browser's profiler. The service measures `request` and those that begin with `until`. */
 export type Span =
   'queue' | 'prefill' | 'decode' | 'compute' | 'load' | 'request' | 'until accepted' | 'until first token';
 
@@ -10,10 +10,10 @@ export interface SpanDetail {
 }
 
 /**
- * Shows a stage that is over as a User Timing measure, which DevTools puts on a track of ours. Profilers and observers
- * are told as it is made; it then leaves the timeline, which has no bound, and workers live for days.
+ * Shows a stage that is over as a User Timing measure, which DevTools puts on a track of ours. Profilers and
+ * observers receive it at once. It then leaves the timeline, which has no bound: workers live for days.
  * @param ms how long it took, in milliseconds
- * @param end when it ended, by `performance.now()` of this thread; now when not given
+ * @param end when it ended, by `performance.now()` of this thread; default: now
  */
 export function showSpan(span: Span, ms: number, detail: SpanDetail, end = performance.now()): void {
   const name = `localtext ${span}`;

@@ -84,7 +84,7 @@ interface ChunkOptions {
   isLegacy: boolean;
 }
 
-/** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
+/** Encodes one streamed answer as server-sent events. Encoding a delta costs its text only. */
 export class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #options: ChunkOptions;

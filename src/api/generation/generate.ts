@@ -142,7 +142,7 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
   return new ServiceError({ ...wire, param: 'tools', message });
 }
 
-/** One choice: its jobs, and what the engine's events mean to the client. */
+/** One choice: its jobs, and the events for the client. */
 class ReplyStream {
   job: ChatJob;
   /** Stage that the choice waits in, or last waited in. */
@@ -164,7 +164,7 @@ class ReplyStream {
     this.#reader = readerFor(run.generation);
   }
 
-  /** Ends a request for the prompt's log probabilities alone. */
+  /** Ends a request that asks only for the prompt's log probabilities. */
   scored(promptTokens: number): ReplyEvent {
     // Scoring has counted its tokens.
     this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' }, 0);

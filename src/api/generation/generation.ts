@@ -36,7 +36,7 @@ export interface Generation {
   params: { messages: string; responseFormat: string };
 }
 
-/** Choices of all inputs. They are numbered from those of the first input to those of the last. */
+/** Number of choices of all inputs. Choices are numbered from the first input to the last. */
 export const choiceCount = ({ inputs, choices }: Generation): number => inputs.length * choices;
 
 export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
@@ -72,7 +72,7 @@ function toConstraint({ tools, constraint }: Generation): Constraint | null {
 
 /** Fields that several endpoints share, as parts of a job. */
 
-/** Selects what the request names; the model's defaults fill in the rest. */
+/** Selects the sampling parameters of a request. The model's defaults fill in the rest. */
 export const toSampling = (request: { [Name in SamplingName]?: unknown }): Partial<Sampling> =>
   omitNulls(
     Object.fromEntries(Object.entries(SAMPLING).map(([parameter, { name }]) => [parameter, request[name]])),

@@ -140,7 +140,7 @@ const HEADERS_DEADLINE_MS = 290_000;
 /**
  * Answers in one piece. The headers wait for the body, so that a failure is a status and not a broken body.
  * They are sent first only at the deadline, and only while the engine computes.
- * @throws ServiceError what `answer` fails with; `model_not_ready` at the deadline
+ * @throws ServiceError the error of `answer`; `model_not_ready` at the deadline
  */
 export async function answerJson(
   call: Call,

@@ -70,7 +70,7 @@ export class StreamedAnswer {
     this.#timer = setTimeout(this.#headersDue.resolve, STAGE_DEADLINE_MS[stage]);
   }
 
-  /** Sends the headers: the answer can no longer fail before its first token. */
+  /** Lets the headers be sent: the answer can no longer fail before its first token. */
   releaseHeaders(): void {
     this.#headersDue.resolve();
   }
@@ -95,8 +95,9 @@ export class StreamedAnswer {
   }
 
   /**
-   * Responds once the headers are due. `work` sends the events; it resolves to the body for the log, unless the trace has it.
-   * @throws what `work` fails with before the headers
+   * Responds once the headers are due. `work` sends the events; it resolves to the body for the log, unless
+   * the trace has it.
+   * @throws the error of `work` before the headers
    */
   async respond(work: Promise<string | undefined>, format: StreamFormat): Promise<Response> {
     const call = this.#call;

@@ -59,7 +59,7 @@ interface Candidate {
 /** Maximum length of a beginning: its white space may never end. */
 const MAX_LENGTH = 256;
 
-/** Cuts a reply where it begins a call. */
+/** Cuts a reply at the beginning of a call. */
 export class CallBeginnings extends TextSearch {
   readonly #beginnings: Beginnings[];
   #candidates: Candidate[] = [];

@@ -101,7 +101,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     config: async ({ base: siteBase = '/' }) => ({
       worker: { format: 'es', plugins: () => [own.plugin] },
       define: {
-        // The base may be on another origin, from which a service worker cannot come.
+        // The base may be on another origin, but a service worker must be on the page's.
         __LOCALTEXT_BASE__: JSON.stringify(
           /^(\w+:)?\/\//.test(siteBase) ? '/' : (siteBase || '.').replace(/\/?$/, '/'),
         ),

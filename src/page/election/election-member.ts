@@ -18,9 +18,9 @@ const POLL_INTERVAL_MS = 250;
 const FAILURES_TO_REPORT = 2;
 /** Time limit for fetching the error messages after a failed start. */
 const MESSAGE_MS = 2000;
-/** Thefts of the leader lock in a row after which requests that wait are refused. */
+/** Thefts of the leader lock in a row after which waiting requests are refused. */
 const THEFTS_TO_REPORT = 3;
-/** A theft that comes later than this after the last one starts a new count. */
+/** Time after a theft of the lock, after which the next one starts a new count. */
 const THEFT_ROW_MS = 30_000;
 
 type State =
@@ -96,7 +96,9 @@ export class ElectionMember extends EventTarget {
     }
   }
 
-  /** Queues again behind the waiting tabs, once no request runs. If no tab waits, this tab leads again. */
+  /**
+   * Queues again behind the waiting tabs, once no request runs. If no tab waits, this tab continues to lead.
+   */
   queueAgain(): Promise<void> {
     return (this.#leaving ??= this.#leaveIdle().finally(() => (this.#leaving = null)));
   }

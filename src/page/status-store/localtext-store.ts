@@ -78,8 +78,8 @@ class LocaltextStore {
   };
 
   /**
-   * Ends this page's `load()`. What is downloaded stays, and the next load continues it; `weights.cancel()` deletes it and ends
-   * the loads of all pages. Another page's load goes on.
+   * Ends this page's `load()`. The downloaded part stays, and the next load continues it; `weights.cancel()`
+   * deletes it and ends the loads of all pages. Another page's load continues.
    */
   readonly cancel = (id: string): void => {
     this.#loads.get(id)?.cancel.abort(new DOMException('The load was cancelled.', 'AbortError'));

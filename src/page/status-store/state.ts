@@ -23,7 +23,7 @@ export interface ModelState {
   readonly error: Error | null;
 }
 
-/** State before anything has started: what a server renders. */
+/** State before anything has started, which a server renders. */
 export const INITIAL_STATE: LocaltextState = { localtext: null, status: null, error: null };
 export const INITIAL_MODEL: ModelState = {
   state: 'starting',

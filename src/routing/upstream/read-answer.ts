@@ -48,7 +48,7 @@ export class Deadline {
 }
 
 /**
- * The bytes of an answer as they come.
+ * Yields the bytes of an answer as they arrive.
  * @throws UpstreamError past `maxBytes`, and past the deadline
  */
 export async function* readBytes(

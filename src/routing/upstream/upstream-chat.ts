@@ -38,7 +38,10 @@ type Chunk = z.output<typeof chunkSchema>;
 type Choice = NonNullable<Chunk['choices']>[number];
 type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
-/** One chat on a server. `accepted` comes with the first token: until then the next variant can answer unseen. */
+/**
+ * Runs one chat on a server. `accepted` is sent with the first token: until then the next variant can answer
+ * unseen.
+ */
 export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (server, job, signal) {
   if (job.countOnly)
     throw unsupported(
@@ -57,7 +60,7 @@ export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (ser
   yield* reply.end();
 });
 
-/** Turns a server's chunks into events, and counts what they hold. */
+/** Converts a server's chunks to events, and counts their contents. */
 class UpstreamReplyReader {
   readonly #server: UpstreamServer;
   readonly #job: ChatJob;

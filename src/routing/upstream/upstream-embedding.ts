@@ -66,7 +66,7 @@ function readVectors(
   const [first] = data;
   if (!first || data.length !== inputs) throw misshapen('embeddings');
   const { length } = first.embedding;
-  // Some servers ignore what they cannot do.
+  // Some servers ignore a length that they cannot return.
   if (dimensions !== undefined && length !== dimensions && length === (own ?? MAX_DIMENSIONS))
     throw unsupported(
       'dimensions',

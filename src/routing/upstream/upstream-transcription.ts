@@ -39,7 +39,10 @@ const DONE = 'transcript.text.done';
 const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
   type === DONE || (type === DELTA && !!delta);
 
-/** One file on a server. `accepted` comes with the first text: until then the next variant can answer unseen. */
+/**
+ * Transcribes one file on a server. `accepted` is sent with the first text: until then the next variant can
+ * answer unseen.
+ */
 export const upstreamTranscription = runOnServer<TranscriptionJob, TranscriptionEvent>(
   async function* (server, job, signal) {
     const { fingerprint } = server;
@@ -84,7 +87,7 @@ function formOf(job: TranscriptionJob, model: string): FormData {
   const fields = { language, prompt, temperature, ...(stream && { stream }) };
   for (const [name, value] of Object.entries(fields))
     if (value !== undefined) form.append(name, String(value));
-  // Segments alone are the default.
+  // The default is segments only.
   if (times.includes('word')) for (const each of times) form.append('timestamp_granularities[]', each);
   for (const [name, value] of others) form.append(name, value);
   form.set('response_format', times.length > 0 ? 'verbose_json' : 'json');

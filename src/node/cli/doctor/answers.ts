@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { IdleTimeout } from '../../../model-files/download/retry.ts';
 
 const TIMEOUT_MS = 20_000;
-/** Maximum bytes read of a page or script: what is examined stands at the beginning. */
+/** Maximum bytes read of a page or script: the examined parts are at the beginning. */
 const MAX_TEXT_BYTES = 2_000_000;
 
 /** Maximum bytes read of a file whose hash is compared. The largest file of a build, an engine's, has 27 MB. */

