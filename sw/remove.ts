@@ -91,7 +91,10 @@ async function removeFiles(): Promise<void> {
 
 const isFiles = (name: string): boolean => /^localtext-(precache|small-files|large-files) /.test(name);
 
-/** Deletes keys, conversations and weights in caches. @returns whether no other app of the origin shares the weights */
+/**
+ * Deletes keys, conversations and weights in caches.
+ * @returns whether no other app of the origin shares the weights
+ */
 async function removeData(): Promise<boolean> {
   await deleteDatabase(nameIn(scope));
   const otherApps = [...(await caches.keys()).filter(isFiles), ...(await otherDatabases())];
@@ -101,7 +104,10 @@ async function removeData(): Promise<boolean> {
   return true;
 }
 
-/** Deletes stored weights. The engine of a page that has just been reloaded may hold a file for a moment longer. */
+/**
+ * Deletes stored weights. The engine of a page that has just been reloaded may hold a file for a moment
+ * longer.
+ */
 async function removeFolder(): Promise<void> {
   for (let attempts = 0; attempts < 20; attempts++) {
     try {

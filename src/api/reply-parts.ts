@@ -20,7 +20,10 @@ export type ReplyEvent = { index: number } & (
 
 /** Turns an engine's text into parts. */
 export interface ReplyReader {
-  /** Set when the reply ends before the engine does. `call`: a call begins, which is generated under its schema. */
+  /**
+   * Set when the reply ends before the engine does. `call`: a call begins, which is generated under its
+   * schema.
+   */
   readonly ended: 'stop' | 'call' | null;
   push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[];
   /** The rest, when the engine has ended. */

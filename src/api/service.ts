@@ -45,7 +45,10 @@ import { decoded } from '../util/url-path.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 interface Endpoint {
-  /** `chat`: counts against the key's limits of requests, of tokens and of requests in flight. `other`: against none. */
+  /**
+   * `chat`: counts against the key's limits of requests, of tokens and of requests in flight. `other`:
+   * against none.
+   */
   purpose: 'chat' | 'other';
   answer(call: Call, id: string): Promise<Response>;
 }
@@ -109,7 +112,10 @@ export interface ServiceRoute {
 const router = new PatternRouter<Endpoints>();
 for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
 
-/** Finds a route. A fault of path or method is the route's answer: the key is checked before 404 or 405 is reported. */
+/**
+ * Finds a route. A fault of path or method is the route's answer: the key is checked before 404 or 405 is
+ * reported.
+ */
 function findRoute(method: string, path: string): ServiceRoute {
   const [match] = router.match('ALL', path.replace(/\/$/, ''))[0];
   if (!match) return failing(unknownPath(path));

@@ -164,7 +164,10 @@ export interface BucketState {
 
 export interface KeyLimits {
   requestsPerMinute: number;
-  /** Tokens of prompts and replies in a minute. An estimate is reserved before a job runs, and corrected after it. */
+  /**
+   * Tokens of prompts and replies in a minute. An estimate is reserved before a job runs, and corrected after
+   * it.
+   */
   tokensPerMinute: number;
   /** Chats that may run at once. */
   inFlight: number;

@@ -48,7 +48,10 @@ export const writeIsolation = (scope: string, record: IsolationRecord): Promise<
 export const readStartedPaths = async (scope: string): Promise<string[]> =>
   (await readSetting<string[]>(scope, PATHS)) ?? [];
 
-/** Adds paths, the latest last, in one transaction: the service worker's next read, for a popup's page, waits for it. */
+/**
+ * Adds paths, the latest last, in one transaction: the service worker's next read, for a popup's page, waits
+ * for it.
+ */
 export function addStartedPaths(scope: string, paths: ReadonlySet<string>): Promise<void> {
   return withDatabase(scope, async (database) => {
     const { store, done } = database.transaction('settings', 'readwrite');

@@ -5,7 +5,10 @@ import { type ResponseRecord, withDatabase, withTransaction } from './database.t
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 /** Limits of each key, so that one app cannot evict another's responses. */
 const BOUNDS = { responses: 10_000, characters: 64_000_000 };
-/** Share of the bounds that new responses may take before the next pruning, which reads a key of each response. */
+/**
+ * Share of the bounds that new responses may take before the next pruning, which reads a key of each
+ * response.
+ */
 const UNPRUNED_SHARE = 0.01;
 
 /** Answers of /v1/responses, in the browser's own database. */

@@ -26,7 +26,9 @@ interface Options {
 
 /** A failure of the service or of an engine that is safe to show to a client. No other error is shown. */
 export class ServiceError extends Error {
-  /** WebKit evaluates a worker's script again for a chunk that imports it: a worker then has this class twice. */
+  /**
+   * WebKit evaluates a worker's script again for a chunk that imports it: a worker then has this class twice.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== ServiceError) return Function.prototype[Symbol.hasInstance].call(this, value);
     return value instanceof Error && value.name === 'ServiceError' && 'wire' in value;
@@ -115,7 +117,10 @@ export const storageUnavailable = (): ServiceError =>
     'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
   );
 
-/** Converts any thrown value to an error that may be shown. Unknown errors are replaced: messages may expose internals. */
+/**
+ * Converts any thrown value to an error that may be shown. Unknown errors are replaced: messages may expose
+ * internals.
+ */
 export const asServiceError = (thrown: unknown): ServiceError =>
   thrown instanceof ServiceError
     ? thrown

@@ -59,7 +59,10 @@ export class Grammar {
     return rule;
   }
 
-  /** @param isString the automaton reads the characters of a JSON string, and the quote that ends it is part of the rule */
+  /**
+   * @param isString the automaton reads the characters of a JSON string, and the quote that ends it is part
+   *   of the rule
+   */
   ofAutomaton(states: readonly AutomatonState[], isString: boolean): Rule {
     const rules = states.map((): Rule | null => null);
     const end = isString ? ['"\\""'] : [];
@@ -97,7 +100,10 @@ export class Grammar {
     return first;
   }
 
-  /** GBNF; null: no text follows the root. Alternatives that no text can complete are left out. @throws TooCostlyError */
+  /**
+   * GBNF; null: no text follows the root. Alternatives that no text can complete are left out.
+   * @throws TooCostlyError
+   */
   print(root: Rule): string | null {
     const productive = this.#productive();
     if (!productive.has(root)) return null;

@@ -39,7 +39,9 @@ export interface AutomatonState {
   next: { ranges: Ranges; to: number }[];
 }
 
-/** Builds regular languages that are closed under intersection and complement, by Brzozowski's derivatives. */
+/**
+ * Builds regular languages that are closed under intersection and complement, by Brzozowski's derivatives.
+ */
 export class Languages {
   readonly #expressions = new Map<string, Language>();
   readonly #derivatives = new Map<string, Language>();

@@ -99,7 +99,9 @@ async function reserve(scope: string, id: string, wanted: number): Promise<Reser
   return { retryAfterMs, taken, limits: record && limitsOf(record) };
 }
 
-/** Corrects the level. It falls below zero if a reply took more than was reserved: later requests wait longer. */
+/**
+ * Corrects the level. It falls below zero if a reply took more than was reserved: later requests wait longer.
+ */
 async function settle(scope: string, id: string, extra: number): Promise<void> {
   await countKey(scope, id, (record) => {
     const { tokensPerMinute } = record.limits;
@@ -230,7 +232,9 @@ async function isWholeKey(key: string): Promise<boolean> {
   return body !== undefined && (await checksum(body)) === sum;
 }
 
-/** Hash that is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash. */
+/**
+ * Hash that is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash.
+ */
 export async function hashKey(key: string): Promise<string> {
   return base64url(await sha256(key));
 }

@@ -71,7 +71,10 @@ const CAUSES: Record<string, (path: string) => string> = {
   EIO: (path) => `The disk could not read or write ${path}. Check it, or choose a folder on another one.`,
 };
 
-/** An error of the file system as one sentence or two, with the path and what to do; null: it is another error. */
+/**
+ * An error of the file system as one sentence or two, with the path and what to do; null: it is another
+ * error.
+ */
 export function describeFileError(error: unknown): string | null {
   if (!isFileError(error)) return null;
   // A copy's `path` is its source; the folder that the user chose is in `dest`.

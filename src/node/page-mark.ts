@@ -5,15 +5,18 @@ import { isUtf8 } from 'node:buffer';
 import { replaceFile } from './files.ts';
 
 /**
- * `build`: written by the Vite plugin. A page whose engine cannot start compares it with the server's, to see whether the
- * site has a later build. `page`: written by `localtext init`. Frameworks change a page's address without loading the
- * page, so that comparison would be with another page's.
+ * `build`: written by the Vite plugin. A page whose engine cannot start compares it with the server's, to see
+ * whether the site has a later build. `page`: written by `localtext init`. Frameworks change a page's address
+ * without loading the page, so that comparison would be with another page's.
  */
 type MarkName = 'build' | 'page';
 
 const TAG = /<meta name="localtext-(build|page)" content="([\w-]+)"[^>]*>/;
 
-/** The page with a mark of its content in its head: hosts that add scripts to pages or minify them leave it in place. */
+/**
+ * The page with a mark of its content in its head: hosts that add scripts to pages or minify them leave it in
+ * place.
+ */
 export function markPage(html: string, name: MarkName): string {
   const unmarked = html.replace(TAG, '');
   const start = /<head(\s[^>]*)?>/i.exec(unmarked) ?? /<!doctype[^>]*>/i.exec(unmarked);
@@ -24,8 +27,8 @@ export function markPage(html: string, name: MarkName): string {
 }
 
 /**
- * Texts that tell a page of this build from others: the mark of `markPage()`, else the names with a hash that the page
- * loads. The end tag is one more: a page that was cut lacks it.
+ * Texts that tell a page of this build from others: the mark of `markPage()`, else the names with a hash that
+ * the page loads. The end tag is one more: a page that was cut lacks it.
  */
 export function marksOf(html: string): string[] {
   const [, , mark] = TAG.exec(html) ?? [];
@@ -42,8 +45,9 @@ function namesIn(html: string): string[] {
 const COMPRESSED = ['.br', '.gz', '.zst'];
 
 /**
- * Writes a mark into a page that a bundler has made: an earlier build's may load files of the same names. Pages that load
- * no such files are known by their hash. Hosts serve compressed copies in a page's place, which would lack the mark.
+ * Writes a mark into a page that a bundler has made: an earlier build's may load files of the same names.
+ * Pages that load no such files are known by their hash. Hosts serve compressed copies in a page's place,
+ * which would lack the mark.
  * @returns the page's content
  */
 export async function markFile(path: string, source: Buffer): Promise<Buffer> {

@@ -84,7 +84,8 @@ export async function addFolder(
 }
 
 /**
- * Code in front of a service worker: the lists of files, the first also under the name that Workbox's own tools use.
+ * Code in front of a service worker: the lists of files, the first also under the name that Workbox's own
+ * tools use.
  */
 export function prefix({ shell, large }: FileLists): string {
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;

@@ -13,8 +13,8 @@ export const WASM_FOLDER = 'dist/wasm';
 let found: Promise<Map<string, string>> | undefined;
 
 /**
- * The engines' WebAssembly files and the scripts that start them: name → path. The names have a hash of the content: a
- * tab of one build never gets a file of another.
+ * The engines' WebAssembly files and the scripts that start them: name → path. The names have a hash of the
+ * content: a tab of one build never gets a file of another.
  */
 export const wasmFiles = (): Promise<Map<string, string>> => (found ??= findWasmFiles());
 

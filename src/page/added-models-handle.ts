@@ -5,8 +5,8 @@ import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
 
 /**
- * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
- * Every call throws LocaltextError.
+ * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are
+ * removed. Every call throws LocaltextError.
  */
 export class AddedModels {
   readonly #scope: string;

@@ -24,7 +24,10 @@ async function toError(response: Response): Promise<LocaltextError> {
   return (await startErrors()).notControlled(response);
 }
 
-/** Broken connections after which a load fails. A stopped service worker breaks one; the load continues or resumes. */
+/**
+ * Broken connections after which a load fails. A stopped service worker breaks one; the load continues or
+ * resumes.
+ */
 const MAX_BROKEN = 3;
 
 /**
@@ -63,7 +66,8 @@ export async function readStatus(): Promise<EngineStatus | null> {
 
 /**
  * Follows the load until its end.
- * @throws LocaltextError for an `error` line, or an answer that the service worker did not send; TypeError when the connection breaks
+ * @throws LocaltextError for an `error` line, or an answer that the service worker did not send; TypeError
+ *   when the connection breaks
  */
 const follow: typeof loadModel = async (model, signal, onProgress) => {
   const response = await fetchLocal(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, {

@@ -1,6 +1,9 @@
 import { LocaltextError } from './localtext-error.ts';
 
-/** Waits for a part of the library that is fetched when it is first used. @throws LocaltextError `build_replaced` */
+/**
+ * Waits for a part of the library that is fetched when it is first used.
+ * @throws LocaltextError `build_replaced`
+ */
 export const loadChunk = <T>(chunk: Promise<T>): Promise<T> =>
   chunk.catch((cause: unknown) => {
     throw new LocaltextError(

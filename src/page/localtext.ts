@@ -26,11 +26,13 @@ export interface LocaltextStatus extends EngineStatus {
   leader: boolean;
   serviceWorker: boolean;
   crossOriginIsolated: boolean;
-  /** What made the service worker stop isolating pages, or will from the next load on. Null: nothing found. */
+  /**
+   * What made the service worker stop isolating pages, or will from the next load on. Null: nothing found.
+   */
   isolationBreaks: IsolationNeed | null;
   /**
-   * Whether this tab runs the engine, and a file of its build that the engine needed is no longer on the server: call
-   * `update()`, then reload the page.
+   * Whether this tab runs the engine, and a file of its build that the engine needed is no longer on the
+   * server: call `update()`, then reload the page.
    */
   buildReplaced: boolean;
   /** Whether a new version waits: call `update()`. */
@@ -39,13 +41,16 @@ export interface LocaltextStatus extends EngineStatus {
 }
 
 /**
- * The page's handle.
- * Events: `status` when anything in `status()` may have changed, in every tab; `update` when a new version waits.
+ * The page's handle. Events: `status` when anything in `status()` may have changed, in every tab; `update`
+ * when a new version waits.
  */
 export class Localtext extends EventTarget {
   /** Value for `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
-  /** Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and without streaming. */
+  /**
+   * Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and
+   * without streaming.
+   */
   readonly fetch: typeof fetch = fetchV1;
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
@@ -196,7 +201,9 @@ const isReplaced = ({ errorCode }: ModelStatus): boolean => errorCode === 'build
 
 let persistAsked = false;
 
-/** Asks the browser to keep the weights when space runs short, as their download begins: a worker cannot ask. */
+/**
+ * Asks the browser to keep the weights when space runs short, as their download begins: a worker cannot ask.
+ */
 function persistOnce({ models }: EngineStatus, leading: boolean): void {
   if (persistAsked || !leading || !models.some(({ progress }) => progress?.phase === 'download')) return;
   persistAsked = true;

@@ -29,7 +29,8 @@ export async function register(
     });
     const controls = known?.active?.scriptURL === url && known.active === navigator.serviceWorker.controller;
     const registering = workbox.register({ immediate: true });
-    // A page that is controlled does not wait: a busy Chromium takes up to a minute to find that nothing has changed.
+    // A page that is controlled does not wait: a busy Chromium takes up to a minute to find that nothing has
+    // changed.
     registering.catch(
       (error: unknown) => controls && console.error('localtext: not registered again', error),
     );
@@ -70,7 +71,10 @@ async function warnOfForeign(registration: ServiceWorkerRegistration, url: strin
   if (script !== null) console.error((await startErrors()).foreignWorker(script, registration.scope).message);
 }
 
-/** A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing of the site's. */
+/**
+ * A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing
+ * of the site's.
+ */
 function foreignScript(
   { installing, waiting, active }: ServiceWorkerRegistration,
   url: string,

@@ -2,9 +2,10 @@ import { withTimeout } from '../util/async.ts';
 import { startErrors } from './load-chunk.ts';
 
 /**
- * Features that localtext requires. Everything else is optional: without service workers or the Cache API there is
- * `createFetch()`, without the origin private file system weights go to the Cache API or stay in memory, without
- * SharedArrayBuffer WASM has one thread, without 64-bit WASM memory another build is fetched, without WebGPU there is WASM.
+ * Features that localtext requires. Everything else is optional: without service workers or the Cache API
+ * there is `createFetch()`, without the origin private file system weights go to the Cache API or stay in
+ * memory, without SharedArrayBuffer WASM has one thread, without 64-bit WASM memory another build is fetched,
+ * without WebGPU there is WASM.
  */
 const REQUIRED: Record<string, () => unknown> = {
   'Web Locks': () => globalThis.navigator?.locks,

@@ -5,8 +5,9 @@ import { siteBase } from './site.ts';
 
 export interface StartOptions {
   /**
-   * Folder with the service worker, `models/` and `localtext/wasm/`, relative to the page. Default: the site's base, which
-   * is Vite's `base`, the folder of a site made by `localtext init`, and `/` with other bundlers.
+   * Folder with the service worker, `models/` and `localtext/wasm/`, relative to the page. Default: the
+   * site's base, which is Vite's `base`, the folder of a site made by `localtext init`, and `/` with other
+   * bundlers.
    */
   base?: string;
   /** Replaces the default catalog, for every tab of the site. */
@@ -16,8 +17,9 @@ export interface StartOptions {
   /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below `base`. */
   wasmUrl?: string;
   /**
-   * Script of the engine's worker, relative to the page: `/localtext/worker.js`, which `localtext init` writes, for bundlers that
-   * make no worker of `new Worker(new URL(…))` themselves. Default: the package's own, which Vite and webpack find.
+   * Script of the engine's worker, relative to the page: `/localtext/worker.js`, which `localtext init`
+   * writes, for bundlers that make no worker of `new Worker(new URL(…))` themselves. Default: the package's
+   * own, which Vite and webpack find.
    */
   workerUrl?: string;
   /** Sources of weights. Default: only the site's own models folder. */
@@ -25,8 +27,8 @@ export interface StartOptions {
   /** Variants by name, the most wanted first, ahead of the catalog's own order. */
   prefer?: string[];
   /**
-   * Keys of the servers behind upstream variants, by the variant's name. Stored for the service worker, where scripts of the
-   * origin can read them; callers of `/v1` never see them.
+   * Keys of the servers behind upstream variants, by the variant's name. Stored for the service worker, where
+   * scripts of the origin can read them; callers of `/v1` never see them.
    */
   upstreamKeys?: Record<string, string>;
   /** Origins from which images of chat messages may be fetched. */
@@ -34,8 +36,8 @@ export interface StartOptions {
   /** How much of the device to take: memory, storage, a probe of the GPU. */
   limits?: DeviceLimits;
   /**
-   * Location of the service worker; or the registration of the site's own, which includes localtext (`localtext/sw`)
-   * and whose life cycle is then the site's.
+   * Location of the service worker; or the registration of the site's own, which includes localtext
+   * (`localtext/sw`) and whose life cycle is then the site's.
    */
   serviceWorker?:
     | {

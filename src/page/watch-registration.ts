@@ -1,6 +1,6 @@
 /**
- * Calls `onWaiting` for each version that waits to take over, also of a registration that the site has made: Workbox would
- * register its script again, and cannot tell whether it is a module.
+ * Calls `onWaiting` for each version that waits to take over, also of a registration that the site has made:
+ * Workbox would register its script again, and cannot tell whether it is a module.
  */
 export function watchRegistration(registration: ServiceWorkerRegistration, onWaiting: () => void): void {
   const look = ({ target }: Event): void => {

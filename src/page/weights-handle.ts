@@ -4,8 +4,8 @@ import { loadChunk } from './load-chunk.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**
- * The stored weights of all models. `target` is a model's id, for the variant chosen for it, or a variant's name.
- * Every call throws LocaltextError.
+ * The stored weights of all models. `target` is a model's id, for the variant chosen for it, or a variant's
+ * name. Every call throws LocaltextError.
  */
 export class Weights {
   readonly #url: string;

@@ -10,7 +10,10 @@ const ANSWER_TIMEOUT_MS = 10_000;
 
 const openChannel = (scope: string): BroadcastChannel => new BroadcastChannel(`${nameIn(scope)}:added-files`);
 
-/** Offers files from the page to every engine that asks, since the first may end. @returns a function that stops it */
+/**
+ * Offers files from the page to every engine that asks, since the first may end.
+ * @returns a function that stops it
+ */
 export function offerFiles(scope: string, ticket: string, files: Blob[]): () => void {
   const channel = openChannel(scope);
   channel.onmessage = ({ data }: MessageEvent<FilesMessage | null>) => {

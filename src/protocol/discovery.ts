@@ -2,8 +2,9 @@ import { nameIn } from './locks.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**
- * Service worker → every window of the origin: a request waits, and the port with it leads to the asker.
- * The leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays silent.
+ * Service worker → every window of the origin: a request waits, and the port with it leads to the asker. The
+ * leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays
+ * silent.
  */
 export interface NeedEngine {
   type: 'localtext:need-engine';
@@ -18,7 +19,9 @@ export type PageToServiceWorker =
   | { type: 'localtext:claim' }
   /** Asks which protocol this service worker speaks. */
   | { type: 'localtext:version' }
-  /** Tells a waiting version to take over. While a request runs, the reply is the error `requests_running`. */
+  /**
+   * Tells a waiting version to take over. While a request runs, the reply is the error `requests_running`.
+   */
   | { type: 'localtext:skip-waiting' }
   /** The request with this `CALL_HEADER` is aborted. Has no port, and is not answered. */
   | { type: 'localtext:abort'; id: string };
@@ -32,15 +35,19 @@ export interface ServePort {
 }
 
 /**
- * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, as it closes, reloads or freezes: what
- * happens to its worker is then no fault of a request. Only a hint: a lock says that the worker is gone.
+ * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, as it closes, reloads
+ * or freezes: what happens to its worker is then no fault of a request. Only a hint: a lock says that the
+ * worker is gone.
  */
 export const LEADER_EXIT_CHANNEL = 'localtext:leader-exit';
 export interface LeaderExit {
   epoch: string;
 }
 
-/** Name of the BroadcastChannel on which a tab that joins the election sends the settings of its engine, as text. */
+/**
+ * Name of the BroadcastChannel on which a tab that joins the election sends the settings of its engine, as
+ * text.
+ */
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**

@@ -5,9 +5,9 @@ import type { WeightsReplies } from './weights-messages.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**
- * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight to
- * the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it needs the answer; the worker
- * queues for that lock and stops generating once it gets it early.
+ * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight
+ * to the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it needs the answer;
+ * the worker queues for that lock and stops generating once it gets it early.
  */
 export type AskerMessage =
   | (Question & { version: number; id: string })

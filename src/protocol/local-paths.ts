@@ -2,8 +2,9 @@ import type { LoadProgress } from './worker-control.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**
- * Paths that the service worker answers beside /v1, without a key. Only the page library and the engine worker may ask: every
- * request carries `PROTOCOL_HEADER`, which no form, link, frame or image can set, and is no navigation.
+ * Paths that the service worker answers beside /v1, without a key. Only the page library and the engine
+ * worker may ask: every request carries `PROTOCOL_HEADER`, which no form, link, frame or image can set, and
+ * is no navigation.
  */
 
 /** Header whose value is `PROTOCOL_VERSION`. */
@@ -12,7 +13,10 @@ export const PROTOCOL_HEADER = 'localtext-protocol';
 /** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
 export const CALL_HEADER = 'localtext-call';
 
-/** Name of the server timing in an answer to which the service worker has added isolation headers: a page can read no other header. */
+/**
+ * Name of the server timing in an answer to which the service worker has added isolation headers: a page can
+ * read no other header.
+ */
 export const ISOLATED_MARK = 'localtext-isolated';
 
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */

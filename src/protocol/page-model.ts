@@ -2,7 +2,10 @@
 export interface PageModel {
   /** `absent`: the browser has no Prompt API. */
   availability(languages: readonly string[]): Promise<PageModelAvailability>;
-  /** Runs one request in a separate session. The port carries `PageModelEvent`s; any message to the page aborts it. */
+  /**
+   * Runs one request in a separate session. The port carries `PageModelEvent`s; any message to the page
+   * aborts it.
+   */
   prompt(request: PageModelRequest, port: MessagePort): Promise<void>;
 }
 

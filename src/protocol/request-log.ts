@@ -1,9 +1,9 @@
 import { nameIn } from './locks.ts';
 
 /**
- * The service (in the service worker, or in a page without one) → every tab of the app, by BroadcastChannel: one message
- * when a /v1 request arrives, and one whenever more is known. Each message has all that is known so far: a reader replaces
- * the entry with the same id, and may miss any message but the last.
+ * The service (in the service worker, or in a page without one) → every tab of the app, by BroadcastChannel:
+ * one message when a /v1 request arrives, and one whenever more is known. Each message has all that is known
+ * so far: a reader replaces the entry with the same id, and may miss any message but the last.
  */
 export const requestLogChannel = (scope: string): string => `${nameIn(scope)}:requests`;
 

@@ -19,7 +19,10 @@ export interface ServiceDependencies {
 
 /** Client of the engine, wherever that is. */
 export interface EngineClient {
-  /** Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine. @throws ServiceError */
+  /**
+   * Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine.
+   * @throws ServiceError
+   */
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
 }
 
@@ -115,8 +118,9 @@ export interface KeyStore {
    */
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /**
-   * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep to it. An
-   * estimate above the whole limit waits until all of it is free, and takes twice the limit at most.
+   * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep
+   * to it. An estimate above the whole limit waits until all of it is free, and takes twice the limit at
+   * most.
    */
   reserve(keyId: string, tokens: number): Promise<Reservation>;
   /** Replaces the reserved tokens by the tokens that the chat used. */
@@ -125,8 +129,8 @@ export interface KeyStore {
 
 export interface Reservation {
   /**
-   * Time until the tokens are available; null: they are reserved. Otherwise none are, and the request that `admit`
-   * counted is uncounted.
+   * Time until the tokens are available; null: they are reserved. Otherwise none are, and the request that
+   * `admit` counted is uncounted.
    */
   retryAfterMs: number | null;
   /** Tokens that were taken, for `settle`. */

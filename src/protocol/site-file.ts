@@ -6,6 +6,8 @@ export interface SiteFile {
   revision: string | null;
   /** Hex. The service worker stores no other body under this URL. */
   sha256: string;
-  /** Texts that identify a page of this build if the host alters pages. Absent: the page must have the hash. */
+  /**
+   * Texts that identify a page of this build if the host alters pages. Absent: the page must have the hash.
+   */
   marks?: string[];
 }

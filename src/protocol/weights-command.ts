@@ -34,7 +34,10 @@ export const commandSchema = z.union([
   /** What the headers of a model's files say. */
   z.strictObject({ type: z.literal('inspect'), source: modelSource }),
   z.strictObject({ type: z.literal('list') }),
-  /** `target`: a variant's name, or a model's id for the variant chosen for it. `remove`: the id of an added model. */
+  /**
+   * `target`: a variant's name, or a model's id for the variant chosen for it. `remove`: the id of an added
+   * model.
+   */
   z.strictObject({
     type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
     target: nameSchema,

@@ -48,7 +48,9 @@ export interface ModelDetails {
   memoryBytes: number;
   /** Embedding models only. */
   embedding?: EmbeddingShape;
-  /** Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it. */
+  /**
+   * Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it.
+   */
   problem: string | null;
   /** A guess about the model that its answers depend on, in sentences. */
   warning?: string;

@@ -4,7 +4,9 @@ import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './locks.ts';
 
-/** Methods of the engine worker for the leader page, over Comlink. Everything else goes by `engine-port.ts`. */
+/**
+ * Methods of the engine worker for the leader page, over Comlink. Everything else goes by `engine-port.ts`.
+ */
 export interface WorkerControl {
   /**
    * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
@@ -74,8 +76,8 @@ export interface DeviceLimits {
   /** Bytes that models may take in memory together; default: a share of what the device has. */
   memoryBytes?: number;
   /**
-   * Whether the models that were not used for longest may be deleted when the storage is full. Default false: an error
-   * says so.
+   * Whether the models that were not used for longest may be deleted when the storage is full. Default false:
+   * an error says so.
    */
   evict?: boolean;
   /**
@@ -85,7 +87,10 @@ export interface DeviceLimits {
 }
 
 export interface SourceOptions {
-  /** Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the site. */
+  /**
+   * Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the
+   * site.
+   */
   hub?: boolean | string;
   /**
    * Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there in
@@ -119,7 +124,10 @@ export interface EngineStatus {
   epoch: string;
   /** Memory of the device, as far as the browser reports it; null: it does not. */
   deviceMemoryBytes: number | null;
-  /** The GPU's name, as far as the browser tells; null: WebGPU offers none, or one in software. Absent until it is known. */
+  /**
+   * The GPU's name, as far as the browser tells; null: WebGPU offers none, or one in software. Absent until
+   * it is known.
+   */
   gpu?: string | null;
   models: ModelStatus[];
 }
@@ -149,8 +157,8 @@ export interface ModelStatus {
   /** Reasons for the chosen weights, and against the weights before them; empty until weights are chosen. */
   reasons?: VariantReason[];
   /**
-   * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or `unknown`
-   * when an earlier version stored it. Absent until one is loaded.
+   * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or
+   * `unknown` when an earlier version stored it. Absent until one is loaded.
    */
   files?: Record<string, string>;
   /** Estimates of its variants on this device, by name; not of servers. */

@@ -37,7 +37,10 @@ const DESCRIBE_TIMEOUT_MS = 500;
 
 export interface V1 {
   service: Service;
-  /** Loads a model on the device, or finds its server. @throws ServiceError; the signal's reason when aborted */
+  /**
+   * Loads a model on the device, or finds its server.
+   * @throws ServiceError; the signal's reason when aborted
+   */
   load(
     model: string,
     options: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
@@ -46,7 +49,9 @@ export interface V1 {
   status(timeoutMs: number): Promise<EngineStatus | null>;
 }
 
-/** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
+/**
+ * The service in a browser: in the service worker, or in a page. They differ in how they reach the engine.
+ */
 export function browserV1(engine: EngineConnection): V1 {
   const { scope } = engine;
   const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope)) : null;

@@ -7,7 +7,9 @@ import type { Servers } from './servers.ts';
 
 type Facts = ReadonlyMap<string, ModelFacts>;
 
-/** Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it. */
+/**
+ * Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it.
+ */
 export async function readDeviceFacts(scope: string, locks: Pick<LockManager, 'query'>): Promise<Facts> {
   const [known, { held = [] }] = await Promise.all([readEngineFacts(scope), locks.query()]);
   const { epoch, models } = known ?? { epoch: '', models: {} };

@@ -6,8 +6,8 @@ export type Target =
   { server: UpstreamServer; variants?: undefined } | { server?: undefined; variants: string[] };
 
 /**
- * The targets of a model in the order in which they are asked: the variants that the page prefers, then the side that
- * the model's route names, each in the catalog's order.
+ * The targets of a model in the order in which they are asked: the variants that the page prefers, then the
+ * side that the model's route names, each in the catalog's order.
  */
 export function modelTargets(
   { variants, route }: CatalogModel,

@@ -25,7 +25,8 @@ const UPSTREAM: {
 };
 
 /**
- * Passes each job to the device or to a server. If one fails before anything was sent, the next answers in the same call.
+ * Passes each job to the device or to a server. If one fails before anything was sent, the next answers in
+ * the same call.
  * @param targetsOf null: no server takes part in the model
  */
 export function routedEngine(

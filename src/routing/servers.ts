@@ -53,7 +53,10 @@ export class Servers {
   }
 }
 
-/** A model's status, extended by its servers'. `device`: the engine's status of it; undefined: no engine answers. */
+/**
+ * A model's status, extended by its servers'. `device`: the engine's status of it; undefined: no engine
+ * answers.
+ */
 function withServers(
   { id, kind }: Pick<ModelStatus, 'id' | 'kind'>,
   targets: readonly Target[],

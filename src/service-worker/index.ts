@@ -49,8 +49,8 @@ async function askWindows({ openPort, callWorker }: Ways, again: boolean): Promi
 }
 
 /**
- * Whether a request is localtext's: this origin's `/v1` and all below it, and the page library's own paths (loading,
- * status, keep-alive). Another origin's is not.
+ * Whether a request is localtext's: this origin's `/v1` and all below it, and the page library's own paths
+ * (loading, status, keep-alive). Another origin's is not.
  * @param target a URL, or what Workbox gives a route's match callback
  */
 export function matchV1(target: Addressed): boolean {

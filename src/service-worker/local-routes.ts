@@ -38,7 +38,9 @@ export async function handleLocalRoute(
   }
 }
 
-/** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
+/**
+ * 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page.
+ */
 async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
   const status = await v1.status(STATUS_DEADLINE_MS);
   return status ? Response.json(status) : new Response(null, { status: 204 });

@@ -37,7 +37,10 @@ interface KeptFile extends Omit<SiteFile, 'url'> {
   isRenewed?: boolean;
 }
 
-/** Spells a URL in one way: the list, a page and the URL parser escape different characters of a name (`@`, `+`, `[`). */
+/**
+ * Spells a URL in one way: the list, a page and the URL parser escape different characters of a name (`@`,
+ * `+`, `[`).
+ */
 function canonical(url: string): string {
   const parsed = new URL(url, self.location.href);
   parsed.hash = '';
@@ -164,8 +167,9 @@ export class SiteFiles {
   /**
    * Caches all files. Files that a host leaves out, or for which the storage has no room, come over the
    * network later.
-   * @throws Error when a file cannot be fetched, or is not this build's: a later version is not installed then, and the
-   *   earlier build stays. A first version is installed without the file, and without its pages.
+   * @throws Error when a file cannot be fetched, or is not this build's: a later version is not installed
+   *   then, and the earlier build stays. A first version is installed without the file, and without its
+   *   pages.
    */
   async install(): Promise<void> {
     const cached = await this.#cachedUrls();
@@ -195,7 +199,8 @@ export class SiteFiles {
         await this.#store(file, response);
       };
       try {
-        // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
+        // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is
+        // in it.
         await (file.revision ? attempt('reload') : attempt('default').catch(() => attempt('reload')));
       } catch (error) {
         warnOf(url)(error);

@@ -19,8 +19,8 @@ interface EngineCall<T, K extends Kind> {
   id: string;
   signal: AbortSignal;
   /**
-   * Question for the next engine; null when nothing is left to ask. `pauses`: how often the question gave way to
-   * others.
+   * Question for the next engine; null when nothing is left to ask. `pauses`: how often the question gave way
+   * to others.
    */
   nextQuestion(pauses: number): Question | null;
   /** End of the answer if nothing was left to ask. */
@@ -58,8 +58,9 @@ class Deaths {
 }
 
 /**
- * Yields the engine's answer until it is complete; continues with the next engine if one dies or its tab leaves. Holds the
- * request's lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
+ * Yields the engine's answer until it is complete; continues with the next engine if one dies or its tab
+ * leaves. Holds the request's lock meanwhile. Aborting the signal, or returning the iterator, tells the
+ * engine to stop.
  * @throws ServiceError; the signal's reason when aborted
  */
 export async function* callEngine<T, K extends Kind = Kind>(
@@ -115,7 +116,10 @@ export const engineFailed = (times: number): ServiceError =>
 /** Deltas per credit message. Half the window means few messages, and the engine never waits for credit. */
 const CREDIT_STEP = CREDIT_WINDOW / 2;
 
-/** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
+/**
+ * Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked
+ * again.
+ */
 const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 /** Messages of an engine's port, for one reader. */
@@ -138,7 +142,10 @@ class Answer<K extends Kind> {
     signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** The next message; null when the engine has ended. @throws ServiceError that it sent; the signal's reason when aborted */
+  /**
+   * The next message; null when the engine has ended.
+   * @throws ServiceError that it sent; the signal's reason when aborted
+   */
   async read(): Promise<EngineMessage<K> | null> {
     this.#signal.throwIfAborted();
     const message = await this.#messages.take();

@@ -32,7 +32,8 @@ function run<K extends Kind>(
         ...(sender && { origin: sender }),
       };
       if (sender) {
-        // After an engine is lost, all attempts reconnect at once: the time between them no longer tells a retry.
+        // After an engine is lost, all attempts reconnect at once: the time between them no longer tells a
+        // retry.
         const { attempt: _, ...again } = sender;
         sender = again;
       }

@@ -9,7 +9,10 @@ export interface EngineConnection {
 
 /** A way to reach the page that leads. */
 export interface EngineTransport {
-  /** Tries one of the ways to reach the engine worker. Called again, with a growing pause, until a worker accepts. */
+  /**
+   * Tries one of the ways to reach the engine worker. Called again, with a growing pause, until a worker
+   * accepts.
+   */
   offer(ways: Ways, again: boolean): Promise<void>;
   /** A worker has accepted; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
@@ -17,8 +20,13 @@ export interface EngineTransport {
 
 /** Ways to the engine worker; each opens another port. */
 export interface Ways {
-  /** A port for a page that may lead. The leader passes it to its engine worker; other pages close it, or drop it. */
+  /**
+   * A port for a page that may lead. The leader passes it to its engine worker; other pages close it, or drop
+   * it.
+   */
   openPort(): MessagePort;
-  /** Calls the worker directly, in case its page does not pass ports on. Such a call cannot transfer objects. */
+  /**
+   * Calls the worker directly, in case its page does not pass ports on. Such a call cannot transfer objects.
+   */
   callWorker(): void;
 }

@@ -120,8 +120,8 @@ async function engineUnavailable(
 }
 
 /**
- * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the tabs. If that
- * engine has ended, or does not accept in time, the tabs are asked as before.
+ * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the
+ * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before.
  */
 export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
   let link: MessagePort | null = null;

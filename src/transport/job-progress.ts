@@ -45,9 +45,9 @@ class PartProgress<Progress, Job extends { progress?: Progress }> {
 }
 
 /**
- * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is
- * continued. A reply with a prescribed form or log probabilities is generated again from its start, and the part that the
- * client has is checked and left out: the state of a grammar cannot be handed over.
+ * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain
+ * text is continued. A reply with a prescribed form or log probabilities is generated again from its start,
+ * and the part that the client has is checked and left out: the state of a grammar cannot be handed over.
  */
 class ChatProgress implements JobProgress<'chat'> {
   readonly #job: ChatJob;
@@ -151,7 +151,10 @@ class ChatProgress implements JobProgress<'chat'> {
   }
 }
 
-/** Gives the job a seed, so that it can be repeated: above temperature 0 only the same seed gives the same text. */
+/**
+ * Gives the job a seed, so that it can be repeated: above temperature 0 only the same seed gives the same
+ * text.
+ */
 function withSeed(job: ChatJob): ChatJob {
   const { sampling } = job;
   if (sampling.temperature === 0 || sampling.seed !== undefined) return job;

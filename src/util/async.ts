@@ -92,7 +92,10 @@ export class Mutex {
   }
 }
 
-/** Runs one read at a time. Calls during a read share the next one, so that no call gets a value read before it. */
+/**
+ * Runs one read at a time. Calls during a read share the next one, so that no call gets a value read before
+ * it.
+ */
 export function shared<T>(read: () => Promise<T>): () => Promise<T> {
   const reads = new Mutex();
   let next: Promise<T> | null = null;

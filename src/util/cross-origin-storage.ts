@@ -1,6 +1,8 @@
 import { withTimeout } from './async.ts';
 
-/** The part of the Cross-Origin Storage proposal that is used here. Browsers get it from an extension today. */
+/**
+ * The part of the Cross-Origin Storage proposal that is used here. Browsers get it from an extension today.
+ */
 export interface CrossOriginStorageManager {
   requestFileHandle?: RequestHandle<FileHash, SharedHandle>;
   /** Form of an earlier draft. */

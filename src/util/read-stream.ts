@@ -3,7 +3,8 @@ import { abortable } from './async.ts';
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Reads a stream to its end. The chunks are not kept: a body of single bytes would take a hundred times its size.
+ * Reads a stream to its end. The chunks are not kept: a body of single bytes would take a hundred times its
+ * size.
  * @param tooLarge makes the error for a stream of more than `maxBytes`, which is cancelled
  * @throws the signal's reason when aborted
  */

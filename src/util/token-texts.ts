@@ -1,4 +1,7 @@
-/** Decodes tokens one after another. A character may be spread over several tokens: its last token completes it. */
+/**
+ * Decodes tokens one after another. A character may be spread over several tokens: its last token completes
+ * it.
+ */
 export class TokenTexts {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -1,9 +1,12 @@
 /**
- * Fields that an endpoint refuses, with what to do instead: those of OpenAI's other endpoints and of other servers.
- * Ignoring one would change what the reply means.
+ * Fields that an endpoint refuses, with what to do instead: those of OpenAI's other endpoints and of other
+ * servers. Ignoring one would change what the reply means.
  */
 
-/** Constraints of other servers, such as vLLM, SGLang, llama.cpp's and Ollama, that are not JSON schemas or may not be. */
+/**
+ * Constraints of other servers, such as vLLM, SGLang, llama.cpp's and Ollama, that are not JSON schemas or
+ * may not be.
+ */
 export const refusedConstraints = (instead: string) => {
   const reason = `Only a JSON schema can constrain a reply. ${instead}`;
   return {

@@ -125,7 +125,8 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
 }
 
 /**
- * The conversation as engines take it: parts joined, `developer` as `system`, the order of tool calls checked.
+ * The conversation as engines take it: parts joined, `developer` as `system`, the order of tool calls
+ * checked.
  * @throws ServiceError 400
  */
 function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {

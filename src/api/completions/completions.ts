@@ -91,7 +91,10 @@ interface CompletionOptions {
   echo(index: number): string;
 }
 
-/** Whether an echo waits for the engine, which reports a prompt's log probabilities and the text of its token ids. */
+/**
+ * Whether an echo waits for the engine, which reports a prompt's log probabilities and the text of its token
+ * ids.
+ */
 const isScored = ({ echo, logprobs, prompt }: CompletionBody): boolean =>
   echo === true && (logprobs != null || toPrompts(prompt).some((each) => typeof each !== 'string'));
 
@@ -158,9 +161,9 @@ const nameOf = ({ token, bytes }: TokenLogprob['top'][number]): string =>
 const encoder = new TextEncoder();
 
 /**
- * Converts log probabilities into this endpoint's parallel arrays. `offset`: characters before the first token.
- * `isPrompt`: the first token has nothing before it, and no log probability. The token itself is among the
- * alternatives.
+ * Converts log probabilities into this endpoint's parallel arrays. `offset`: characters before the first
+ * token. `isPrompt`: the first token has nothing before it, and no log probability. The token itself is among
+ * the alternatives.
  */
 function toLegacyLogprobs(
   logprobs: readonly TokenLogprob[],

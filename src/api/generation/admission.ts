@@ -111,8 +111,8 @@ export async function reserve(call: Call, tokens: number): Promise<(used: number
 }
 
 /**
- * Whether the prompt of a job that ended in this stage may have been computed, so that the key pays for it. A server may
- * compute the prompt of a request that is aborted before its answer.
+ * Whether the prompt of a job that ended in this stage may have been computed, so that the key pays for it. A
+ * server may compute the prompt of a request that is aborted before its answer.
  */
 export const mayBeComputed = (stage: WaitingStage | null, { abort }: Call): boolean =>
   stage === 'prefill' || (stage === 'sent' && abort.signal.aborted);
@@ -167,7 +167,9 @@ export class UsageCounter {
     this.#startedAt = startedAt;
   }
 
-  /** Records that an engine computes the choice's prompt. Its length is estimated until the engine reports it. */
+  /**
+   * Records that an engine computes the choice's prompt. Its length is estimated until the engine reports it.
+   */
   computing(index: number): void {
     const input = inputOf(this.#generation, index);
     this.#computed[input] ??= estimatePrompt(this.#generation.inputs[input]);

@@ -19,7 +19,9 @@ import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint } from '../tools/call-constraint.ts';
 import { shortened } from '../body/schema-issues.ts';
 
-/** Maximum choices of one request that run or wait in the engine: more would fill its queue for other clients. */
+/**
+ * Maximum choices of one request that run or wait in the engine: more would fill its queue for other clients.
+ */
 export const CONCURRENT_CHOICES = 4;
 
 const MAX_PAUSE_MS = 5000;

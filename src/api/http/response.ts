@@ -25,8 +25,8 @@ export class EventStream {
         cancel: () => {
           this.#controller = null;
           this.#onRoom();
-          // WebKit calls `cancel()` with a lock held that dispatching any event takes again, as aborting a signal does:
-          // the service worker would hang.
+          // WebKit calls `cancel()` with a lock held that dispatching any event takes again, as aborting a
+          // signal does: the service worker would hang.
           queueMicrotask(onCancel);
         },
       },
@@ -66,8 +66,8 @@ export class EventStream {
 }
 
 /**
- * Body of a response that is one text. Chromium turns a string body into a Blob, which the page reads from the browser
- * process: that takes 1 ms more.
+ * Body of a response that is one text. Chromium turns a string body into a Blob, which the page reads from
+ * the browser process: that takes 1 ms more.
  */
 function streamOf(text: string): EventStream['body'] {
   const stream = new EventStream(() => undefined);

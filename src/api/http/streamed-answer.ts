@@ -6,8 +6,8 @@ import type { Call } from './call.ts';
 import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
 
 /**
- * How long the headers of a stream wait in each stage, in milliseconds: until they are sent a failure is a status,
- * and an abort is invisible. Looking for an engine counts as loading, and fails after 60 s.
+ * How long the headers of a stream wait in each stage, in milliseconds: until they are sent a failure is a
+ * status, and an abort is invisible. Looking for an engine counts as loading, and fails after 60 s.
  */
 const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
   loading: 75_000,

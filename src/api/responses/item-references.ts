@@ -3,7 +3,9 @@ import { invalidField, requestError } from '../../errors/service-error.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 
-/** `msg_<response>_<position>`: an item's id names its response, so that the item is found without an index. */
+/**
+ * `msg_<response>_<position>`: an item's id names its response, so that the item is found without an index.
+ */
 const ITEM_ID = /^(?:msg|fc|rs)_([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})_i?\d{1,4}$/;
 
 export type NextItemId = (prefix: 'msg' | 'fc' | 'rs') => string;

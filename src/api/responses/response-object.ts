@@ -131,7 +131,8 @@ export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]): ResponseL
   }));
 
 /**
- * Appends a request's items to the earlier messages. Calls become part of the assistant's message before them.
+ * Appends a request's items to the earlier messages. Calls become part of the assistant's message before
+ * them.
  * @throws ServiceError 400
  */
 export function appendItems(before: readonly ChatMessage[], input: string | InputItem[]): ChatMessage[] {

@@ -126,7 +126,10 @@ function toState(
   return { status, incomplete, output: output.items, error: null };
 }
 
-/** The reply in the next request's conversation, if it has a text or a call. A call that was cut off is left out. */
+/**
+ * The reply in the next request's conversation, if it has a text or a call. A call that was cut off is left
+ * out.
+ */
 function toMessages(output: readonly OutputItem[]): ChatMessage[] {
   const texts = output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],

@@ -29,8 +29,8 @@ const ANY_CALL: Beginnings[] = [
 ];
 
 /**
- * The beginnings of a call of a function, in JSON and in the forms of Cohere, LFM2, Mistral, Gemma 4, Kimi and Qwen's
- * models for code. A control token before them is never in a reply.
+ * The beginnings of a call of a function, in JSON and in the forms of Cohere, LFM2, Mistral, Gemma 4, Kimi
+ * and Qwen's models for code. A control token before them is never in a reply.
  */
 const beginningsOf = (name: string): Beginnings[] => [
   {
@@ -63,7 +63,10 @@ const MAX_LENGTH = 256;
 export class CallBeginnings extends TextSearch {
   readonly #beginnings: Beginnings[];
   #candidates: Candidate[] = [];
-  /** The reply's last visible character, if there is one; then a line break or a space for the white space since. */
+  /**
+   * The reply's last visible character, if there is one; then a line break or a space for the white space
+   * since.
+   */
   #lastAndGap = '';
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {

@@ -135,7 +135,10 @@ export class CallOrTextReader implements ReplyReader {
 
 const ID_LENGTH = 9;
 
-/** A unique id, which a tool's result refers to. Chat templates of the Mistral family accept nine letters and digits only. */
+/**
+ * A unique id, which a tool's result refers to. Chat templates of the Mistral family accept nine letters and
+ * digits only.
+ */
 function newCallId(): string {
   const random = crypto.getRandomValues(new Uint32Array(ID_LENGTH));
   return Array.from(random, (value) => (value % 36).toString(36)).join('');

@@ -117,7 +117,10 @@ export async function readForm(call: Call): Promise<TranscriptionForm> {
   return { model, file, ...parseFields(fields) };
 }
 
-/** Estimates the number of parts: each follows a line that begins with two hyphens, which are rare in random bytes. */
+/**
+ * Estimates the number of parts: each follows a line that begins with two hyphens, which are rare in random
+ * bytes.
+ */
 function countParts(bytes: Uint8Array): number {
   let parts = 0;
   for (let at = 0; at >= 0; at = bytes.indexOf(10, at + 1))

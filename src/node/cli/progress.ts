@@ -9,7 +9,10 @@ export interface ProgressOutput {
 const TTY_EVERY_MS = 100;
 const PLAIN_EVERY_MS = 10_000;
 
-/** Writes lines, and the progress of one file at a time: a line that updates itself on a terminal, few lines elsewhere. */
+/**
+ * Writes lines, and the progress of one file at a time: a line that updates itself on a terminal, few lines
+ * elsewhere.
+ */
 export class Progress {
   readonly #output: ProgressOutput;
   #file: { label: string; totalBytes: number; startBytes: number; startMs: number } | null = null;

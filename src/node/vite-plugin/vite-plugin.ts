@@ -26,12 +26,15 @@ import { sizeTable, sum } from '../size-table.ts';
 import { WASM_PATH, wasmFiles, wasmNames, wasmSizes } from '../wasm-files.ts';
 
 export interface LocaltextOptions {
-  /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
+  /**
+   * Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's
+   * public folder.
+   */
   models?: string;
   /**
-   * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root. It is bundled
-   * to `<name>.js` at the site's base, and finds the list of the build's files, in Workbox's form, in
-   * `self.__WB_MANIFEST`. Default: localtext's own, `localtext-sw.js`.
+   * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root.
+   * It is bundled to `<name>.js` at the site's base, and finds the list of the build's files, in Workbox's
+   * form, in `self.__WB_MANIFEST`. Default: localtext's own, `localtext-sw.js`.
    */
   serviceWorker?: string;
   /**
@@ -44,7 +47,10 @@ export interface LocaltextOptions {
 /** Packages that the engine worker's sources import in a clone. */
 const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 
-/** Files of a bundle that the service worker does not keep. Safari plays sound and video only from answers to ranges. */
+/**
+ * Files of a bundle that the service worker does not keep. Safari plays sound and video only from answers to
+ * ranges.
+ */
 const NOT_KEPT = /\.(map|mp3|m4[av]|aac|flac|wav|og[agv]|opus|weba|webm|mp4|mov)$/i;
 
 let ignoresAsked = false;
@@ -111,7 +117,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       },
       // Not bundled in advance: it would look for its workers in the wrong place.
       optimizeDeps: { exclude: ['localtext', ...(isClone() ? ENGINES : [])] },
-      // Without this condition, onnxruntime-web would add its WASM files as assets. The package has it bundled.
+      // Without this condition, onnxruntime-web would add its WASM files as assets. The package has it
+      // bundled.
       ...(isClone() && {
         resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
       }),

@@ -59,7 +59,10 @@ export class ElectionMember extends EventTarget {
     return this.#state.type !== 'waiting';
   }
 
-  /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
+  /**
+   * Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or
+   * goes.
+   */
   async run(leave: AbortSignal): Promise<void> {
     const { locks } = navigator;
     while (!leave.aborted) {

@@ -74,8 +74,8 @@ export async function spawnEngineWorker(
 
 /**
  * @param onScript told the URL of the worker's script, which the bundler chooses
- * @throws ServiceError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
- *   the signal's reason when aborted meanwhile
+ * @throws ServiceError `worker_blocked` when the browser does not run the worker's script; Error when it does
+ *   not start; the signal's reason when aborted meanwhile
  */
 async function spawn(
   scope: string,

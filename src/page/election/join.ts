@@ -5,7 +5,10 @@ import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
 
-/** Membership of this tab: it takes part in the election, and hands requests' ports to its worker while it leads. */
+/**
+ * Membership of this tab: it takes part in the election, and hands requests' ports to its worker while it
+ * leads.
+ */
 export interface Membership {
   member: ElectionMember;
   /** Leaves the election once all who joined have left. Must be called once. */
@@ -67,7 +70,10 @@ function takePart(
   return { member, stop };
 }
 
-/** Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are those of the site. */
+/**
+ * Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are
+ * those of the site.
+ */
 function shareSettings(member: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
   const catalog = settings.catalog ?? DEFAULT_CATALOG_HASH;
   const mine = JSON.stringify([PROTOCOL_VERSION, { ...settings, catalog }]);

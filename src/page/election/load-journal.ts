@@ -1,6 +1,9 @@
 import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker-control.ts';
 
-/** Age after which a load that ended its tab is tried again: the device may have been short of memory by chance. */
+/**
+ * Age after which a load that ended its tab is tried again: the device may have been short of memory by
+ * chance.
+ */
 const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
 /**
@@ -13,8 +16,8 @@ const REFUSED_MS = 10 * 60_000;
 type Fatal = Record<string, number>;
 
 /**
- * Running loads of this page's engine, in `localStorage`. A page that crashes leaves them there. A page that is left or
- * hidden removes them: its end says nothing about the model.
+ * Running loads of this page's engine, in `localStorage`. A page that crashes leaves them there. A page that
+ * is left or hidden removes them: its end says nothing about the model.
  */
 export class LoadJournal implements LoadRecords {
   readonly #scope: string;

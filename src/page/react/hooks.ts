@@ -39,8 +39,8 @@ export function useLocaltext(): LocaltextState {
 
 export interface Model extends ModelState {
   /**
-   * Loads it, in whichever tab the engine is; it downloads without a question. Without this call, the first request does.
-   * Stays the same function.
+   * Loads it, in whichever tab the engine is; it downloads without a question. Without this call, the first
+   * request does. Stays the same function.
    */
   load: () => void;
   /**

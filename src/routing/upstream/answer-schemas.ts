@@ -14,7 +14,10 @@ const choiceSchema = z.object({
   delta: z.nullish(
     z.object({
       content: text,
-      /** Reasoning from llama.cpp, older vLLM and DeepSeek; newer vLLM, OpenRouter and Ollama send `reasoning`. */
+      /**
+       * Reasoning from llama.cpp, older vLLM and DeepSeek; newer vLLM, OpenRouter and Ollama send
+       * `reasoning`.
+       */
       reasoning_content: z.optional(z.unknown()),
       reasoning: z.optional(z.unknown()),
     }),

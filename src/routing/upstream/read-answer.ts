@@ -95,7 +95,8 @@ export async function readJson(response: Response, maxBytes: number, ms: number)
 }
 
 /**
- * Parses what a server sent. Zod stops at the first fault: collecting all faults of a long list takes seconds.
+ * Parses what a server sent. Zod stops at the first fault: collecting all faults of a long list takes
+ * seconds.
  * @throws UpstreamError
  */
 export function conforming<Value>(schema: z.ZodMiniType<Value>, sent: unknown, what: string): Value {

@@ -3,7 +3,9 @@ import type { z } from '../../util/zod.ts';
 import { conforming, Deadline, readBytes, TimeSlice } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
-/** Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes. */
+/**
+ * Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes.
+ */
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
 /** Maximum size of one stream: 128,000 tokens of 500 bytes each. */

@@ -18,8 +18,8 @@ const MAX_ERROR_MS = 5000;
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /**
- * Converts a server's error status to a ServiceError, without the server's key. A body that is too long, or does not end,
- * is a failure of the server, whatever the status.
+ * Converts a server's error status to a ServiceError, without the server's key. A body that is too long, or
+ * does not end, is a failure of the server, whatever the status.
  */
 export async function statusFailure(
   response: Response,

@@ -18,7 +18,9 @@ import { brokeBound, cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
-/** Maximum silence, also between two tokens. After it the server counts as down, and the next variant answers. */
+/**
+ * Maximum silence, also between two tokens. After it the server counts as down, and the next variant answers.
+ */
 const SILENCE_MS = 60_000;
 
 /** Tokens that a server may add to a prompt: its template, and a system message. */
@@ -30,7 +32,10 @@ const MAX_HIDDEN_REASONING = 32_768;
 /** Default of a variant's `firstTokenMs`. */
 const FIRST_TOKEN_MS = 60_000;
 
-/** More characters than any vocabulary's tokens have, except runs of spaces: `SLACK_CHARACTERS` allows for those. */
+/**
+ * More characters than any vocabulary's tokens have, except runs of spaces: `SLACK_CHARACTERS` allows for
+ * those.
+ */
 const MAX_REPLY_CHARACTERS_A_TOKEN = 32;
 const SLACK_CHARACTERS = 4096;
 
@@ -191,7 +196,10 @@ function reasoningOf(delta: Choice['delta']): string {
 const lengthOf = (input: ChatJob['input']): number =>
   'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
 
-/** Reads log probabilities in the chat or the completion format. llama.cpp's server uses the chat format for both. */
+/**
+ * Reads log probabilities in the chat or the completion format. llama.cpp's server uses the chat format for
+ * both.
+ */
 function logprobsOf(logprobs: Choice['logprobs']): TokenLogprob[] | undefined {
   if (logprobs?.content) return logprobs.content.map(toLogprob);
   return logprobs?.tokens?.map((token, index) => ({

@@ -83,7 +83,10 @@ function toProbabilities(
   throw brokeBound('sent a decision that does not fit its question');
 }
 
-/** The probabilities in the order of the options: a server may sort them. Undefined if they belong to other options. */
+/**
+ * The probabilities in the order of the options: a server may sort them. Undefined if they belong to other
+ * options.
+ */
 function inOrder(shares: z.infer<typeof distribution>, { options }: DecisionQuestion): number[] | undefined {
   const remaining = [...shares];
   const ordered = options.flatMap(({ label }) => {

@@ -56,8 +56,9 @@ export class UpstreamServer {
   }
 
   /**
-   * Derives a signal that also aborts when a server that has never answered does not list its models in time: a request to
-   * a host that drops packets would otherwise wait for its own time limit. For requests that have a next variant.
+   * Derives a signal that also aborts when a server that has never answered does not list its models in time:
+   * a request to a host that drops packets would otherwise wait for its own time limit. For requests that
+   * have a next variant.
    */
   abortIfUnreachable(signal: AbortSignal): AbortSignal {
     if (this.hasAnswered) return signal;
@@ -92,7 +93,9 @@ export class UpstreamServer {
     throw lacks(path, response.status);
   }
 
-  /** Makes requests skip the server for a while, after a failure of a request that another variant may answer. */
+  /**
+   * Makes requests skip the server for a while, after a failure of a request that another variant may answer.
+   */
   skipForAWhile(error: UpstreamError): void {
     if (!this.circuit.isClosed) return;
     const { code, message, retryAfterMs } = error.wire;

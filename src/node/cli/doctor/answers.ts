@@ -6,7 +6,9 @@ const TIMEOUT_MS = 20_000;
 /** Maximum bytes read of a page or script: the examined parts are at the beginning. */
 const MAX_TEXT_BYTES = 2_000_000;
 
-/** Maximum bytes read of a file whose hash is compared. The largest file of a build, an engine's, has 27 MB. */
+/**
+ * Maximum bytes read of a file whose hash is compared. The largest file of a build, an engine's, has 27 MB.
+ */
 const MAX_FILE_BYTES = 2 ** 28;
 
 /** Answer of a server, without the body. */

@@ -1,4 +1,6 @@
-/** Hosts with a section of this name in docs/hosting.md, detected by the `server` header or another header. */
+/**
+ * Hosts with a section of this name in docs/hosting.md, detected by the `server` header or another header.
+ */
 const HOSTS: [name: string, server: RegExp, header?: string][] = [
   ['nginx', /nginx|openresty/i],
   ['Apache', /apache/i],

@@ -30,7 +30,9 @@ export async function examineContent(script: Script): Promise<Finding[]> {
   ];
 }
 
-/** Scripts of the site's origin that `importScripts()` names literally, as a generated service worker does. */
+/**
+ * Scripts of the site's origin that `importScripts()` names literally, as a generated service worker does.
+ */
 async function importsOf({ url, text }: Script): Promise<Script[]> {
   const paths = [...text.matchAll(/\bimportScripts\(([^()]*)\)/g)].flatMap(([, list = '']) =>
     [...list.matchAll(/["'`]([^"'`]+)["'`]/g)].map(([, path = '']) => path),

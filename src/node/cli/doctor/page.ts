@@ -5,8 +5,8 @@ import { hostAdvice } from './hosts.ts';
 type Directives = Map<string, string[]>;
 
 /**
- * The page's policies: the header, which may hold several, and those in its own HTML. Each of them must allow what
- * localtext does.
+ * The page's policies: the header, which may hold several, and those in its own HTML. Each of them must allow
+ * what localtext does.
  */
 export function policiesOf(headers: Headers, html: string): string[] {
   const inPage = [...html.matchAll(/<meta\b[^<>]*>/gi)]

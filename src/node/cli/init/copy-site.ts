@@ -27,7 +27,8 @@ interface Copied {
 
 /**
  * Copies the built files into a site's folder, and replaces those of an earlier version.
- * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call upstream servers
+ * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call
+ *   upstream servers
  */
 export async function copySite(
   folder: string,

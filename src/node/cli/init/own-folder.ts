@@ -3,7 +3,9 @@ import { join } from 'node:path';
 
 import { CommandError } from '../arguments.ts';
 
-/** Page library as one module, in the folder `localtext`: the same line in every version, but for the hash. */
+/**
+ * Page library as one module, in the folder `localtext`: the same line in every version, but for the hash.
+ */
 export const LIBRARY = 'localtext.js';
 const LIBRARY_TEXT = /^export \* from '\.\/page-[\w-]+\.js';\s*$/;
 /** Name of an engine's file. Hosts and frameworks put compressed copies beside it. */

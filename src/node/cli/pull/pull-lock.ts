@@ -6,7 +6,10 @@ import { makeFolder, naming } from '../../files.ts';
 
 const POLL_MS = 500;
 const TOUCH_MS = 1_000;
-/** Time after which a lock that nobody touches is taken over: its process may be busy, or another one may have its id. */
+/**
+ * Time after which a lock that nobody touches is taken over: its process may be busy, or another one may have
+ * its id.
+ */
 const STALE_MS = 30_000;
 /** The same limit if no process with the holder's id exists here: it may run in another container. */
 const GONE_MS = 3_000;

@@ -22,7 +22,8 @@ export interface PullOptions extends WantedOptions {
 }
 
 /**
- * Downloads weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
+ * Downloads weights into a folder, each file checked against its size and hash, and lists them in the
+ * folder's manifest.
  * @returns how many files had to be fetched.
  * @throws PullError when a file is not available from any source.
  */

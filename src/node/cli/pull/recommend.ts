@@ -11,7 +11,10 @@ export interface Machine {
   cores: number;
 }
 
-/** A page gets a part of the machine's memory: a model that needs more than a quarter of it is not recommended. */
+/**
+ * A page gets a part of the machine's memory: a model that needs more than a quarter of it is not
+ * recommended.
+ */
 const MEMORY_SHARE = 4;
 /** Maximum recommended download. Larger models must be requested by name. */
 const MAX_BYTES = 1.3e9;
@@ -44,7 +47,10 @@ export const thisMachine = (): Machine => ({
   cores: availableParallelism(),
 });
 
-/** Guesses whether there is a GPU: only a browser knows. Linux lists GPUs as devices; other systems usually have one. */
+/**
+ * Guesses whether there is a GPU: only a browser knows. Linux lists GPUs as devices; other systems usually
+ * have one.
+ */
 function hasGpu(): boolean {
   if (process.platform !== 'linux') return true;
   return existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('renderD'));

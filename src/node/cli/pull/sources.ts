@@ -54,7 +54,10 @@ const miniLmFile = (file: string): FileSource => ({
   },
 });
 
-/** Dimensions of the 384 whose states are several times as large as the others, measured on some hundred texts. */
+/**
+ * Dimensions of the 384 whose states are several times as large as the others, measured on some hundred
+ * texts.
+ */
 const miniLmOutliers: OutlierChannels = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
 
 /** Sources by the path in the catalog. */

@@ -104,7 +104,8 @@ async function hubFilesOf(
   const endpoint = hub.replace(/\/+$/, '');
   const pinned = isCommit(source.revision);
   const recorded = pinned ? undefined : manifest?.commits?.[source.repository];
-  // A commit that the catalog names may change with an update of localtext; a file from elsewhere is never pinned.
+  // A commit that the catalog names may change with an update of localtext; a file from elsewhere is never
+  // pinned.
   const other = rulesOf(variant)?.otherFile?.(variant).path;
   try {
     const revision = recorded ?? (await commitOf({ ...source, name: variant.name, endpoint, signal }));

@@ -30,8 +30,8 @@ interface OutputFile {
 }
 
 /**
- * Runs a command. It starts in Node's own folder, because Python imports modules from the folder that it starts in:
- * a `zipfile.py` of the user's project must not run. Paths in `words` must be absolute.
+ * Runs a command. It starts in Node's own folder, because Python imports modules from the folder that it
+ * starts in: a `zipfile.py` of the user's project must not run. Paths in `words` must be absolute.
  */
 export async function execute(
   words: readonly string[],
