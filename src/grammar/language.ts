@@ -93,7 +93,10 @@ export class Languages {
 
   readonly and = (...parts: Language[]): Language => this.#join('and', parts, this.all, this.never);
 
-  /** @param neutral changes nothing @param decisive decides alone */
+  /**
+   * @param neutral changes nothing
+   * @param decisive decides alone
+   */
   #join(kind: 'or' | 'and', parts: Language[], neutral: Language, decisive: Language): Language {
     const flat = new Set(parts.flatMap((part) => (part.kind === kind ? part.parts : [part])));
     this.spend(flat.size * JOIN_STEPS);
@@ -197,7 +200,10 @@ export class Languages {
     }
   }
 
-  /** @param isWord whether the language is of marked words @throws TooCostlyError */
+  /**
+   * @param isWord whether the language has marked words
+   * @throws TooCostlyError
+   */
   automaton(root: Language, isWord = true): AutomatonState[] {
     const start = isWord ? this.#derive(root, BEGIN) : root;
     const indices = new Map([[start, 0]]);

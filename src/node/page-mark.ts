@@ -45,9 +45,9 @@ function namesIn(html: string): string[] {
 const COMPRESSED = ['.br', '.gz', '.zst'];
 
 /**
- * Writes a mark into a page that a bundler has made: an earlier build's may load files of the same names.
- * Pages that load no such files are known by their hash. Hosts serve compressed copies in a page's place,
- * which would lack the mark.
+ * Writes a mark into a page that a bundler has made: an earlier build's page may load files of the same
+ * names. Pages that load no such files are identified by their hash. A page with compressed copies is not
+ * marked: hosts serve the copies, which would lack the mark.
  * @returns the page's content
  */
 export async function markFile(path: string, source: Buffer): Promise<Buffer> {

@@ -72,8 +72,8 @@ async function warnOfForeign(registration: ServiceWorkerRegistration, url: strin
 }
 
 /**
- * A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing
- * of the site's.
+ * Finds a registered script other than the one at `url`. localtext's own under its usual name does not count:
+ * it may be replaced, as it keeps nothing of the site's.
  */
 function foreignScript(
   { installing, waiting, active }: ServiceWorkerRegistration,

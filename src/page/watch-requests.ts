@@ -12,7 +12,7 @@ import { siteScope } from './site.ts';
  *
  * const stop = watchRequests(({ path, state, totalMs }) => console.log(path, state, totalMs));
  * ```
- * @param scope path of the service worker's scope, if that is not the site's base: `'/app/'` for `start({ base: '/app/' })`
+ * @param scope path of the service worker's scope. Default: the site's base. `'/app/'` for `start({ base: '/app/' })`
  * @returns a function that stops it
  */
 export function watchRequests(

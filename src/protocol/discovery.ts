@@ -35,9 +35,9 @@ export interface ServePort {
 }
 
 /**
- * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, as it closes, reloads
- * or freezes: what happens to its worker is then no fault of a request. Only a hint: a lock says that the
- * worker is gone.
+ * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, when it closes,
+ * reloads or freezes: no request has caused the end of its worker. Only a hint: a lock shows that the worker
+ * has ended.
  */
 export const LEADER_EXIT_CHANNEL = 'localtext:leader-exit';
 export interface LeaderExit {

@@ -2,8 +2,8 @@ import { createDeferred } from '../util/async.ts';
 
 /**
  * An origin may have several apps, each below its own path with its own service worker: that path is an app's
- * scope (`/`, `/notes/`). What an app keeps or shares between its tabs has the scope in its name, so that
- * apps never meet. Names that hold a random id, and files that are found by their hash, need none.
+ * scope (`/`, `/notes/`). Names of data and channels that the tabs of an app share contain the scope, so that
+ * apps stay separate. Names with a random id, and files that are found by their hash, need none.
  */
 export const scopeOf = (url: string): string => new URL(url).pathname;
 

@@ -25,7 +25,7 @@ export class EventStream {
         cancel: () => {
           this.#controller = null;
           this.#onRoom();
-          // WebKit calls `cancel()` with a lock held that dispatching any event takes again, as aborting a
+          // WebKit calls `cancel()` while it holds a lock that every event dispatch takes, as aborting a
           // signal does: the service worker would hang.
           queueMicrotask(onCancel);
         },

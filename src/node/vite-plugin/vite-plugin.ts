@@ -69,9 +69,9 @@ export function globIgnores(): string[] {
 }
 
 /**
- * Adds what a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
- * engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the weights below `models/` and the
- * headers for WASM threads.
+ * Adds what a site needs to run localtext: its service worker at the site's base, so that its scope is the
+ * whole site; the engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the
+ * weights below `models/` and the headers for WASM threads.
  * @example
  * // vite.config.js
  * export default { plugins: [localtext()] };

@@ -72,7 +72,7 @@ function takePart(
 
 /**
  * Tabs with other settings, or of another version, queue behind the last tab that joined: its settings are
- * those of the site.
+ * the current ones of the site.
  */
 function shareSettings(member: ElectionMember, settings: EngineSettings, signal: AbortSignal): void {
   const catalog = settings.catalog ?? DEFAULT_CATALOG_HASH;

@@ -68,8 +68,8 @@ export function useModel(id: string): Model {
 }
 
 /**
- * Shows a visitor a model's load: the size of the download, progress, time left, and a button to cancel. It asks before
- * it downloads. Renders a `div` that `showModel()` fills, without styles.
+ * Shows a visitor a model's load: the size of the download, progress, time left, and a button to cancel. It
+ * asks before it downloads. Renders a `div` that `showModel()` fills, without styles.
  * @param props `model`: as `GET /v1/models` lists it; `ask`: false downloads without a click
  * @example
  * ```tsx

@@ -3,7 +3,8 @@ import type { Localtext } from '../localtext.ts';
 import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './state.ts';
 
 /**
- * Creates a store that starts nothing before the first subscription or `load()`: a module may create it on a server too.
+ * Creates a store that starts nothing before the first subscription or `load()`: a module may create it on a
+ * server too.
  * @example
  * import { start } from 'localtext';
  * import { createStore } from 'localtext/store';

@@ -9,8 +9,8 @@ export interface ShowModelOptions {
 }
 
 /**
- * Shows a model's load in an element: what it downloads, progress, time left, a button to cancel, and whether a GPU was
- * found. It asks before it downloads. The elements have no styles: `p`, `progress` and `button`.
+ * Shows a model's load in an element: what it downloads, progress, time left, a button to cancel, and whether
+ * a GPU was found. It asks before it downloads. The elements have no styles: `p`, `progress` and `button`.
  * @param id as `GET /v1/models` lists it
  * @returns resolves when the model is ready for the first time; rejects with the signal's reason.
  * @example
