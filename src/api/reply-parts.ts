@@ -21,7 +21,7 @@ export type ReplyEvent = { index: number } & (
 /** Turns an engine's text into parts. */
 export interface ReplyReader {
   /**
-   * Set when the reply ends before the engine does. `call`: a call begins, which is generated under its
+   * Reason why the reply ends before the engine does. `call`: a call begins, which is generated under its
    * schema.
    */
   readonly ended: 'stop' | 'call' | null;

@@ -7,12 +7,12 @@ export interface WireError {
   code: ErrorCode | null;
   /** The request field at fault, in the client's own notation (`messages[1].role`). */
   param: string | null;
-  /** What was wrong, what is allowed, what to do next. Never engine internals, paths or keys. */
+  /** Message: what was wrong, what is allowed, what to do next. Never engine internals, paths or keys. */
   message: string;
   /** Time until a retry may succeed after a 429, in milliseconds. */
   retryAfterMs?: number;
-  /** Set when the device's queue is full: a request that runs already waits for a place. */
+  /** Whether the device's queue is full: a further job of a running request waits for a place. */
   isQueueFull?: true;
-  /** Set when nothing was sent, and another variant of the model may answer in the same call. */
+  /** Whether another variant of the model may answer in the same call: nothing was sent. */
   passOn?: true;
 }

@@ -104,7 +104,7 @@ export const literals = (...values: unknown[]): Form[] => values.map((value) => 
 
 const texts = new WeakMap<object, string>();
 
-/** One text for equal values, whatever the order of their members. */
+/** Serializes a value: equal values have one text, whatever the order of their members. */
 export function canonical(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null;
   const known = isObject ? texts.get(value) : undefined;

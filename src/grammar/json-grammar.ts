@@ -137,7 +137,7 @@ export class JsonGrammar {
     return [[literal('['), WS, rest, following, WS, literal(']')], ...alternatives];
   }
 
-  /** More elements, each after a comma. */
+  /** Further elements, each after a comma. */
   #following(element: Rule, min: number, max: number): Alternatives[number][number] {
     const rule = this.#once(`following ${element.id}`, () => [[literal(','), WS, element]]);
     return this.#grammar.repeatedRule(rule, min, Math.max(0, max));

@@ -7,7 +7,7 @@ export class UnenforceableError extends Error {}
 
 /** The request's schemas, and the policy for keywords that cannot be enforced. */
 export interface SchemaContext {
-  /** Undefined: there is no such place. */
+  /** Schema at a reference; undefined: there is no such place. */
   target(reference: string): Schema | undefined;
   /** The schema without the keywords that are not enforced in it. */
   loosened(schema: SchemaObject): SchemaObject;

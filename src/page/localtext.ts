@@ -27,7 +27,8 @@ export interface LocaltextStatus extends EngineStatus {
   serviceWorker: boolean;
   crossOriginIsolated: boolean;
   /**
-   * What made the service worker stop isolating pages, or will from the next load on. Null: nothing found.
+   * Feature that made the service worker stop isolating pages, or will from the next load on. Null: nothing
+   * found.
    */
   isolationBreaks: IsolationNeed | null;
   /**

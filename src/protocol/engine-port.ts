@@ -31,9 +31,9 @@ export interface Origin {
   client: string;
   /** The request's id: its choices are jobs of one request. */
   request: string;
-  /** The answer is not streamed: a long job yields to streamed ones, which somebody reads as they arrive. */
+  /** Set if the answer is not streamed: a long job yields to streamed ones, which are read as they arrive. */
   background?: true;
-  /** The client cannot signal that it gave up the request: an equal request counts as its retry. */
+  /** Set if the client cannot signal that it gave up the request: an equal request counts as its retry. */
   mayBeRepeated?: true;
   /** Number of this attempt, if an SDK repeats its requests: 0 is the first. */
   attempt?: number;

@@ -24,7 +24,7 @@ export type Capability =
 
 /** Facts that an engine writes down, so that a service worker knows them without asking. */
 export interface EngineFacts {
-  /** Id of the engine. `loaded` is true only while it lives. */
+  /** Id of the engine. `loaded` is true only while it runs. */
   epoch: string;
   /** Facts by the model's id. */
   models: Record<string, ModelFacts>;

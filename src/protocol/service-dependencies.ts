@@ -64,7 +64,7 @@ export interface ServedVariant extends Pick<ModelStatus, 'state' | 'fingerprint'
   engine: string;
   /** Size of all weights. */
   bytes: number;
-  /** What the variant adds to each request's sampling. */
+  /** Sampling parameters that the variant adds to each request. */
   sampling: VariantSampling;
   /** Reasons for this variant, and against each one before it. */
   reasons: VariantReason[];
@@ -91,7 +91,7 @@ export interface ResponseStore {
   delete(id: string): Promise<void>;
 }
 
-/** One answer of /v1/responses, with all that the next one needs to continue it. */
+/** Answer of /v1/responses, with all that the next one requires to continue it. */
 export interface StoredResponse {
   id: string;
   /** Key that the response was made with; other keys cannot see it. */

@@ -31,7 +31,7 @@ const modelSource = z.union([
 export const commandSchema = z.union([
   /** The models of a repository. */
   z.strictObject({ type: z.literal('offers'), source: hubSource }),
-  /** What the headers of a model's files say. */
+  /** Facts from the headers of a model's files. */
   z.strictObject({ type: z.literal('inspect'), source: modelSource }),
   z.strictObject({ type: z.literal('list') }),
   /**

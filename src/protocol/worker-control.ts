@@ -183,7 +183,7 @@ export interface VariantReason {
   chosen: boolean;
   /** Follows the variant's name: `needs shader-f16, which this GPU lacks`. */
   reason: string;
-  /** It ended its tab when it was loaded: `ready(id, { retry: true })` tries it again. */
+  /** Set if it ended its tab when it was loaded: `ready(id, { retry: true })` tries it again. */
   endedTab?: true;
 }
 

@@ -45,7 +45,7 @@ export interface V1 {
     model: string,
     options: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
   ): Promise<void>;
-  /** Null: no engine answers in time, and no model has a server. @throws ServiceError */
+  /** Reads the status; null: no engine answers in time, and no model has a server. @throws ServiceError */
   status(timeoutMs: number): Promise<EngineStatus | null>;
 }
 

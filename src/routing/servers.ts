@@ -22,7 +22,7 @@ export class Servers {
     this.#onChange = onChange;
   }
 
-  /** Null: no server takes part in the model. */
+  /** Targets of a model; null: no server takes part in it. */
   targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
     return readServerSettings(this.#scope).then(({ prefer, upstreamKeys }) =>

@@ -58,7 +58,7 @@ class Deaths {
 }
 
 /**
- * Yields the engine's answer until it is complete; continues with the next engine if one dies or its tab
+ * Yields the engine's answer until it is complete; continues with the next engine if one ends or its tab
  * leaves. Holds the request's lock meanwhile. Aborting the signal, or returning the iterator, tells the
  * engine to stop.
  * @throws ServiceError; the signal's reason when aborted
@@ -185,7 +185,7 @@ class Answer<K extends Kind> {
     this.#pendingCredit = 0;
   }
 
-  /** Aborts at once, whether or not anybody reads. */
+  /** Aborts at once, even if no reader waits. */
   readonly #onAbort = (): void => {
     this.#engine.dismiss();
     this.#messages.fail(this.#signal.reason);

@@ -8,7 +8,7 @@ import { callEngine, engineFailed } from './call-engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
 import { trackProgress } from './job-progress.ts';
 
-/** Calls the one engine of all tabs, and the next one when it dies. */
+/** Creates a client of the one engine of all tabs, and of the next one when it ends. */
 export function createEngineClient(connection: EngineConnection): EngineClient {
   return { run: (job, request) => run(connection, job, request) };
 }

@@ -2,7 +2,7 @@ import { engineLost } from '../errors/engine-errors.ts';
 import { type ChatEvent, type ChatJob, type Delta, repeats } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 
-/** The received part of an answer, so that the next engine can continue it if one dies. */
+/** The received part of an answer, so that the next engine can continue it if one ends. */
 export interface JobProgress<K extends Kind> {
   /** Parts that the client has been given. */
   readonly deltas: number;

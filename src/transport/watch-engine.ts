@@ -11,7 +11,9 @@ export type EngineEnd =
   /** `cause`: the error that the engine could still send. */
   | { type: 'died'; cause: WireError | null };
 
-/** Messages that a worker sent just before it died may arrive after its lock is released. */
+/**
+ * Time to wait for the last messages of a worker that has ended, which may arrive after its lock is released.
+ */
 const LAST_MESSAGES_MS = 50;
 
 /** Reports the end of that epoch's worker. The function returned stops the watch. */

@@ -1,7 +1,7 @@
 /** Writes a text as a terminal of llama.cpp's grammars. */
 export const literal = (text: string): string => `"${Array.from(text, literalCharacter).join('')}"`;
 
-/** Writes a character as it stands within a terminal. */
+/** Writes a character for use within a terminal. */
 export function literalCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (character === '"' || character === '\\') return `\\${character}`;

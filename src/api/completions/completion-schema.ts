@@ -6,7 +6,7 @@ import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refuse
 /** Schema of a completion without a conversation: the older endpoint. */
 
 const MAX_PROMPTS = 128;
-/** More tokens than any context holds. */
+/** Maximum tokens of a prompt: more than any context holds. */
 const MAX_TOKENS = 50_000;
 /** Largest token id of llama.cpp, which has 32 bits for them. */
 const MAX_ID = 2 ** 31 - 1;

@@ -15,7 +15,7 @@ const MAX_OPTIONS = 2000;
 const MAX_QUESTION_CHARACTERS = 100_000;
 /** Labels of all questions: a chat model may compute a step for each short word that some of them share. */
 const MAX_ALL_LABEL_CHARACTERS = 20_000;
-/** More items than any context holds. */
+/** Maximum items: more than any context holds. */
 const MAX_ITEMS = 8192;
 const MAX_LABEL_CHARACTERS = 256;
 

@@ -11,7 +11,7 @@ export interface ClientWatch {
   stop(): void;
 }
 
-/** One request that is being answered. */
+/** Request that is being answered. */
 export interface Call {
   /** Unique: jobs and locks are named after it. */
   id: string;

@@ -4,7 +4,7 @@ import type { LimitState } from '../../protocol/service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';
 import { type Call, followSignals } from './call.ts';
 
-/** Events that may lie unread before the engine waits for the reader; each kilobyte counts as one more. */
+/** Maximum unread events before the engine waits for the reader; each kilobyte counts as one more. */
 const HIGH_WATER_MARK = 64;
 
 /** Streamed body of an answer. */

@@ -26,7 +26,7 @@ export class ResponseEvents implements StreamEncoder {
   readonly #options: ResponseEventsOptions;
   readonly #output: ResponseOutput;
   #sequence = 0;
-  /** Set when the reply has ended. */
+  /** Reason why the reply is incomplete, once it has ended. */
   #incomplete: ResponseState['incomplete'] = null;
 
   constructor(id: string, options: ResponseEventsOptions) {

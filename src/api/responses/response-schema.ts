@@ -21,7 +21,7 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** Schema of a request to /v1/responses. Unknown fields are ignored. */
 
-/** More items than any context holds. */
+/** Maximum items: more than any context holds. */
 const MAX_ITEMS = 8192;
 /** OpenAI's values. All but the last concern tools and states that no reply has here. */
 const INCLUDES = [

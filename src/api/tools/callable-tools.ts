@@ -25,7 +25,7 @@ export interface ToolFunction {
 
 /** The functions of a request that its reply may call. */
 export interface CallableTools {
-  /** One or more. */
+  /** The functions, at least one. */
   functions: ToolFunction[];
   /** Whether the reply must consist of calls. Otherwise the model may answer with text instead. */
   mustCall: boolean;

@@ -213,7 +213,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   };
 }
 
-/** All of localtext, as a script to import. */
+/** Script with all of localtext, to be imported. */
 const importable = async (list: string): Promise<string> =>
   list + (await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER_IMPORT}`), 'utf8'));
 

@@ -125,7 +125,10 @@ class LocaltextStore {
     this.#set({ ...INITIAL_STATE, error });
   }
 
-  /** One call at a time, as answers may overtake each other. The last call begins after the last event. */
+  /**
+   * Refreshes the status, one call at a time, as answers may overtake each other. The last call begins after
+   * the last event.
+   */
   readonly #refresh = shared(async () => {
     const { localtext } = this.#state;
     // A failure here is reported by the next event.

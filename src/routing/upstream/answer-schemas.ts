@@ -41,7 +41,7 @@ const choiceSchema = z.object({
   ),
 });
 
-/** One event of a stream. Its usage is read by `countOf`. */
+/** One event of a stream. `readUsage` reads its usage. */
 export const chunkSchema = z.object({
   error: z.optional(z.unknown()),
   usage: z.optional(z.unknown()),

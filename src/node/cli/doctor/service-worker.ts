@@ -6,7 +6,7 @@ import { examineContent } from './imported-scripts.ts';
 import type { FileLists } from '../../site-files.ts';
 import type { SiteFile } from '../../../protocol/site-file.ts';
 
-/** What the service worker's script shows, with its lists of the site's files. */
+/** Result of examining the service worker's script, with its lists of the site's files. */
 export interface Examined extends FileLists {
   findings: Finding[];
   /** The folder of the script, below which the site's other files lie; null: no service worker was found. */
