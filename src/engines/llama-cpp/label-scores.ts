@@ -19,7 +19,7 @@ const MAX_STEPS = 128;
 /** Maximum number of texts whose tokens are cached. */
 const MAX_KNOWN = 4096;
 
-/** Number of a label's characters in a grammar. No token is longer. */
+/** Maximum number of a label's characters in a grammar. No token is longer. */
 const MAX_TOKEN = 32;
 
 /** llama.cpp's error if no token continues a text: the vocabulary lacks one of its characters. */

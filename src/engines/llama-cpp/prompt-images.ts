@@ -54,7 +54,8 @@ export class ImageReader {
   place(prompt: string, images: readonly ModelImage[]): PromptImages | undefined {
     if (this.#marker === null || images.length === 0) return undefined;
     const [start = '', ...texts] = prompt.split(this.#marker);
-    // The key grows with the cost of an image, as its length decides whether the state is worth keeping.
+    // An image's part of the key is about as long as text with as many tokens: the key's length decides
+    // whether the state is worth keeping.
     const keys = texts.map((text, index) => (images[index]?.digest ?? '').repeat(DIGESTS_IN_KEY) + text);
     return { files: images.map(({ file }) => file), key: start + keys.join('') };
   }

@@ -35,7 +35,7 @@ export interface ScheduledReply {
   /** Approximate number of prompt characters to compute. */
   size: number;
   text: string;
-  /** Set once its prompt was computed ahead; `timings` are those of that computation. */
+  /** Set once its prompt was computed ahead. `timings` are that computation's, if it reported any. */
   computedAhead: { timings: LlamaTimings | undefined } | null;
   /** How often it was put aside for a shorter prompt. */
   yielded: number;
@@ -89,7 +89,7 @@ const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED |
 const filling = (replies: readonly ScheduledReply[]): ScheduledReply[] =>
   replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
 
-/** Approximate number of a prompt's characters that no slot or saved state holds. */
+/** Approximate number of a prompt's characters that neither an idle slot nor a saved state holds. */
 type Uncached = (prompt: string) => number;
 
 /** Picks aborted replies first, then new ones, then any that runs, as a step advances all of them. */
@@ -205,10 +205,10 @@ export class ReplyScheduler {
   }
 
   /**
-   * Counts the tokens of a prompt without computing it: llama.cpp's server tells the length of a prompt that it refuses as too
-   * long. Text is added to the prompt until a limit refuses it.
+   * Counts the tokens of a prompt without computing it: llama.cpp's server reports the length of a prompt
+   * that it rejects as too long, so text is added to the prompt until it exceeds a limit.
    * @param special text of a special token, which separates the added text from the prompt
-   * @throws the signal's reason; RequestRejectedError where the server tells no length; what it failed with
+   * @throws the signal's reason; `RequestRejectedError` if the server reports no length; the server's error
    */
   count(prompt: string, special: string, signal: AbortSignal, images?: PromptImages): Promise<number> {
     return new Promise((resolve, reject) => {

@@ -103,7 +103,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const { fingerprint, slots, batch, imageMarker } = options;
     this.#wllama = wllama;
     this.#options = options;
-    // `BARE` works only in models without images, and with the linked kernels.
+    // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
     const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
     const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
     const context = wllama.getLoadedContextInfo().n_ctx;

@@ -96,7 +96,8 @@ function limitStates(proxy: WorkerProxy, { checkpoints, savedBytes }: StateLimit
 
 /**
  * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
- * @param limits absent: llama.cpp's own limits, in tokens of the context
+ * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
+ *   tokens as the context has
  */
 export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
   let current: WorkerProxy | null = null;
