@@ -122,8 +122,8 @@ export function findAfterSystemOpening(render: RenderTurns, bos: string): AddedT
   const later = attempt(() => render([user, assistant, system, last], true));
   if (!first?.includes(SYSTEM) || !later?.includes(SYSTEM)) return NOTHING;
   const before = between(first, '', SYSTEM).slice(bos.length);
-  // A later system message follows the assistant's closing. Its longest suffix that also opens
-  // the first message is the opening.
+  // The text before a later system message begins with the assistant's closing. Its longest suffix that
+  // also opens the first message is the opening.
   const beforeLater = between(later, ASSISTANT, SYSTEM);
   const starts = [0, ...controlTokenEnds(before)];
   for (let from = Math.max(0, beforeLater.length - MAX_OPENING); from < beforeLater.length; from++) {

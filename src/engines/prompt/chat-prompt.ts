@@ -77,7 +77,7 @@ export class ChatPrompt {
     return openReply(prompt, this.#tags, job, isAsked && asksToThink(reasoning));
   }
 
-  /** Prompt for an empty text, as llama.cpp rejects an empty prompt. */
+  /** Prompt for an empty text: a special token, or '' if llama.cpp adds one. It computes no empty prompt. */
   get #start(): string {
     const { bos, eos } = this.#tokens;
     return this.#addsBos ? '' : (bos ?? eos ?? '');
@@ -390,7 +390,7 @@ const MAX_ARGUMENTS = 2_000_000;
 
 /** Parses a call's arguments, which templates expect as objects. Invalid JSON stays text. */
 function parsed(json: string): unknown {
-  // No context holds as much, and V8 takes quadratic time for long keys.
+  // No context holds as much, and V8 compares long keys with each other.
   if (json.length > MAX_ARGUMENTS) return json;
   try {
     return JSON.parse(json);

@@ -23,7 +23,7 @@ const dayOfYear = (date: Date): number =>
   (Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) - Date.UTC(date.getFullYear(), 0, 1)) /
   DAY_MS;
 
-/** Number of the week, if weeks begin on the day `first` (0: Sunday). */
+/** Number of the week. Week 1 begins on the first day `first` (0: Sunday); earlier days are in week 0. */
 const weekOfYear = (date: Date, first: number): number =>
   Math.floor((dayOfYear(date) + 7 - ((date.getDay() - first + 7) % 7)) / 7);
 
@@ -33,7 +33,7 @@ const thursday = (date: Date): Date =>
 
 const hour12 = (date: Date): number => date.getHours() % 12 || 12;
 
-/** Directives of Python's `strftime()` for a time without a zone. */
+/** Directives of Python's `strftime()` for a time without a zone: `%z` and `%Z` are empty. */
 const DIRECTIVES: Record<string, (date: Date) => string> = {
   a: (date) => (DAYS[date.getDay()] ?? '').slice(0, SHORT),
   A: (date) => DAYS[date.getDay()] ?? '',

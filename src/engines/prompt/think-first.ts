@@ -17,7 +17,7 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
   enableThinking ?? effort !== 'none';
 
 /**
- * Completes the prompt of a model that can reason.
+ * Extends the prompt of a model that can reason with the opening tag and with what was already generated.
  * @param opens whether to add the opening tag if the prompt does not end with it; some templates leave it to the model
  */
 export function openReply(
