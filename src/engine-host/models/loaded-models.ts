@@ -1,6 +1,6 @@
 import type { LoadedModel } from './loaded-model.ts';
 
-/** Models that are loaded or being loaded, by the name of their variant. */
+/** Models that were requested, in any state, by the name of their variant. */
 export class LoadedModels extends Map<string, LoadedModel> {
   /** Whether any model has requests or is being loaded. */
   get isBusy(): boolean {

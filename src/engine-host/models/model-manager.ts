@@ -28,7 +28,7 @@ const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
 /** Minimum time between two loads of a failing variant, in milliseconds. */
 const AGAIN_MS = 1000;
 
-/** Number of GPU losses of a variant after which it is not tried again. */
+/** Number of GPU losses, or of failures of the browser's model, after which a variant is not tried again. */
 const MAX_LOSSES = 2;
 
 /** Restricts which of a model's variants a request may use. */

@@ -104,7 +104,10 @@ function inOrder(variants: readonly Variant[], prefer: readonly string[]): Varia
 
 type Needs = Required<Pick<DeviceNeeds, 'webgpu' | 'features' | 'cores'>>;
 
-/** Resolves a variant's needs. `webgpu` requires a hardware GPU, as a software GPU is slower than WASM. */
+/**
+ * Resolves a variant's needs. `webgpu` requires a hardware GPU, as a software GPU is slower than WASM.
+ * A variant with `webgpu: false` accepts a software GPU.
+ */
 function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
   const { features = [], cores = 1, webgpu = engines[engine]?.needsGpu ?? false } = needs;
   return { features, cores, webgpu: webgpu || features.length > 0 };
