@@ -47,7 +47,11 @@ export async function exportDescription(
   return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
 }
 
-/** Imports a weight file or a description. @throws ServiceError 400 if no model of the catalog has such a file */
+/**
+ * Imports a weight file or a description.
+ * @throws ServiceError 400 naming the file, if it belongs to no model of the catalog; `weights_corrupt` naming
+ *   it, if it has other bytes
+ */
 export async function importFile(
   dependencies: ImportExportDependencies,
   name: string,

@@ -44,7 +44,7 @@ export class StoredFiles {
   }
 
   async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
-    // Check first: `finish()` writes the record before it removes the checkpoint.
+    // Check the checkpoint first: `finish()` writes the record before it removes the checkpoint.
     const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
     if (checkpoint) return Math.min(bytes, checkpoint.chunks.length * CHUNK_BYTES);
     if (!(await this.#backend.read(recordName(sha256)))) return 0;

@@ -75,7 +75,7 @@ export const isUnfinished = (name: string): boolean => name.startsWith(PREFIX);
 const nameOf = (slug: string, files: readonly WeightFile[]): string =>
   `${PREFIX}${slug}-${(files[0]?.sha256 ?? '').slice(0, 8)}`;
 
-/** Incomplete files of models that are being added. They are listed, can be deleted, and expire after a week. */
+/** Files of models whose adding has not ended. They are listed, can be deleted, and expire after a week. */
 export class UnfinishedModels {
   readonly #index: UsageIndex;
   readonly #remove: (name: string) => Promise<void>;

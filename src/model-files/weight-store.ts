@@ -18,7 +18,7 @@ export interface WeightStoreOptions {
   shared?: CrossOriginSource | null;
 }
 
-/** Downloads, verifies and stores the weights of all engines. */
+/** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
   readonly backend: StorageBackend;
   readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;

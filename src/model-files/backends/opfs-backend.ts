@@ -3,7 +3,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
 
-/** Opens the store's folder in the origin private file system. @throws DOMException if it is not available */
+/** Opens the store's folder in the origin private file system. @throws DOMException or TypeError */
 export async function openWeightsFolder(
   options: { create?: boolean } = {},
 ): Promise<FileSystemDirectoryHandle> {
@@ -23,7 +23,7 @@ type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 /**
  * Opens a file of the private file system for writing. Retries if that takes too long, or while another handle is
  * open, and uses the first attempt that succeeds.
- * @throws ServiceError `storage_failed` after the last attempt; the last attempt's error
+ * @throws ServiceError `storage_failed` if no attempt ends in time; the last attempt's error
  */
 export async function openAccess(getFile: () => Promise<Openable>): Promise<FileSystemSyncAccessHandle> {
   const openings: Promise<FileSystemSyncAccessHandle>[] = [];

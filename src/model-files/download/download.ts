@@ -184,7 +184,7 @@ class Download {
       if (isWhole) await this.#storeWhole(reader);
       else {
         await this.#storeNext(reader, index);
-        // Read to the end: the browser would cancel the request, and not reuse its connection.
+        // Read to the end. Otherwise the browser cancels the request and does not reuse its connection.
         await reader.ended();
       }
       return 'stored';

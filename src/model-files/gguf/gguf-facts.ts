@@ -28,7 +28,7 @@ export interface GgufFacts {
   quantization: string;
   /** Chat template in Jinja; null if the file has none. */
   chatTemplate: string | null;
-  /** Whether it has a chat template, or the tokens of ChatML. Otherwise the model only continues text. */
+  /** Whether it has a chat template, or the tokens of ChatML. Otherwise it is only for `/v1/completions`. */
   canChat: boolean;
   /** Dimensions and pooling; null if it is not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
@@ -274,7 +274,7 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   };
 }
 
-/** Reads a chat template. @throws FormatError if it is too long: llama.cpp would use it, although it was not checked */
+/** Reads a chat template. @throws FormatError if it is no text or too long: llama.cpp would use it unchecked */
 function chatTemplate({ metadata }: Gguf, key: string): string | null {
   const value = metadata.get(key)?.value;
   if (value === null) throw new FormatError('has a chat template of more than 1 MiB, or one that is no text');

@@ -11,7 +11,7 @@ const MAX_DIMENSIONS = 4;
 const MAX_ENTRIES = 65_536;
 /**
  * Maximum size of all names and texts of a header, and number of texts in its lists. The
- * largest vocabularies have a million.
+ * largest vocabularies, with their merges, have a million.
  */
 const MAX_TEXTS_BYTES = 8 * 2 ** 20;
 const MAX_LISTED_TEXTS = 2 ** 21;
