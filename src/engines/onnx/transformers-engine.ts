@@ -44,7 +44,7 @@ interface BatchLimits {
 
 /**
  * Fills a batch with the candidates closest in length to `seed`, which minimizes padding, while the
- * padded batch stays within the limits.
+ * padded batch stays within the limits. `seed` alone may exceed them.
  * @param begun sequences that are already in the batch
  */
 export function chooseBatch<S extends Sequence>(
