@@ -1,5 +1,5 @@
 const GIB = 2 ** 30;
-/** Maximum memory that browsers report. Only a device below it is known to be too small. */
+/** Memory at which some browsers cap their report. Only a device below it is known to be too small. */
 const MEMORY_CAP_GIB = 8;
 /** Fraction of the device's memory that models may use. */
 const USABLE_SHARE = 0.6;

@@ -11,7 +11,7 @@ let isAbsent = false;
 /**
  * Requests an adapter, and retries once if there is none. Chromium's GPU process may crash while the browser
  * starts: the first request then resolves to null, and a request 30 ms later to the GPU (seen on Linux with
- * Vulkan, in four browsers of four).
+ * Vulkan, at four starts of four).
  */
 export async function requestAdapter(
   gpu: Pick<GPU, 'requestAdapter'> | undefined,

@@ -80,7 +80,10 @@ function withPrefix(
   return { texts: input.texts.map((text) => prefixes[inputType] + text) };
 }
 
-/** Returns an error if the result is not a vector of finite numbers of this length. A damaged model may compute anything. */
+/**
+ * Error for a result that is not a vector of finite numbers of this length; undefined if it is one. A damaged
+ * model may compute anything.
+ */
 export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
   if (vector.length === dimensions && vector.every((value) => Number.isFinite(value))) return undefined;
   const message = `The model did not return a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;

@@ -44,7 +44,7 @@ export interface Engine<K extends ModelKind = ModelKind> {
 }
 
 export interface LabelScores {
-  /** Log probability of each label, up to a constant that all labels share; in the order of the labels. */
+  /** Log probability of each label's scored tokens, up to a constant for all labels; in the labels' order. */
   logProbabilities: number[];
   promptTokens: number;
   cachedTokens: number;

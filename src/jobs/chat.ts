@@ -60,8 +60,8 @@ export type Constraint =
   | { kind: 'grammar'; gbnf: string; spells?: Spelling };
 
 /**
- * Fixed text: a grammar allows only `text`, from its token `from` on. Engines that can generate the same tokens as
- * the text would have in a prompt.
+ * Fixed text: a grammar allows only `text`, from its token `from` on. If an engine can, it generates the
+ * tokens that the text would have in a prompt.
  */
 export interface Spelling {
   text: string;
@@ -164,7 +164,7 @@ export interface Accepted {
 export interface Delta {
   /** Text of complete characters; engines withhold partial ones. */
   text: string;
-  /** Number of tokens in this delta. */
+  /** Number of tokens in this delta; 0 for withheld text whose tokens were already counted. */
   tokens: number;
   /** Set if the text is reasoning, without its tags. */
   isReasoning?: true;

@@ -10,7 +10,7 @@ import {
   vectorLength,
 } from './engine-rules.ts';
 
-/** Sampling settings of a variant, beyond the defaults of OpenAI's API. */
+/** Sampling settings for every request. A request's own `min_p` and `frequency_penalty` take precedence. */
 export interface VariantSampling {
   /** Number of most probable tokens to sample from. Default: all. */
   topK?: number;
