@@ -49,8 +49,8 @@ export async function exportDescription(
 
 /**
  * Imports a weight file or a description.
- * @throws ServiceError 400 naming the file, if it belongs to no model of the catalog; `weights_corrupt` naming
- *   it, if it has other bytes
+ * @throws ServiceError 400 naming the file, if it belongs to no model of the catalog; `weights_corrupt`
+ *   naming it, if it has other bytes
  */
 export async function importFile(
   dependencies: ImportExportDependencies,

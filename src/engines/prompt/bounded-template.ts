@@ -221,7 +221,10 @@ class BoundedInterpreter extends Interpreter {
     return text;
   }
 
-  /** Converts a value to what a loop iterates over. A text is empty if the loop reads attributes, which characters lack. */
+  /**
+   * Converts a value to what a loop iterates over. A text is empty if the loop only reads attributes, which
+   * characters lack.
+   */
   #looped(value: Value, items: 'any' | 'attributes'): Value {
     const list =
       items === 'attributes' && typeof value.value === 'string' ? toValue([]) : this.#withoutText(value);

@@ -274,7 +274,7 @@ function kvCache(architecture: string, of: (name: string, max: number) => number
   };
 }
 
-/** Reads a chat template. @throws FormatError if it is no text or too long: llama.cpp would use it unchecked */
+/** Reads a chat template. @throws FormatError if it is no text or too long, which llama.cpp does not check */
 function chatTemplate({ metadata }: Gguf, key: string): string | null {
   const value = metadata.get(key)?.value;
   if (value === null) throw new FormatError('has a chat template of more than 1 MiB, or one that is no text');
