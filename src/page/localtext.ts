@@ -157,7 +157,9 @@ export class Localtext extends EventTarget {
    * Lets a waiting version take over, once no request runs in any tab. False when none waits.
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
-  update(): Promise<boolean> {
+  async update(): Promise<boolean> {
+    // Chromium holds a version back for up to 5 minutes if the engine's worker starts while it takes over.
+    await readStatus().catch(() => null);
     return applyUpdate(this.#registration, this.stopped);
   }
 
