@@ -146,7 +146,7 @@ export class EngineHost implements Serving {
       modelStorage,
       sources,
       adder,
-      chosen: (model) => this.modelManager.chosen(model),
+      variantOf: (target) => modelStorage.name(target, this.modelManager.chosen(target)),
       onChange: () => void this.#refreshEstimates(),
     };
     void this.#planAll();

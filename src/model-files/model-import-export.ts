@@ -19,10 +19,10 @@ const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 
 export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
-  modelStorage: Pick<ModelStorage, 'name' | 'files' | 'known'>;
+  modelStorage: Pick<ModelStorage, 'files' | 'known'>;
   sources: Pick<WeightSources, 'keepFiles'>;
-  /** Name of the variant chosen for a model. */
-  chosen(model: string): string | undefined;
+  /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
+  variantOf(target: string): Promise<string>;
 }
 
 /**
@@ -30,10 +30,10 @@ export interface ImportExportDependencies {
  * @throws ServiceError 400 `weights_missing` if the model is not stored completely
  */
 export async function exportDescription(
-  { store, modelStorage, chosen }: ImportExportDependencies,
+  { store, modelStorage, variantOf }: ImportExportDependencies,
   target: string,
 ): Promise<ModelDescription> {
-  const variant = await modelStorage.name(target, chosen(target));
+  const variant = await variantOf(target);
   const files = await modelStorage.files(variant);
   const missing = await (await store()).missing(files);
   if (files.length === 0 || missing.length > 0) {

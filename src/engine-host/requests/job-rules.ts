@@ -26,6 +26,8 @@ interface JobRules<K extends Kind> {
   work(job: JobOf<K>): number;
   /** Whether the job must restart from its beginning after an interruption. Absent if it never does. */
   restarts?(job: JobOf<K>): boolean;
+  /** Set if a pause discards a part of the answer that takes seconds: pauses then wait for the end of a part. */
+  hasLongParts?: true;
   /** Whether the job yields its slot even if it is short, if its answer is not streamed. Absent if it does not. */
   yieldsWhenShort?(job: JobOf<K>): boolean;
   /** Selects which equal requests of the client share the job's answer. Absent: all. */
@@ -89,6 +91,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   embedding: { run: runOnEngine, work: () => 0 },
   transcription: {
     run: runOnEngine,
+    hasLongParts: true,
     work: ({ file }) => file.size / (/wav/.test(file.type) ? WAV_BYTES : SOUND_BYTES),
   },
   decision: {

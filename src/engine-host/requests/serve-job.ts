@@ -38,8 +38,8 @@ export class JobPaused extends Error {}
 const UNREAD_MS = 5000;
 /** Time after which such a job yields its slot if it would have to restart, in milliseconds. */
 const UNREAD_REPEATED_MS = 30_000;
-/** How often a transcription may yield inside a window of sound, which is then computed again. */
-const MAX_CUT_WINDOWS = 2;
+/** How often a job may yield inside a long part of its answer, which is then computed again. */
+const MAX_CUT_PARTS = 2;
 
 export interface JobRequest<K extends Kind> {
   id: string;
@@ -126,14 +126,15 @@ class SlotLease {
   #mustPause = false;
 
   constructor(job: Job, origin: Origin | undefined, pauses: number) {
-    this.#unreadMs = rulesOf(job.kind).restarts?.(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
+    const { restarts, hasLongParts } = rulesOf(job.kind);
+    this.#unreadMs = restarts?.(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
     const as = yieldsAs(job, origin);
     const mayBeAbandoned = origin?.background === true;
-    // A sharing transcription finishes its window: two tabs would otherwise keep discarding each other's windows.
-    const keepsWindow = job.kind === 'transcription' && (as === 'sharing' || pauses >= MAX_CUT_WINDOWS);
+    // Two tabs that share the engine would otherwise keep discarding each other's parts.
+    const keepsPart = hasLongParts && (as === 'sharing' || pauses >= MAX_CUT_PARTS);
     const onPause = (): void => {
       this.#mustPause = true;
-      if (!keepsWindow) this.#end();
+      if (!keepsPart) this.#end();
     };
     const yields = as && { yields: { as, pauses, onPause } };
     this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
@@ -153,7 +154,7 @@ class SlotLease {
     await sent.finally(() => clearInterval(timer));
   }
 
-  /** Yields the slot if another job was waiting for the end of a window of sound. */
+  /** Yields the slot if another job was waiting for the end of a part. */
   afterDelta(): void {
     if (this.#mustPause) this.#end();
   }

@@ -28,10 +28,9 @@ type Handler<T extends CommandType> = (
 ) => Promise<WeightsReplies[T]>;
 
 const control = async (
-  { store, modelStorage, chosen }: WeightsService,
+  { store, modelStorage, variantOf }: WeightsService,
   { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
-): Promise<void> =>
-  (await store())[type](await modelStorage.files(await modelStorage.name(target, chosen(target))));
+): Promise<void> => (await store())[type](await modelStorage.files(await variantOf(target)));
 
 const HANDLERS: { [T in CommandType]: Handler<T> } = {
   list: ({ modelStorage }) => modelStorage.overview(),
@@ -43,10 +42,8 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
   rename: ({ adder }, { target, id }) => adder.rename(target, id),
   remove: ({ adder }, { target }) => adder.delete(target),
   // An added model's files have no other source, so the model is removed with them.
-  delete: async ({ adder, modelStorage, chosen }, { target }) =>
-    adder.has(target)
-      ? adder.delete(target)
-      : modelStorage.delete(await modelStorage.name(target, chosen(target))),
+  delete: async ({ adder, modelStorage, variantOf }, { target }) =>
+    adder.has(target) ? adder.delete(target) : modelStorage.delete(await variantOf(target)),
   pause: control,
   resume: control,
   cancel: control,

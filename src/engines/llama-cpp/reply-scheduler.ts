@@ -74,8 +74,8 @@ const WORD = ' a';
 /** Minimum difference in length, in characters, for which a prompt is put aside. */
 const MARGIN = 200;
 
-const isMuchLonger = (a: ScheduledReply, b: Pick<ScheduledReply, 'size'>): boolean =>
-  a.size > 2 * b.size + MARGIN;
+const isMuchMore = (characters: number, others: number): boolean => characters > 2 * others + MARGIN;
+const isMuchLonger = (a: ScheduledReply, b: ScheduledReply): boolean => isMuchMore(a.size, b.size);
 const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
 const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
 /** How long a new reply is protected from a much longer prompt, in milliseconds: it may be short. */
@@ -114,9 +114,7 @@ function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): Sch
   if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
   const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
   // Compare by the prompt's length: a prompt computed ahead has size 0, but its request may be long.
-  const hasFresh = replies.some(
-    (other) => isFresh(other) && isMuchLonger(shortest, { size: other.prompt.length }),
-  );
+  const hasFresh = replies.some((other) => isFresh(other) && isMuchMore(shortest.size, other.prompt.length));
   // Only a part of a prompt that was put aside is in its slot's state.
   const isLong = shortest.yielded > 0 || uncached(shortest.prompt) > MARGIN;
   if (hasFresh && isLong && !isTurnOver(shortest)) return undefined;

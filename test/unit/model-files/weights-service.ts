@@ -40,5 +40,6 @@ export function weightsService(
     rename: notHere,
   };
   const chosen = (id: string) => catalog.models.find((model) => model.id === id)?.variants[0]?.name;
-  return { adder, store, weights, backend, sources, modelStorage, chosen, onChange: () => undefined };
+  const variantOf = (target: string) => modelStorage.name(target, chosen(target));
+  return { adder, store, weights, backend, sources, modelStorage, variantOf, onChange: () => undefined };
 }
