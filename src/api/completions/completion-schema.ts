@@ -37,7 +37,10 @@ const TOKENS = 'Use `max_tokens`.';
 function refusePrompts({ prompt }: Record<string, unknown>): void {
   if (!Array.isArray(prompt)) return;
   if (typeof [prompt[0]].flat()[0] === 'number')
-    throw unsupported('prompt', 'must be text: token ids are not supported. Send the text that they stand for');
+    throw unsupported(
+      'prompt',
+      'must be text: token ids are not supported. Send the text that they stand for',
+    );
   if (prompt.length <= MAX_PROMPTS) return;
   throw invalidField('prompt', `must have at most ${MAX_PROMPTS} elements, but has ${prompt.length}`);
 }
