@@ -8,7 +8,7 @@ import { shared } from '../util/async.ts';
 import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
-import { ownSignal } from '../api/http/call.ts';
+import { ownSignal } from '../api/http/exchange.ts';
 import type { ServedVariant } from '../protocol/service-dependencies.ts';
 import { createService, type Service } from '../api/service.ts';
 import { asServiceError, storageUnavailable } from '../errors/service-error.ts';

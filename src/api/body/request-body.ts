@@ -1,6 +1,6 @@
 import { FIRST_FAULT, type z } from '../../util/zod.ts';
 import { invalidField, requestError, ServiceError } from '../../errors/service-error.ts';
-import type { Call } from '../http/call.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { findExcess } from '../../util/json-bounds.ts';
 import { abortable } from '../../util/async.ts';
 import { readStream } from '../../util/read-stream.ts';
@@ -55,12 +55,12 @@ const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
  *   not UTF-8, not JSON or not an object, or has too many values
  */
 export async function readJsonObject(
-  call: Call,
+  exchange: Exchange,
   maxValues = MAX_VALUES,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Record<string, unknown>> {
   const typeRule = 'must be JSON with the content type application/json';
-  const bytes = await readBytes(call, {
+  const bytes = await readBytes(exchange, {
     types: JSON_TYPES,
     typeRule,
     maxBytes,
@@ -76,8 +76,7 @@ export async function readJsonObject(
     throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
   }
   const body = value as Record<string, unknown>;
-  call.streamed = body['stream'] === true;
-  call.trace.body(text, body);
+  exchange.trace.body(text, body);
   return body;
 }
 
@@ -86,7 +85,7 @@ export async function readJsonObject(
  *   body that breaks off; the signal's reason when aborted
  */
 export async function readBytes(
-  { request, abort }: Call,
+  { request, abort }: Exchange,
   { types, typeRule, maxBytes, remedy }: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signal } = abort;
