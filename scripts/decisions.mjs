@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDER = 'docs/decisions';
-const MAX_PAGES = 15;
+const MAX_PAGES = 12;
 const MAX_LINES = 60;
 
 const pages = readdirSync(FOLDER);
