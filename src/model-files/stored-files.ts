@@ -77,7 +77,11 @@ export class StoredFiles {
     if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
     const kept =
       chunks.length > 0 &&
-      (await replace(this.#backend, checkpointName(sha256), JSON.stringify({ version: null, chunks } satisfies DownloadCheckpoint)).then(
+      (await replace(
+        this.#backend,
+        checkpointName(sha256),
+        JSON.stringify({ version: null, chunks } satisfies DownloadCheckpoint),
+      ).then(
         () => true,
         () => false,
       ));
