@@ -35,7 +35,11 @@ test('accepted, deltas, done: tokens and times are told in the contract’s unit
   const { events, text, deltas, done } = await run(fake, ask('hi'));
   expect(events[0]).toEqual({
     type: 'accepted',
-    accepted: { promptTokens: 1 + '<sys>the default|<user> hi|<bot> '.length, cachedTokens: 0, fingerprint: 'fake' },
+    accepted: {
+      promptTokens: 1 + '<sys>the default|<user> hi|<bot> '.length,
+      cachedTokens: 0,
+      fingerprint: 'fake',
+    },
   });
   expect(text).toBe('hello');
   expect(deltas.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(5);
