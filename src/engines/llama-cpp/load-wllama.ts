@@ -82,12 +82,6 @@ async function loadOnce(
     batch: batchOf(gpu),
     sampling: variant.sampling ?? {},
     imageMarker,
-    detokenize: async (ids) => {
-      // llama.cpp adds the BOS token to every prompt.
-      const hasBos = wllama.mustAddBosToken() && ids[0] === wllama.getBOS();
-      const { detokenize } = await import('./detokenize.ts');
-      return detokenize(language ?? new Blob(), hasBos ? ids.slice(1) : ids);
-    },
   });
 }
 

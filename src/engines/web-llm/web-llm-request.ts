@@ -6,7 +6,7 @@ import type {
 } from '@mlc-ai/web-llm';
 import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
 import { engineFields, type EngineSampling, foldSeed } from '../../jobs/sampling.ts';
-import { invalidField, requestError, unsupported } from '../../errors/service-error.ts';
+import { invalidField, requestError } from '../../errors/service-error.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
 import { refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -39,8 +39,6 @@ export function toWebLlmRequest(
 ): WebLlmRequest {
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
-  if ('tokens' in job.input)
-    throw unsupported('prompt', 'must be text for this model: it cannot take token ids');
   if ('prompt' in job.input) {
     if (job.input.prompt === '') throw invalidField('prompt', 'must not be empty for this model');
     if (job.constraint) {
