@@ -192,10 +192,8 @@ The model calls functions, and the client runs them.
 
 const COMPLETIONS = `## Completions
 
-- **\`best_of\`** generates that many choices and returns the \`n\` with the highest log probability per token; not with \`stream\`.
+- **Not supported**, each a 400: \`best_of\` above 1, token ids in \`prompt\`, \`echo\` with \`logprobs\`.
 - **\`max_tokens\` 0** generates nothing and counts the prompt. An empty \`prompt\` begins with the model's first token.
-- **\`echo\` with \`logprobs\`**, and \`echo\` of token ids, score the prompt: llama.cpp generates it token by token under a grammar, as slowly as a reply. Text is then split as the model would generate it, which can
-  differ from its tokenizer; token ids are scored unchanged. Models on web-llm and servers do not score prompts, and web-llm accepts no token ids.
 - **Log probabilities** do not change the text. \`top_logprobs\` includes the token itself. The token that ends a reply has an entry too, with an empty text. A token with a part of a character is named by its bytes
   (\`bytes:\\xf0\\x9f\`; \`\\xf0\\x9f\` on the other endpoints, which have \`bytes\`), has the \`text_offset\` of that character, and comes with the token that completes it.
 `;
