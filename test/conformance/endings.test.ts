@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { catalogDirectory } from '../../src/api/models/models.ts';
-import { ENDPOINTS } from '../../src/api/endpoints.ts';
-import { createService } from '../../src/api/service.ts';
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { catalogDirectory } from '../../src/service/model-list/models.ts';
+import { ENDPOINTS } from '../../src/service/endpoints.ts';
+import { createService } from '../../src/service/service.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
 import type { RequestLogEntry } from '../../src/protocol/request-log.ts';
 import type { EngineClient, KeyStore, Waiting } from '../../src/protocol/service-dependencies.ts';
@@ -261,11 +261,11 @@ async function ask({ request }: Row, ending: Ending) {
 // Schemas are imported when a request needs them, which takes real time.
 beforeAll(() =>
   Promise.all([
-    import('../../src/api/chat/chat-schema.ts'),
-    import('../../src/api/completions/completion-schema.ts'),
-    import('../../src/api/responses/response-schema.ts'),
-    import('../../src/api/decisions/decision-schema.ts'),
-    import('../../src/api/embeddings/embeddings-request.ts'),
+    import('../../src/service/chat/chat-schema.ts'),
+    import('../../src/service/completions/completion-schema.ts'),
+    import('../../src/service/responses/response-schema.ts'),
+    import('../../src/service/decisions/decision-schema.ts'),
+    import('../../src/service/embeddings/embeddings-request.ts'),
   ]),
 );
 beforeEach(() => {

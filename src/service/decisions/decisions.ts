@@ -1,0 +1,103 @@
+import { ServiceError } from '#base';
+import {
+  estimateTokens,
+  decisionCharactersOf as charactersOf,
+  type DecisionAnswer,
+  type DecisionEvent,
+  type DecisionJob,
+  type DecisionProgress,
+} from '#jobs';
+import { respond } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { JSON_TYPE } from '../http/response.ts';
+import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
+import type { DecisionBody, QuestionBody } from './decision-schema.ts';
+
+/** POST /v1/decisions */
+export async function createDecision(
+  exchange: Exchange,
+  body: DecisionBody,
+  request: Record<string, unknown>,
+): Promise<Response> {
+  const input = toDecisionInput(body.input);
+  const questions = toDecisionQuestions(body.questions);
+  const reserved = estimateTokens(charactersOf({ input, questions }));
+  const meter = new JobMeter(reserved);
+  const run = await JobRun.admit(exchange, {
+    model: body.model,
+    kind: 'decision',
+    images: input.images ?? [],
+    meter,
+    isStreamed: false,
+    reserved,
+  });
+  const job: DecisionJob = { kind: 'decision', model: run.model.id, input, questions, request };
+  let answer = '';
+  const format = {
+    type: JSON_TYPE,
+    event({ type, progress }: DecisionEvent) {
+      const { promptTokens, cachedTokens } = progress;
+      meter.count(promptTokens, { promptTokens, cachedTokens, completionTokens: 0 });
+      if (type === 'done') answer = JSON.stringify(toDecision(body, progress));
+      return '';
+    },
+    end: () => answer,
+  };
+  return respond(run, format, (sink) =>
+    run.run(job, sink).catch((error: unknown) => {
+      throw renamed(error);
+    }),
+  );
+}
+
+/** Renames the field in an engine's error to the request's name for it. */
+function renamed(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { param } = error.wire;
+  if (param !== 'messages' && !param?.startsWith('input[')) return error;
+  // Texts after the first belong to the questions.
+  const name = param === 'messages' || param === 'input[0]' ? 'input' : 'questions';
+  return new ServiceError({ ...error.wire, param: name }, { cause: error });
+}
+
+/** OpenAI's `Decision`. */
+function toDecision(
+  { model, questions }: DecisionBody,
+  { answers, promptTokens, cachedTokens }: DecisionProgress,
+) {
+  return {
+    model,
+    answers: questions.map((question, index) => toAnswer(question, answers[index] ?? null)),
+    usage: {
+      input_tokens: promptTokens,
+      input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+      output_tokens: 0,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: promptTokens,
+    },
+  };
+}
+
+function toAnswer(question: QuestionBody, probabilities: DecisionAnswer) {
+  const name = question.name ?? null;
+  if (probabilities === null) return { type: 'refusal' as const, name };
+  const at = (index: number): number => probabilities[index] ?? 0;
+  if (question.type === 'predicate') return { type: 'predicate' as const, name, probability: at(0) };
+  const confidence = Math.max(...probabilities);
+  if (question.type === 'choice')
+    return {
+      type: 'choice' as const,
+      name,
+      choice: question.choices[probabilities.indexOf(confidence)]?.value ?? '',
+      confidence,
+      probabilities: question.choices.map(({ value }, index) => ({ value, probability: at(index) })),
+    };
+  return {
+    type: 'score' as const,
+    name,
+    score: probabilities.reduce((sum, probability, level) => sum + probability * level, 0),
+    confidence,
+    probabilities: question.levels.map(({ label }, value) => ({ label, value, probability: at(value) })),
+  };
+}

@@ -1,0 +1,67 @@
+import { estimateTokens, type TranscriptionEvent, type TranscriptionJob } from '#jobs';
+import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { EVENT_STREAM } from '../http/response.ts';
+import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
+import { readForm } from './transcription-form.ts';
+
+/** Tokens reserved for a file, whose length is not known yet. */
+const RESERVED_TOKENS = 256;
+
+/** POST /v1/audio/transcriptions and /v1/audio/translations. */
+export async function createTranscription(
+  exchange: Exchange,
+  task: TranscriptionJob['task'],
+): Promise<Response> {
+  const { file, model, format: name, job: fields } = await readForm(exchange);
+  const run = await JobRun.admit(exchange, {
+    model,
+    kind: 'transcription',
+    meter: new JobMeter(RESERVED_TOKENS),
+    isStreamed: fields.stream,
+    reserved: RESERVED_TOKENS,
+  });
+  const job: TranscriptionJob = { kind: 'transcription', model: run.model.id, task, file, ...fields };
+  let characters = 0;
+  let whole = '';
+
+  /** Counts an event. @returns the text that a stream adds to its transcript */
+  const read = (event: TranscriptionEvent): string => {
+    if (event.type === 'accepted') return '';
+    const isFirst = characters === 0;
+    let text = '';
+    if (event.type === 'delta') {
+      text = isFirst ? event.text.trimStart() : event.text;
+      characters += event.text.length;
+      // No engine counts the tokens of a transcript that is cut off.
+      run.meter.count(Math.max(RESERVED_TOKENS, estimateTokens(characters)));
+    } else {
+      // The sound is work, too, also where nobody speaks.
+      run.meter.count(event.usage.promptTokens + event.usage.completionTokens, event.usage);
+      // Some servers do not stream.
+      if (isFirst) text = textOf(event.transcript);
+    }
+    if (text !== '') run.generated(text);
+    return text;
+  };
+  const streamed: AnswerFormat<TranscriptionEvent> = {
+    type: EVENT_STREAM,
+    event(event) {
+      const delta = deltaEvent(read(event));
+      return event.type === 'done' ? delta + doneEvent(textOf(event.transcript), event.usage) : delta;
+    },
+    end: () => '',
+    failure: errorEvent,
+  };
+  const inOnePiece: AnswerFormat<TranscriptionEvent> = {
+    type: contentTypeOf(name),
+    event(event) {
+      read(event);
+      if (event.type === 'done') whole = formatTranscript(name, event.transcript, job);
+      return '';
+    },
+    end: () => whole,
+  };
+  return respond(run, job.stream ? streamed : inOnePiece, (sink) => run.run(job, sink));
+}
