@@ -38,4 +38,3 @@ export type {
 } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './database/database.ts';
-export type { IsolationNeed } from './database/isolation-record.ts';

@@ -7,7 +7,6 @@ import {
   type ModelStatus,
   type StatusMessage,
 } from '../protocol/worker-control.ts';
-import type { IsolationNeed } from '../database/isolation-record.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { RunCommand } from './engine-commands.ts';
@@ -25,12 +24,8 @@ export interface LocaltextStatus extends EngineStatus {
   /** Whether this tab's worker is the engine of all tabs. */
   leader: boolean;
   serviceWorker: boolean;
+  /** Whether this page is isolated, as WASM threads require; see `isolation` of `start()`. */
   crossOriginIsolated: boolean;
-  /**
-   * Feature that made the service worker stop isolating pages, or will from the next load on. Null: nothing
-   * found.
-   */
-  isolationBreaks: IsolationNeed | null;
   /**
    * Whether this tab runs the engine, and a file of its build that the engine needed is no longer on the
    * server: call `update()`, then reload the page.
@@ -65,7 +60,6 @@ export class Localtext extends EventTarget {
   readonly #stop = new AbortController();
 
   readonly #catalog: Catalog | undefined;
-  #isolationBreaks: IsolationNeed | null = null;
   /** Set by a failed `ready()`: if the engine's worker did not start, no engine reports it. */
   #buildReplaced = false;
 
@@ -148,7 +142,6 @@ export class Localtext extends EventTarget {
       serviceWorker: true,
       crossOriginIsolated,
       buildReplaced: leading && (this.#buildReplaced || status.models.some(isReplaced)),
-      isolationBreaks: this.#isolationBreaks,
       updateWaiting: this.#registration.waiting !== null,
     };
   }
@@ -180,12 +173,6 @@ export class Localtext extends EventTarget {
    */
   renew(registration: ServiceWorkerRegistration): void {
     this.#registration = registration;
-    this.#emit('status');
-  }
-
-  /** @internal */
-  announceIsolationNeed(need: IsolationNeed): void {
-    this.#isolationBreaks = need;
     this.#emit('status');
   }
 

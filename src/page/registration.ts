@@ -1,8 +1,9 @@
 import { Workbox } from 'workbox-window';
 
+import { addIsolation } from '../protocol/isolation.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 import { startErrors } from './load-chunk.ts';
-import { serviceWorkerName, siteBase } from './site.ts';
+import { serviceWorkerName, siteBase, siteIsolation } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
 import { watchRegistration } from './watch-registration.ts';
 
@@ -16,6 +17,8 @@ export async function register(
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
+    if (options.isolation?.length)
+      throw new TypeError("isolation is only for localtext's own service worker.");
     watchRegistration(serviceWorker, onWaiting);
     return serviceWorker;
   }
@@ -46,9 +49,12 @@ export async function register(
   }
 }
 
-function scriptUrl(path: string | undefined, { base = siteBase, isolation }: StartOptions): string {
+function scriptUrl(
+  path: string | undefined,
+  { base = siteBase, isolation = siteIsolation }: StartOptions,
+): string {
   const url = new URL(path ?? folderUrl(base) + serviceWorkerName, document.baseURI);
-  if (isolation === 'off') url.searchParams.set('isolation', 'off');
+  addIsolation(url, isolation);
   return url.href;
 }
 
