@@ -8,12 +8,14 @@ import {
   type StatusMessage,
 } from '../protocol/worker-control.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { PageToServiceWorker } from '../protocol/discovery.ts';
+import { CALL_HEADER } from '../protocol/local-paths.ts';
+import { isV1Path } from '../util/url-path.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
-import { fetchV1 } from './fetch-v1.ts';
 import { loadChunk } from './load-chunk.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
@@ -47,7 +49,7 @@ export class Localtext extends EventTarget {
    * Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and
    * without streaming.
    */
-  readonly fetch: typeof fetch = fetchV1;
+  readonly fetch: typeof fetch = (input, init) => fetchV1(input, init);
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */
@@ -186,6 +188,30 @@ export class Localtext extends EventTarget {
     this.dispatchEvent(new Event(type));
   }
 }
+
+/**
+ * Fetches as `fetch` does, but an abort reaches the engine at once. With the page's own `fetch`, browsers do
+ * not tell the service worker of an abort before the headers, and the headers of an answer that is not
+ * streamed come at its end.
+ */
+const fetchV1: typeof fetch = async (input, init) => {
+  const request = new Request(input, init);
+  const { origin, pathname } = new URL(request.url);
+  const { controller } = navigator.serviceWorker;
+  if (!controller || origin !== location.origin || !isV1Path(pathname)) return fetch(request);
+  const id = crypto.randomUUID();
+  request.headers.set(CALL_HEADER, id);
+  const { signal } = request;
+  const onAbort = (): void =>
+    controller.postMessage({ type: 'localtext:abort', id } satisfies PageToServiceWorker);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await fetch(request);
+  } finally {
+    // If the request was aborted, the listener has run already.
+    signal.removeEventListener('abort', onAbort);
+  }
+};
 
 const isReplaced = ({ errorCode }: ModelStatus): boolean => errorCode === 'build_replaced';
 

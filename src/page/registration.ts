@@ -5,7 +5,6 @@ import { trustedScriptUrl } from '../util/trusted-urls.ts';
 import { startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase, siteIsolation } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
-import { watchRegistration } from './watch-registration.ts';
 
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(
@@ -90,4 +89,20 @@ function foreignScript(
   const foreign = (script: string): boolean =>
     path(script) !== path(url) && !path(script).endsWith('/localtext-sw.js');
   return scripts.find(foreign) ?? null;
+}
+
+/**
+ * Calls `onWaiting` for each version that waits to take over, also of a registration that the site has made:
+ * Workbox would register its script again, and cannot tell whether it is a module.
+ */
+function watchRegistration(registration: ServiceWorkerRegistration, onWaiting: () => void): void {
+  const look = ({ target }: Event): void => {
+    // The first version activates immediately; only later ones wait.
+    if ((target as ServiceWorker).state === 'installed' && registration.active) onWaiting();
+  };
+  // A worker is seen here and by `updatefound`: the same listener is added once.
+  const watch = (): void => registration.installing?.addEventListener('statechange', look);
+  registration.addEventListener('updatefound', watch);
+  watch();
+  if (registration.waiting && registration.active) onWaiting();
 }
