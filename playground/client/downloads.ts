@@ -4,7 +4,6 @@ import { announce } from '../announce.ts';
 import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
-import { PreparingDelay } from './preparing-delay.ts';
 import { bytes, messageOf } from '../format.ts';
 
 export interface Download {
@@ -68,14 +67,12 @@ async function run(model: string, retry: boolean): Promise<void> {
     error: null,
     held: false,
   });
-  const preparing = new PreparingDelay();
   try {
     const localtext = await handle;
     await localtext.ready(model, {
       retry,
       signal: controller.signal,
       onProgress: ({ phase, loadedBytes, totalBytes, bytesPerSecond: rate = null }) => {
-        if (preparing.hides(phase)) return;
         if (phase === 'download') tell(model, loadedBytes, totalBytes);
         update(model, { phase, loadedBytes, totalBytes, rate });
       },

@@ -92,14 +92,12 @@ function Compiling() {
 }
 
 function verb({ phase, held }: Download): string {
-  if (phase === 'prepare') return 'Preparing';
   if (phase === 'compile') return 'Compiling shaders for';
   if (phase !== 'download') return 'Loading';
   return held ? 'Paused:' : 'Downloading';
 }
 
 function figures({ phase, loadedBytes, totalBytes, rate, held }: Download): string {
-  if (phase === 'prepare') return 'checking the file that another site stored';
   if (phase === 'load') return 'from this browser’s storage into the engine';
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];

@@ -48,7 +48,7 @@ const base = {
   files: z.array(file),
   hub: hub.optional(),
   needs: needs.optional(),
-  optIn: z.union([z.boolean(), z.literal('if-stored')]).optional(),
+  optIn: z.boolean().optional(),
 };
 const defaults = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),

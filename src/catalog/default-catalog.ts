@@ -20,22 +20,6 @@ const smolLm2Q4: WllamaVariant = {
   ],
 };
 
-/** The same weights in the file that earlier versions created and stored. */
-const smolLm2Q8: WllamaVariant = {
-  ...smolLm2Q4,
-  name: 'smollm2-135m-instruct-q8_0',
-  optIn: 'if-stored',
-  files: [
-    {
-      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',
-      bytes: 144811072,
-      sha256: 'e261fe2040cbc9922120e6633bcb7d9d87fc7d17a61a962edb7869398685c6b8',
-    },
-  ],
-};
-
-const smolLm2 = [smolLm2Q8, smolLm2Q4];
-
 /** Published files of all-MiniLM-L6-v2 by Sentence Transformers, from which the variants are built. */
 export const miniLm = {
   config: {
@@ -130,9 +114,9 @@ const allMiniLmInt8: TransformersVariant = {
 };
 
 const variants: Record<string, Variant[]> = {
-  'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, ...smolLm2],
-  'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, ...smolLm2],
-  'amber-phoenix-4': [...qwen08B, ...smolLm2],
+  'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, smolLm2Q4],
+  'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, smolLm2Q4],
+  'amber-phoenix-4': [...qwen08B, smolLm2Q4],
   'jade-mole-4': [allMiniLmF32, allMiniLmInt8],
 };
 

@@ -12,11 +12,8 @@ export interface VariantBase {
   hub?: HubSource;
   /** Requirements for the device. Default: none. */
   needs?: DeviceNeeds;
-  /**
-   * `true`: used only if a page prefers it by name, even if all variants before it fail. `if-stored`: also used on
-   * devices that already have its weights, such as those of an earlier version of the site.
-   */
-  optIn?: boolean | 'if-stored';
+  /** Whether it is used only by pages that prefer it by name, even if all variants before it fail. */
+  optIn?: boolean;
 }
 
 export interface DeviceNeeds {

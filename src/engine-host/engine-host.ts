@@ -2,7 +2,6 @@ import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/catalog.ts';
 import { writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { openBackend } from '../model-files/backends/open-backend.ts';
-import { CrossOriginSource } from '../model-files/cross-origin-source.ts';
 import { DownloadRate } from '../model-files/download/download-rate.ts';
 import { ModelStorage } from '../model-files/model-storage.ts';
 import { WeightSources } from '../model-files/sources/weight-sources.ts';
@@ -10,7 +9,6 @@ import { WeightStore } from '../model-files/weight-store.ts';
 import { requestFiles } from '../protocol/added-files.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
-import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './backend-benchmark.ts';
 import { untilFailure } from '../util/async.ts';
 import { detectDevice, type Device } from '../engines/device.ts';
@@ -32,8 +30,6 @@ export interface HostOptions extends WorkerOptions {
   /** Models that the user added. */
   added: AddedModelRecord[];
   page: PageServices;
-  /** The page's cross-origin storage, for browsers that do not offer it in workers. */
-  pageFiles: SharedFiles | null;
 }
 
 /** Composition root of an engine worker: wires its models, weights and requests. */
@@ -62,7 +58,9 @@ export class EngineHost implements Serving {
     this.imageOrigins = options.images?.origins ?? [];
 
     const rate = new DownloadRate();
-    const store = untilFailure(() => openStore(options, rate));
+    const store = untilFailure(
+      async () => new WeightStore(await openBackend(), modelsUrl, navigator.locks, scope, rate),
+    );
     // Loads that need the store report the failure.
     store().catch(() => undefined);
     const sources = new WeightSources(store, modelsUrl, options.sources);
@@ -189,13 +187,4 @@ export class EngineHost implements Serving {
       console.error('localtext: no plan for the models', error);
     }
   }
-}
-
-async function openStore(
-  { scope, modelsUrl, sources, pageFiles }: HostOptions,
-  rate: DownloadRate,
-): Promise<WeightStore> {
-  const files = sources?.crossOriginStorage ? (openCrossOriginStorage() ?? pageFiles) : null;
-  const shared = files && new CrossOriginSource(files);
-  return new WeightStore(await openBackend(), modelsUrl, navigator.locks, scope, { rate, shared });
 }

@@ -18,7 +18,7 @@ import { ENGINES } from '../engines/registry.ts';
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl & HelperHost = {
-  async start(options, pageFiles, { decodeAudio, pageModel, loads }) {
+  async start(options, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     // Hold the lock before ports are accepted: clients then watch it.
@@ -27,7 +27,7 @@ const control: WorkerControl & HelperHost = {
     const added = await readAdded(options.scope);
     // Comlink's proxy cannot be spread, as it has no own properties.
     const page = { decodeAudio, pageModel, loads };
-    const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });
+    const host = new EngineHost({ ...options, engines: ENGINES, added, page });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
     });

@@ -31,7 +31,7 @@ export const imagesOf = (input: ChatJob['input']): ChatImage[] =>
     : [];
 
 /** Lists the texts of a prompt. Each tool call is one text. */
-export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>): string[] {
+export function textsOf(input: ChatJob['input']): string[] {
   if ('prompt' in input) return [input.prompt];
   return input.messages.flatMap((message) => {
     const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];
@@ -39,7 +39,7 @@ export function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>):
   });
 }
 
-export const charactersOf = (input: Exclude<ChatJob['input'], { tokens: number[] }>): number =>
+export const charactersOf = (input: ChatJob['input']): number =>
   textsOf(input).reduce((sum, { length }) => sum + length, 0);
 
 /** Approximate number of characters per token. */
@@ -57,16 +57,7 @@ export interface ToolCall {
 export type Constraint =
   | { kind: 'json_object' }
   | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
-  | { kind: 'grammar'; gbnf: string; spells?: Spelling };
-
-/**
- * Fixed text: a grammar allows only `text`, from its token `from` on. If an engine can, it generates the
- * tokens that the text would have in a prompt.
- */
-export interface Spelling {
-  text: string;
-  from: number;
-}
+  | { kind: 'grammar'; gbnf: string };
 
 /** A request's schema inside a constraint's schema. */
 export interface SchemaPart {
@@ -89,8 +80,8 @@ export interface Reasoning {
 /** Generates one choice. A request for `n` choices is `n` jobs. */
 export interface ChatJob extends AnyJob {
   kind: 'chat';
-  /** A conversation, or text or token ids to continue without a chat template. */
-  input: { messages: ChatMessage[] } | { prompt: string } | { tokens: number[] };
+  /** A conversation, or text to continue without a chat template. */
+  input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
   /** Counts the prompt's tokens and ends with `accepted`. The prompt may be longer than the context. */
   countOnly?: true;

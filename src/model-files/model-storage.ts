@@ -180,7 +180,6 @@ export class ModelStorage {
     const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);
     const storedBytes = await store.storedBytes(files);
-    const sharedBytes = await store.sharedBytes(files);
     const bytes = weightBytes({ files });
     const { engine, license, hub } = known?.variant ?? { engine: '', license: '' };
     const isListed = known !== undefined || isUnfinished(name);
@@ -191,8 +190,7 @@ export class ModelStorage {
       license,
       bytes: bytes || (hub?.approximateBytes ?? 0),
       storedBytes,
-      sharedBytes,
-      state: isListed ? storedState(storedBytes + sharedBytes, bytes) : 'outdated',
+      state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),
       lastUsed: entry?.used ?? null,

@@ -9,18 +9,14 @@ import {
   type StoredPath,
 } from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
-import { checkpointName, checkpointText, readCheckpoint } from './download/partial-file.ts';
+import { checkpointName, type DownloadCheckpoint, readCheckpoint } from './download/partial-file.ts';
 import {
   hashBlob,
   intactChunks,
   parseRecord,
   recordName,
-  recordText,
   type IntegrityRecord,
-  type Provenance,
 } from './integrity/integrity-record.ts';
-
-const UNKNOWN: Provenance = { from: null, shared: false };
 
 /**
  * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.
@@ -36,7 +32,7 @@ export class StoredFiles {
     this.#scope = scope;
   }
 
-  /** Reads a complete file; null if it is incomplete, or only in cross-origin storage. */
+  /** Reads a complete file; null if it is incomplete. */
   async complete({ sha256, bytes }: WeightFile): Promise<Blob | null> {
     if (!(await this.#backend.read(recordName(sha256)))) return null;
     const blob = await this.#backend.read(sha256);
@@ -57,7 +53,7 @@ export class StoredFiles {
     if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
     const chunks = await chunksIfSound(file, blob).catch(() => null);
     // If the record cannot be written, the next check hashes the whole file again.
-    if (chunks) await this.finish(file, chunks, record ?? undefined).catch(() => undefined);
+    if (chunks) await this.finish(file, chunks, record?.from).catch(() => undefined);
     return chunks !== null;
   }
 
@@ -81,7 +77,11 @@ export class StoredFiles {
     if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
     const kept =
       chunks.length > 0 &&
-      (await replace(this.#backend, checkpointName(sha256), checkpointText({ version: null, chunks })).then(
+      (await replace(
+        this.#backend,
+        checkpointName(sha256),
+        JSON.stringify({ version: null, chunks } satisfies DownloadCheckpoint),
+      ).then(
         () => true,
         () => false,
       ));
@@ -90,11 +90,10 @@ export class StoredFiles {
   }
 
   /** Marks a file as complete: writes the path note, then the record, then removes the checkpoint. */
-  async finish(file: WeightFile, chunks: string[], provenance: Provenance = UNKNOWN): Promise<void> {
+  async finish(file: WeightFile, chunks: string[], from: string | null = null): Promise<void> {
     const { path, bytes, sha256 } = file;
-    const { from, shared } = provenance;
     await this.keepPath(file);
-    const text = recordText({ sha256, path, bytes, chunks, from, shared });
+    const text = JSON.stringify({ sha256, path, bytes, chunks, from } satisfies IntegrityRecord);
     await replace(this.#backend, recordName(sha256), text);
     await this.#backend.remove(checkpointName(sha256));
   }

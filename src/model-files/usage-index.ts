@@ -16,8 +16,7 @@ const entrySchema = z.object({
 /** Entry of a variant that was loaded at least once. */
 export type UsageEntry = z.output<typeof entrySchema>;
 
-/** Name of the note, kept for compatibility with earlier versions. */
-const NOTE = 'ledger';
+const NOTE = 'usage';
 
 /** Records which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
 export class UsageIndex {

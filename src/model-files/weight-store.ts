@@ -1,4 +1,4 @@
-import { type WeightFile, weightBytes } from '../catalog/catalog.ts';
+import type { WeightFile } from '../catalog/catalog.ts';
 import { weightLock } from '../protocol/locks.ts';
 import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
@@ -7,15 +7,24 @@ import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
-import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './cross-origin-source.ts';
 import { hashBlob } from './integrity/integrity-record.ts';
-import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
-export interface WeightStoreOptions {
-  rate?: DownloadRate;
-  /** Cross-origin storage; null if not used. */
-  shared?: CrossOriginSource | null;
+export interface FileOptions {
+  signal: AbortSignal;
+  onProgress(loadedBytes: number): void;
+}
+
+interface FetchedFile {
+  blob: Blob;
+  /** URL that it was downloaded from, or `disk`; null if unknown. */
+  from: string | null;
+}
+
+/** A stored file, usable while its bytes are still being verified. */
+export interface StoredFile extends FetchedFile {
+  /** Resolves to false if the file is damaged. It has then been turned back into a partial download. */
+  intact: Promise<boolean>;
 }
 
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
@@ -26,7 +35,6 @@ export class WeightStore {
   readonly #locks: LockManager;
   readonly #modelsUrl: string;
   readonly #rate: DownloadRate;
-  readonly #shared: CrossOriginSource | null;
   /** Running integrity checks, and those that found the file intact, by hash. */
   readonly #checks = new Map<string, Promise<boolean>>();
   readonly #downloads = new PausableDownloads();
@@ -36,34 +44,19 @@ export class WeightStore {
     modelsUrl: string,
     locks: LockManager,
     scope: string,
-    { rate = new DownloadRate(), shared = null }: WeightStoreOptions = {},
+    rate = new DownloadRate(),
   ) {
     this.backend = backend;
     this.notes = this.#files = new StoredFiles(backend, scope);
     this.#locks = locks;
     this.#modelsUrl = modelsUrl;
     this.#rate = rate;
-    this.#shared = shared;
   }
 
   /** Lists files that are not stored completely. */
   async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
-    const stored = await Promise.all(
-      files.map(async (file) => (await this.#files.complete(file)) ?? (await this.#isShared(file))),
-    );
+    const stored = await Promise.all(files.map((file) => this.#files.complete(file)));
     return files.filter((_, index) => !stored[index]);
-  }
-
-  /** Counts bytes that only cross-origin storage has, according to the records. */
-  async sharedBytes(files: readonly WeightFile[]): Promise<number> {
-    const shared = await this.#split(files, true);
-    return weightBytes({ files: shared }) - (await this.storedBytes(shared));
-  }
-
-  /** Selects the files that are in cross-origin storage (`isShared`), or those that are not. */
-  async #split(files: readonly WeightFile[], isShared: boolean): Promise<WeightFile[]> {
-    const shared = await Promise.all(files.map((file) => this.#isShared(file)));
-    return files.filter((_, at) => shared[at] === isShared);
   }
 
   async storedBytes(files: readonly WeightFile[]): Promise<number> {
@@ -73,10 +66,9 @@ export class WeightStore {
 
   /** Computes the bytes still to store for these files, and the free space; null if unknown or not needed. */
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
-    const own = await this.#split(files, false);
     // A partial file may already occupy its final size.
-    const blobs = await Promise.all(own.map(({ sha256 }) => this.backend.read(sha256)));
-    const needed = own.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
+    const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
+    const needed = files.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
     return { needed, free: needed > 0 ? await this.backend.free() : null };
   }
 
@@ -89,9 +81,7 @@ export class WeightStore {
       return await this.#downloads.run(file, callerOptions.signal, async (signal) => {
         const options = { ...callerOptions, signal };
         const fetchUnlessStored = async () =>
-          (await this.#stored(file)) ??
-          (await this.#findShared(file, options)) ??
-          this.#sound(file, await this.#fetch(file, options));
+          (await this.#stored(file)) ?? this.#sound(file, await this.#fetch(file, options));
         return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
       });
     } catch (error) {
@@ -145,7 +135,7 @@ export class WeightStore {
       await this.#expectRoom(file);
       await this.#files.salvage(file);
       await copyBlob(this.backend, file, blob, options);
-      await this.#files.finish(file, chunks, { from: 'disk', shared: false });
+      await this.#files.finish(file, chunks, 'disk');
     };
     await this.#locked(file, store, options.signal).catch((error: unknown) => {
       throw didNotFit(file, error);
@@ -213,24 +203,17 @@ export class WeightStore {
     return { blob: await this.#own(file), from: null };
   }
 
-  /** Downloads a file. If cross-origin storage takes a copy, only the record is kept here. */
   async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const measure = this.#rate.measure();
     const onProgress = (loadedBytes: number): void => {
       measure(loadedBytes);
-      options.onProgress({ phase: 'download', loadedBytes, totalBytes: file.bytes });
+      options.onProgress(loadedBytes);
     };
     const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
-    await this.#files.finish(file, chunks, { from: url, shared: false });
-    const blob = await this.#own(file);
-    const copy = await this.#shared?.write(file, chunks, blob);
-    if (!copy) return { blob, from: url };
-    // Write the record first: if the tab ends in between, both copies are valid.
-    await this.#files.finish(file, chunks, { from: url, shared: true });
-    await this.backend.remove(file.sha256);
-    return { blob: copy, from: url };
+    await this.#files.finish(file, chunks, url);
+    return { blob: await this.#own(file), from: url };
   }
 
   async #own({ path, sha256 }: WeightFile): Promise<Blob> {
@@ -249,36 +232,8 @@ export class WeightStore {
     const blob = await this.#files.complete(file);
     if (!blob) return null;
     await this.#files.keepPath(file).catch(() => undefined);
-    return this.#checked(file, blob);
-  }
-
-  async #checked(file: WeightFile, blob: Blob): Promise<StoredFile> {
     const from = (await this.#files.record(file))?.from ?? null;
     return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
-  }
-
-  async #isShared(file: WeightFile): Promise<boolean> {
-    if (this.#shared === null || (await this.#files.complete(file))) return false;
-    return (await this.#files.record(file))?.shared ?? false;
-  }
-
-  /** Opens a file in cross-origin storage. Verifies it first, unless a record shows that it was verified. */
-  async #findShared(file: WeightFile, { signal, onProgress }: FileOptions): Promise<StoredFile | null> {
-    const blob = await this.#shared?.read(file);
-    if (!blob) return null;
-    if (await this.#isShared(file)) return this.#checked(file, blob);
-    // Hashing fails if the file is removed in the meantime.
-    const onHashed = (loadedBytes: number): void =>
-      onProgress({ phase: 'prepare', loadedBytes, totalBytes: file.bytes });
-    const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
-    signal.throwIfAborted();
-    if (digest?.sha256 !== file.sha256) {
-      this.#shared?.exclude(file);
-      return null;
-    }
-    await this.#files.remove(file);
-    await this.#files.finish(file, digest.chunks, { from: CROSS_ORIGIN_STORAGE, shared: true });
-    return this.#sound(file, { blob, from: CROSS_ORIGIN_STORAGE });
   }
 
   /** Marks just hashed bytes as intact. */
@@ -290,7 +245,6 @@ export class WeightStore {
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     const check = this.#files.isIntact(file, blob).then(async (intact) => {
-      if (!intact && (await this.#isShared(file))) this.#shared?.exclude(file);
       if (!intact) await this.#locked(file, () => this.#files.salvage(file));
       return intact;
     });

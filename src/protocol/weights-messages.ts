@@ -92,8 +92,6 @@ export interface StoredVariant {
   /** Bytes of all files; approximate while only the model hub knows them. */
   bytes: number;
   storedBytes: number;
-  /** Bytes that are only in cross-origin storage and take none of this site's quota. */
-  sharedBytes: number;
   /** `outdated`: no variant of the catalog any more; dropped once its model's new weights are whole. */
   state: 'absent' | 'part' | 'whole' | 'outdated';
   /** Whether its download is paused by `pause()`. */

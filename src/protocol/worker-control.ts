@@ -1,7 +1,6 @@
 import type { ModelKind } from '../jobs/kinds.ts';
 import type { PageModel } from './page-model.ts';
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
-import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './locks.ts';
 
 /**
@@ -10,9 +9,8 @@ import { nameIn } from './locks.ts';
 export interface WorkerControl {
   /**
    * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
-   * @param shared the page's cross-origin storage, for a worker that has none
    */
-  start(options: WorkerOptions, shared: SharedFiles | null, page: PageServices): Promise<void>;
+  start(options: WorkerOptions, page: PageServices): Promise<void>;
   /** Answers at once. A worker that does not answer has stopped running. */
   ping(): Promise<void>;
 }
@@ -92,22 +90,15 @@ export interface SourceOptions {
    * site.
    */
   hub?: boolean | string;
-  /**
-   * Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there in
-   * place, and written there after a download, for all sites. Browsers have this proposal through an extension
-   * today. If it is absent or not allowed, nothing changes. Default false.
-   */
-  crossOriginStorage?: boolean;
 }
 
 export interface LoadProgress {
   model: string;
   /**
-   * `download`: bytes over the network, including those of earlier visits; `prepare`: data that another site
-   * stored is checked; `copy`: from the user's file into the storage; `load`: from the storage into the
+   * `download`: bytes over the network, including those of earlier visits; `copy`: from the user's file into the storage; `load`: from the storage into the
    * engine; `compile`: the browser compiles the engine's shaders for the GPU; `ready`: the model answers.
    */
-  phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
+  phase: 'download' | 'copy' | 'load' | 'compile' | 'ready';
   /** Bytes within the phase. In `compile`, the compiled share of `totalBytes` if it is known, else 0. */
   loadedBytes: number;
   totalBytes: number;
@@ -157,8 +148,8 @@ export interface ModelStatus {
   /** Reasons for the chosen weights, and against the weights before them; empty until weights are chosen. */
   reasons?: VariantReason[];
   /**
-   * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or
-   * `unknown` when an earlier version stored it. Absent until one is loaded.
+   * Source of each of its weight files, by path: the URL of the download, `disk`, or `unknown` if its record
+   * was lost. Absent until one is loaded.
    */
   files?: Record<string, string>;
   /** Estimates of its variants on this device, by name; not of servers. */

@@ -23,7 +23,7 @@ export function modelTargets(
   const targets: Target[] = [];
   for (const variant of variants.toSorted((a, b) => rank(a) - rank(b))) {
     const { name, engine, optIn } = variant;
-    if (optIn === true && !prefer.includes(name)) continue;
+    if (optIn && !prefer.includes(name)) continue;
     const last = targets.at(-1)?.variants;
     if (engine === 'upstream') targets.push({ server: serverOf(variant) });
     else if (last) last.push(name);

@@ -2,11 +2,8 @@
 export const literal = (text: string): string => `"${Array.from(text, literalCharacter).join('')}"`;
 
 /** Writes a character for use within a terminal. */
-export function literalCharacter(character: string): string {
+function literalCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (character === '"' || character === '\\') return `\\${character}`;
   return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : character;
 }
-
-/** Writes a token's id as a terminal, which matches only this token. */
-export const tokenTerminal = (id: number): string => `<[${id}]>`;

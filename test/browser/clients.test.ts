@@ -137,23 +137,6 @@ describe('the openai package', () => {
     ]);
   });
 
-  /**
-   * An echoed prompt is computed token by token. A prompt of one token is, too: the same computation. The tokens of a longer
-   * one are computed together, by kernels that may add in another order.
-   */
-  test.each([
-    ['The sea', 1e-6],
-    ['Once upon a time there was a little girl who lived in', 0.01],
-  ])('%j is scored in the tokens of a prompt, as a reply is within %f', async (text, most) => {
-    const words = text.split(/(?= )/);
-    const seen = await page.evaluate(([apiKey, given]) => window.clients.openai.scoredTwice(apiKey, given), [
-      key,
-      words,
-    ] as [string, string[]]);
-    expect(seen).toMatchObject({ text, tokens: words });
-    expect(seen.difference).toBeLessThanOrEqual(most);
-  });
-
   test('256 inputs in one request', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.openai.manyInputs(apiKey), key);
     expect(seen).toMatchObject({ count: 256, repeats: true, differs: true });

@@ -125,22 +125,3 @@ test.each([
     expect((await overview(page)).persisted).toBe(persisted);
   },
 );
-
-test('the file that earlier versions stored is used without a download', async () => {
-  const page = await open();
-  await page.evaluate(async () => {
-    const name = 'SmolLM2-135M-Instruct.Q8_0.gguf';
-    const blob = await (await fetch(`/models/smollm2-135m-instruct/${name}`)).blob();
-    await (await window.localtext).weights.import([new File([blob], name)]);
-  });
-  expect(await stored(page)).toEqual(['smollm2-135m-instruct-q8_0 whole']);
-  site.asked.length = 0;
-  await page.reload();
-  expect(await ready(page, CHAT)).toBe('loaded');
-  const fingerprint = await page.evaluate(async (id) => {
-    const { models } = await (await window.localtext).status();
-    return models.find((model) => model.id === id)?.fingerprint;
-  }, CHAT);
-  expect(fingerprint).toMatch(/^smollm2-135m-instruct-q8_0-/);
-  expect(site.asked.filter((path) => path.includes('.gguf'))).toEqual([]);
-});

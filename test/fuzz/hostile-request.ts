@@ -31,7 +31,7 @@ const BASES: Record<string, Record<string, string>> = {
 };
 const ENDPOINTS = Object.keys(BASES);
 /** What bounds the work: a value in their place that happens to be good would make it long. */
-const KEPT = new Set(['max_tokens', 'max_output_tokens', 'n', 'best_of']);
+const KEPT = new Set(['max_tokens', 'max_output_tokens', 'n']);
 const FIELDS = [
   ...Object.values(SAMPLING).map(({ name }) => name),
   'stop',

@@ -89,7 +89,6 @@ test
   .runIf(process.platform === 'linux')
   .each<[string, string, Use]>([
     ['smollm2-135m-instruct-q4_1', 'amber-phoenix-4', chat],
-    ['smollm2-135m-instruct-q8_0', 'amber-phoenix-4', chat],
     ['all-minilm-l6-v2-f32', 'jade-mole-4', embed],
     ['all-minilm-l6-v2-int8', 'jade-mole-4', embed],
     ['whisper-tiny.en-q8', 'coral-wren-4', transcribe],

@@ -194,18 +194,8 @@ export class FakeEngine implements EngineClient {
 /** What is asked for in a form has it. */
 function deltasFor({ constraint }: ChatJob): string[] {
   if (!constraint) return ['Hello', ', ', 'world', '!'];
-  if (constraint.kind === 'grammar') return forcedDeltas(constraint.gbnf);
   const sample = constraint.kind === 'json_schema' ? sampleOf(constraint.schema) : {};
   return JSON.stringify(sample).match(/.{1,3}/gs) ?? [];
-}
-
-/** Words of a literal, or token ids. */
-function forcedDeltas(gbnf: string): string[] {
-  const ids = [...gbnf.matchAll(/<\[(\d+)\]>/g)].map(([, id]) => ` t${id}`);
-  const literal = JSON.parse(
-    /"(?:[^"\\]|\\.)*"/s.exec(gbnf)?.[0].replaceAll(String.raw`\x`, String.raw`\u00`) ?? '""',
-  );
-  return ids.length > 0 ? ids : ((literal as string).match(/\s*\S+|\s+$/g) ?? []);
 }
 
 function logprobsOf(job: ChatJob, token: string, logprob = -0.5) {

@@ -12,8 +12,8 @@ export interface StoredFault {
 }
 
 const otherHashes = (record: string): string => {
-  const { pieces, ...rest } = JSON.parse(record) as { pieces: string[] };
-  return JSON.stringify({ ...rest, pieces: pieces.toReversed() });
+  const { chunks, ...rest } = JSON.parse(record) as { chunks: string[] };
+  return JSON.stringify({ ...rest, chunks: chunks.toReversed() });
 };
 
 export const storedFaults: StoredFault[] = [
@@ -22,7 +22,7 @@ export const storedFaults: StoredFault[] = [
   { name: 'a file that is gone', damage: { kind: 'delete', what: 'file' }, chunksFetched: 6 },
   { name: 'two files swapped', damage: { kind: 'swap' }, chunksFetched: 6 },
   { name: 'a record that is gone', damage: { kind: 'delete', what: 'record' }, chunksFetched: 0 },
-  { name: 'a record that is junk', damage: { kind: 'record', text: () => '{"pieces":[1' }, chunksFetched: 0 },
+  { name: 'a record that is junk', damage: { kind: 'record', text: () => '{"chunks":[1' }, chunksFetched: 0 },
   { name: 'a record that is empty', damage: { kind: 'record', text: () => '' }, chunksFetched: 0 },
   { name: 'a record of other bytes', damage: { kind: 'record', text: otherHashes }, chunksFetched: 0 },
 ];

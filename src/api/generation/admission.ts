@@ -50,7 +50,7 @@ export interface GenerationRun {
 export async function admitGeneration(
   call: Call,
   generation: Generation,
-  reserved = estimatePrompts(generation) * computations(generation) + estimateReplies(generation),
+  reserved = estimatePrompts(generation) + estimateReplies(generation),
 ): Promise<GenerationRun> {
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
@@ -127,10 +127,6 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
 const estimateReplies = (generation: Generation): number =>
   Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 
-/** Number of computations of each prompt: a scored prompt is computed again to continue it. */
-const computations = ({ scoresPrompt, maxTokens }: Generation): number =>
-  scoresPrompt && maxTokens !== 0 ? 2 : 1;
-
 /** Tokens of the prompts, estimated before the engine counts them. */
 export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
   inputs.reduce((total, input) => total + estimatePrompt(input), 0) + estimateTokens(partial.length);
@@ -139,7 +135,6 @@ const estimatePrompt = (input: ChatJob['input'] | undefined): number =>
   input ? Math.min(tokensOf(input), MAX_TOKENS) : 0;
 
 function tokensOf(input: ChatJob['input']): number {
-  if ('tokens' in input) return input.tokens.length;
   const text = estimateTokens(charactersOf(input));
   if ('prompt' in input) return text;
   return text + input.messages.length * TOKENS_PER_MESSAGE + imagesOf(input).length * TOKENS_PER_IMAGE;
@@ -152,7 +147,6 @@ export class UsageCounter {
   readonly #prompts: number[] = [];
   /** Prompt tokens charged to the key; estimated until the engine has counted them. */
   readonly #computed: number[] = [];
-  #scored = 0;
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   readonly #reasoning: number[] = [];
@@ -175,17 +169,11 @@ export class UsageCounter {
     this.#computed[input] ??= estimatePrompt(this.#generation.inputs[input]);
   }
 
-  /** Adds the tokens of a prompt whose log probabilities were computed. */
-  scored(tokens: number): void {
-    this.#scored += tokens;
-  }
-
-  /** @param computed tokens that the key pays for the prompt */
-  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted, computed = promptTokens): void {
+  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
     this.#acceptedAt ??= Date.now();
     const input = inputOf(this.#generation, index);
     this.#prompts[input] = promptTokens;
-    this.#computed[input] = computed;
+    this.#computed[input] = promptTokens;
     this.#cached[input] ||= cachedTokens;
   }
 
@@ -223,7 +211,7 @@ export class UsageCounter {
 
   /** Computed tokens, including prompts that no engine has counted yet. */
   get totalTokens(): number {
-    return sum(this.#computed) + this.#scored + sum(this.#completion);
+    return sum(this.#computed) + sum(this.#completion);
   }
 
   /** Timings of the first choice that ended, measured by its engine. Until then, timings measured here. */

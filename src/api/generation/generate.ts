@@ -1,12 +1,11 @@
-import { createDeferred, type Deferred, delay } from '../../util/async.ts';
+import { delay } from '../../util/async.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../../protocol/service-dependencies.ts';
 import { engineLost } from '../../errors/engine-errors.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { mayBeComputed, type GenerationRun } from './admission.ts';
-import { choiceCount, inputOf, toChatJob, type Generation } from './generation.ts';
-import { scorePrompt, type ScoredText } from './score-prompt.ts';
+import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import {
   TextReader,
   type ReplyEvent,
@@ -27,29 +26,21 @@ export const CONCURRENT_CHOICES = 4;
 const MAX_PAUSE_MS = 5000;
 
 /**
- * Scored prompts, by input. The first choice of an input scores its prompt for the others. If that fails,
- * none of them continues.
- */
-type ScoredPrompts = Deferred<ScoredText>[];
-
-/**
  * Yields the events of all choices as they arrive. The engine generates only as far as the caller iterates.
  * @throws ServiceError of the first choice that fails; the others are then aborted.
  */
 export const generate = (run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> =>
-  choiceCount(run.generation) === 1 ? generateReply(run, 0, []) : generateReplies(run);
+  choiceCount(run.generation) === 1 ? generateReply(run, 0) : generateReplies(run);
 
 /** Interleaves the choices: the choice whose event was taken last is polled last. */
 async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, void, undefined> {
   const pending = new Map<AsyncIterator<ReplyEvent>, ReturnType<typeof nextOf>>();
   const pull = (reply: AsyncIterator<ReplyEvent>) => pending.set(reply, nextOf(reply));
   const count = choiceCount(run.generation);
-  const scored: ScoredPrompts = [];
   let begun = 0;
   try {
     for (;;) {
-      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun++)
-        pull(generateReply(run, begun, scored));
+      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun++) pull(generateReply(run, begun));
       if (pending.size === 0) return;
       const { reply, result } = await Promise.race(pending.values());
       pending.delete(reply);
@@ -68,28 +59,16 @@ const nextOf = async (reply: AsyncIterator<ReplyEvent>) => ({ reply, result: awa
 async function* generateReply(
   run: GenerationRun,
   index: number,
-  scored: ScoredPrompts,
 ): AsyncGenerator<ReplyEvent, void, undefined> {
   const { call, generation, counter } = run;
   const { engine } = call.dependencies;
   const { signal } = call.abort;
   const id = choiceCount(generation) === 1 ? call.id : `${call.id}-${index}`;
   const reply = new ReplyStream(run, index);
-  const ask = (job: ChatJob, mayWait: boolean) => {
-    const request = { id, signal, model: run.model };
-    return mayWait ? chatInTurn(engine, job, request) : engine.run(job, request);
-  };
+  const request = { id, signal, model: run.model };
   try {
-    if (generation.scoresPrompt) {
-      const { promise, resolve } = (scored[inputOf(generation, index)] ??= createDeferred());
-      const isFirst = index % generation.choices === 0;
-      if (isFirst) resolve(yield* scorePrompt(reply.job, index, (job) => ask(job, true), counter));
-      const prompt = await promise;
-      yield { type: 'text', index, ...prompt };
-      if (reply.job.countOnly) return yield reply.scored(prompt.logprobs.length);
-      reply.job = { ...reply.job, input: { prompt: prompt.text } };
-    }
-    let events = ask(reply.job, index >= CONCURRENT_CHOICES);
+    let events: AsyncIterable<EngineEvent> =
+      index < CONCURRENT_CHOICES ? engine.run(reply.job, request) : chatInTurn(engine, reply.job, request);
     for (;;) {
       for await (const event of events) {
         signal.throwIfAborted();
@@ -100,7 +79,7 @@ async function* generateReply(
       signal.throwIfAborted();
       const reason = reply.finish();
       if (reason !== null) return yield { type: 'finished', index, reason };
-      events = chatInTurn(engine, reply.job, { id: `${id}-call`, signal, model: run.model });
+      events = chatInTurn(engine, reply.job, { ...request, id: `${id}-call` });
     }
   } catch (error) {
     if (mayBeComputed(reply.stage, call)) counter.computing(index);
@@ -164,13 +143,6 @@ class ReplyStream {
     this.#index = index;
     this.job = toChatJob(run.generation, run.model.id, index);
     this.#reader = readerFor(run.generation);
-  }
-
-  /** Ends a request that asks only for the prompt's log probabilities. */
-  scored(promptTokens: number): ReplyEvent {
-    // Scoring has counted its tokens.
-    this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' }, 0);
-    return { type: 'finished', index: this.#index, reason: 'length' };
   }
 
   read(event: EngineEvent): ReplyEvent[] {

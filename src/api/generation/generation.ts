@@ -16,8 +16,6 @@ export interface Generation {
   inputs: ChatJob['input'][];
   /** Number of choices for each input. */
   choices: number;
-  /** Whether the reply begins with the prompt's tokens and their log probabilities. */
-  scoresPrompt?: boolean;
   /** Sampling parameters of the request. Absent ones take the model's defaults, then OpenAI's. */
   sampling: Partial<Sampling>;
   maxTokens: number | null;

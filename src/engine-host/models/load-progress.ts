@@ -24,66 +24,37 @@ export function onlyForward(onProgress: OnProgress): OnProgress {
   };
 }
 
-type Count = Pick<Progress, 'loadedBytes' | 'totalBytes'>;
-
-interface FileState {
-  missing: boolean;
-  /** Bytes transferred over the network. */
-  network: Count;
-  /** Bytes prepared from the transferred ones; null if none yet. */
-  prepared: Count | null;
-}
-
 export interface FilesProgress {
-  file(file: WeightFile, progress: Progress): void;
+  file(file: WeightFile, loadedBytes: number): void;
   stored(file: WeightFile): void;
 }
 
-/**
- * Sums the progress of a model's files: bytes over the network, and, once all have arrived, bytes prepared from them.
- */
+/** Sums the downloaded bytes of a model's files. */
 export async function loadProgress(
   store: WeightStore,
   files: readonly WeightFile[],
   { onProgress }: LoadVariantOptions,
 ): Promise<FilesProgress> {
+  const totalBytes = weightBytes({ files });
   const missing = new Set(await store.missing(files));
-  const states = new Map(
-    files.map((file): [WeightFile, FileState] => {
-      const { bytes: totalBytes } = file;
-      const network = { loadedBytes: missing.has(file) ? 0 : totalBytes, totalBytes };
-      return [file, { missing: missing.has(file), network, prepared: null }];
-    }),
-  );
+  const loaded = new Map(files.map((file) => [file, missing.has(file) ? 0 : file.bytes]));
   const report = (): void => {
-    const all = [...states.values()];
-    const downloading = all.filter((state) => state.missing);
-    // From here on, the engine reports the progress.
-    if (downloading.length === 0)
-      return onProgress({ phase: 'load', loadedBytes: 0, totalBytes: weightBytes({ files }) });
-    const prepared = downloading.flatMap((state) => state.prepared ?? []);
-    if (prepared.length === downloading.length) return onProgress({ phase: 'prepare', ...sum(prepared) });
-    onProgress({ phase: 'download', ...sum(all.map(({ network }) => network)) });
-  };
-  const change = (file: WeightFile, changed: (state: FileState) => Partial<FileState>): void => {
-    const state = states.get(file);
-    if (!state?.missing) return;
-    states.set(file, { ...state, ...changed(state) });
-    report();
+    // Once all files are stored, the engine reports the progress.
+    if (missing.size === 0) return onProgress({ phase: 'load', loadedBytes: 0, totalBytes });
+    const loadedBytes = [...loaded.values()].reduce((total, bytes) => total + bytes, 0);
+    onProgress({ phase: 'download', loadedBytes, totalBytes });
   };
   report();
   return {
-    file: (file, { phase, ...count }) =>
-      change(file, () => (phase === 'prepare' ? { prepared: count } : { network: count, prepared: null })),
-    stored: (file) =>
-      change(file, ({ network: { totalBytes } }) => ({
-        missing: false,
-        network: { loadedBytes: totalBytes, totalBytes },
-      })),
+    file(file, loadedBytes) {
+      if (!missing.has(file)) return;
+      loaded.set(file, loadedBytes);
+      report();
+    },
+    stored(file) {
+      if (!missing.delete(file)) return;
+      loaded.set(file, file.bytes);
+      report();
+    },
   };
 }
-
-const sum = (counts: readonly Count[]): Count => ({
-  loadedBytes: counts.reduce((total, { loadedBytes }) => total + loadedBytes, 0),
-  totalBytes: counts.reduce((total, { totalBytes }) => total + totalBytes, 0),
-});

@@ -1,6 +1,6 @@
 import { hasWeights, type Variant, type VariantBase, type WeightFile } from '../../catalog/catalog.ts';
 import type { LoadVariantOptions } from './loaded-model.ts';
-import type { WeightStore } from '../../model-files/weight-store.ts';
+import type { StoredFile, WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
 import type { PageServices } from '../../protocol/worker-control.ts';
 import {
@@ -20,7 +20,6 @@ import { checkFormat, findBrokenJson } from '../../model-files/formats/check-for
 import { lacksScript, requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
-import type { StoredFile } from '../../model-files/stored-file.ts';
 import { engineFileName, FileReplaced } from '../../engines/engine-file.ts';
 
 /** Failures of a load that do not depend on the backend. */
@@ -125,7 +124,7 @@ export class VariantLoader {
     const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
       const stored = await store.file(file, {
         signal: options.signal,
-        onProgress: (step) => progress.file(file, step),
+        onProgress: (loadedBytes) => progress.file(file, loadedBytes),
       });
       progress.stored(file);
       options.onFile?.(file.path, stored.from ?? 'unknown');

@@ -12,7 +12,7 @@ import { RateMeter } from './rate-meter.ts';
 export interface LoadVariantOptions {
   signal: AbortSignal;
   onProgress(progress: Progress): void;
-  /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
+  /** @param from the URL that it was downloaded from, `disk` or `unknown` */
   onFile?(path: string, from: string): void;
 }
 

@@ -114,7 +114,7 @@ function remoteFile(
     },
     async store(file, { onProgress, ...options }) {
       try {
-        await store.file(file, { ...options, onProgress: ({ loadedBytes }) => onProgress(loadedBytes) });
+        await store.file(file, { ...options, onProgress });
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
         throw invalidFile(

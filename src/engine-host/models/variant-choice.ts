@@ -54,18 +54,14 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
       return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
     return undefined;
   };
-  const reservation = async (variant: Variant): Promise<string | undefined> => {
-    if (!variant.optIn || prefer.includes(variant.name)) return undefined;
-    if (variant.optIn === true) return 'is used only when a page prefers it';
-    const isStored = (await sources.missingBytes(variant)) === 0;
-    return isStored ? undefined : 'is used only where its weights are stored already';
-  };
+  const reservation = ({ optIn, name }: Variant): string | undefined =>
+    optIn && !prefer.includes(name) ? 'is used only when a page prefers it' : undefined;
   return async ({ variants }, faults) => {
     const runnable: Variant[] = [];
     const skipped: VariantReason[] = [];
     for (const variant of inOrder(variants, prefer)) {
       const { name, engine } = variant;
-      const reason = (await reservation(variant)) ?? faults.get(name) ?? (await faultOf(variant));
+      const reason = reservation(variant) ?? faults.get(name) ?? (await faultOf(variant));
       if (reason === undefined) runnable.push(variant);
       else if (runnable.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }

@@ -112,7 +112,6 @@ const RULES: { [K in Kind]: JobRules<K> } = {
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
 function promptTokens(input: ChatJob['input']): number {
-  if ('tokens' in input) return input.tokens.length;
   return estimateTokens(charactersOf(input)) + imagesOf(input).length * IMAGE_TOKENS;
 }
 

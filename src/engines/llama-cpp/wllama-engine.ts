@@ -7,8 +7,7 @@ import type { ModelImage } from '../../images/draw-image.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
 import type { Events } from '../../jobs/kinds.ts';
-import { Channel } from '../../util/async.ts';
-import { tokenTerminal } from '../../util/gbnf.ts';
+import { Channel, Mutex } from '../../util/async.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
@@ -21,14 +20,7 @@ import {
   toCompletion,
 } from '../prompt/think-first.ts';
 import { tagTokens } from '../prompt/think-tags.ts';
-import { SlotQueue } from '../slot-queue.ts';
-import {
-  type Chunk,
-  completionRequest,
-  LlamaReplyReader,
-  tokenIds,
-  tokensRequest,
-} from './completion-format.ts';
+import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import {
   isCrowded,
@@ -70,8 +62,6 @@ interface EngineOptions {
   sampling: VariantSampling;
   /** Text that stands for an image in a prompt; null if the model has no vision. */
   imageMarker: string | null;
-  /** Converts token ids to text. @throws ServiceError 400 */
-  detokenize(ids: readonly number[]): Promise<string>;
 }
 
 /** Data shared by the completions of one job. */
@@ -93,7 +83,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #scheduler: ReplyScheduler;
   readonly #renderer: PromptRenderer;
   readonly #images: ImageReader;
-  readonly #oneByOne = new SlotQueue(1);
+  readonly #crowded = new Mutex();
   readonly #labels = new LabelScorer();
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
@@ -120,13 +110,12 @@ export class WllamaEngine implements Engine<'chat'> {
     };
   }
 
-  async *run(original: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
+  async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
-    refuseUnknownTokens(original.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
-    refuseOversized(original.input, contextLength);
-    const job = await this.#withText(original);
+    refuseUnknownTokens(job.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
+    refuseOversized(job.input, contextLength);
     const images = await this.#images.read(job, signal);
     const run: Run = { sampling: job.sampling, images, signal, onPrefill };
     const complete = (part: Completion) =>
@@ -137,7 +126,7 @@ export class WllamaEngine implements Engine<'chat'> {
         const shownTokens = tagTokens(thinking.tags);
         const think = (part: Completion) => complete({ ...part, shownTokens });
         yield* new ThinkFirst(job, prompt, thinking, think).events(contextLength);
-      } else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
+      } else yield* complete(toCompletion(job, prompt));
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
@@ -190,25 +179,6 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
-  /** Fixes the tokens of a fixed reply to those that a prompt would have: its text could be tokenized in many ways. */
-  async #spelled(job: ChatJob, signal: AbortSignal): Promise<ChatJob> {
-    if (job.constraint?.kind !== 'grammar' || !job.constraint.spells) return job;
-    const { text, from } = job.constraint.spells;
-    let ids: number[] = [];
-    const read = (chunk: Chunk): void => {
-      ids = tokenIds(chunk)[0] ?? ids;
-    };
-    await this.#scheduler.run(tokensRequest([text]), read, signal);
-    if (ids.length <= from) throw new RequestRejectedError('llama.cpp did not report the tokens of a text');
-    const gbnf = `root ::= ${ids.slice(from).map(tokenTerminal).join(' ')}`;
-    return { ...job, constraint: { kind: 'grammar', gbnf } };
-  }
-
-  async #withText(job: ChatJob): Promise<ChatJob> {
-    if (!('tokens' in job.input)) return job;
-    return { ...job, input: { prompt: await this.#options.detokenize(job.input.tokens) } };
-  }
-
   /** Computes the prompt only if counting its tokens requires it. */
   async *#count({ prompt }: Completion, run: Run): Events<'chat'> {
     const { images, signal } = run;
@@ -245,7 +215,7 @@ export class WllamaEngine implements Engine<'chat'> {
             throw await this.#tooLong(error, completion.prompt, images.length, signal);
           if (!isCrowded(error) || tries === TRIES) throw error;
           // Retry the replies that filled the context together one after another.
-          if (tries === 1) leave = await this.#oneByOne.enter(signal);
+          if (tries === 1) leave = await this.#crowded.lock(signal);
           if (canResume(completion)) attempt = continued(completion, reader.again());
           else reader.repeat();
         }

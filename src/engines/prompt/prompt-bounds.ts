@@ -11,11 +11,6 @@ export const MAX_CHARACTERS = 32;
 
 /** Rejects an oversized input before it is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
-  if ('tokens' in input) {
-    const { length } = input.tokens;
-    if (length > contextLength) throw exceeded(contextLength, `${length}`, contextLength / length);
-    return;
-  }
   const { length } = textsOf(input);
   // Each message has at least one token, for its role.
   if (length > contextLength) throw exceeded(contextLength, `${length} messages`, contextLength / length);

@@ -21,10 +21,6 @@ export interface DownloadCheckpoint {
 
 export const checkpointName = (name: string): string => `${name}.part`;
 
-/** Serializes a checkpoint. `chunks` are stored as `pieces`, for compatibility with earlier versions. */
-export const checkpointText = ({ version, chunks }: DownloadCheckpoint): string =>
-  JSON.stringify({ version, pieces: chunks });
-
 /** Reads the checkpoint of a download; null if it is missing or invalid. */
 export async function readCheckpoint(
   backend: StorageBackend,
@@ -33,11 +29,11 @@ export async function readCheckpoint(
 ): Promise<DownloadCheckpoint | null> {
   const text = await readSmallFile(backend, checkpointName(name));
   try {
-    const { version, pieces } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    const { version, chunks } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
     const isChunk = (index: unknown): boolean =>
       Number.isInteger(index) && Number(index) >= 0 && Number(index) * CHUNK_BYTES < bytes;
-    if (!Array.isArray(pieces) || !pieces.every(isChunk)) return null;
-    return { version: typeof version === 'string' ? version : null, chunks: pieces as number[] };
+    if (!Array.isArray(chunks) || !chunks.every(isChunk)) return null;
+    return { version: typeof version === 'string' ? version : null, chunks: chunks as number[] };
   } catch {
     return null;
   }
@@ -145,8 +141,8 @@ export class PartialFile {
   async #saveCheckpoint(): Promise<void> {
     const { backend, name } = this.#parts;
     this.#checkpointWriter ??= await backend.write(checkpointName(name));
-    const text = checkpointText({ version: this.version, chunks: [...this.#stored] });
-    await overwrite(this.#checkpointWriter, text);
+    const checkpoint: DownloadCheckpoint = { version: this.version, chunks: [...this.#stored] };
+    await overwrite(this.#checkpointWriter, JSON.stringify(checkpoint));
   }
 }
 

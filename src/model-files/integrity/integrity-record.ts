@@ -64,31 +64,22 @@ export interface IntegrityRecord {
   bytes: number;
   /** SHA-256 of each chunk in hex, computed when the whole file had the right hash. */
   chunks: string[];
-  /** URL that it was downloaded from, `disk` or `cross-origin-storage`; null if unknown. */
+  /** URL that it was downloaded from, or `disk`; null if unknown. */
   from: string | null;
-  /** Whether the bytes are in cross-origin storage, not beside this record. */
-  shared: boolean;
 }
 
-/** Origin and location of a file's bytes. */
-export type Provenance = Pick<IntegrityRecord, 'from' | 'shared'>;
-
 export const recordName = (hash: string): string => `${hash}.json`;
-
-/** Serializes a record. `chunks` are stored as `pieces`, for compatibility with earlier versions. */
-export const recordText = ({ chunks, ...rest }: IntegrityRecord): string =>
-  JSON.stringify({ ...rest, pieces: chunks });
 
 /** Parses a record; null if it is not a valid record of the file with this hash. */
 export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
   try {
     const record = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
-    const { sha256: stored, path, bytes, pieces, from, shared } = record;
+    const { sha256: stored, path, bytes, chunks, from } = record;
     if (stored !== hash || typeof path !== 'string' || typeof bytes !== 'number') return null;
-    const complete = Array.isArray(pieces) && pieces.length === Math.ceil(bytes / CHUNK_BYTES);
+    const complete = Array.isArray(chunks) && chunks.length === Math.ceil(bytes / CHUNK_BYTES);
     if (!complete) return null;
-    const provenance = { from: typeof from === 'string' ? from : null, shared: shared === true };
-    return { sha256: hash, path, bytes, chunks: pieces as string[], ...provenance };
+    const source = typeof from === 'string' ? from : null;
+    return { sha256: hash, path, bytes, chunks: chunks as string[], from: source };
   } catch {
     return null;
   }

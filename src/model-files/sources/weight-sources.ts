@@ -94,7 +94,7 @@ export class WeightSources {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
     const store = await this.#store();
-    return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
+    return weightBytes({ files }) - (await store.storedBytes(files));
   }
 
   /** Storage that the variant's weights still need, and free storage (null if unknown), in bytes. */

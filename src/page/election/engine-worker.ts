@@ -86,12 +86,8 @@ async function spawn(
   const modules = Promise.all([
     import('comlink'),
     settings.catalog ?? import('../../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
-    // Browsers have it through an extension today, which reaches pages and not workers.
-    settings.sources.crossOriginStorage
-      ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
-      : null,
   ]);
-  const [comlink, catalog, shared] = await abortable(modules, signal);
+  const [comlink, catalog] = await abortable(modules, signal);
   signal.throwIfAborted();
   // Created before anything that must be stopped: it throws if the script is of another origin. Written out
   // twice, because bundlers search for exactly this expression.
@@ -115,7 +111,6 @@ async function spawn(
     await Promise.race([
       control.start(
         { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
-        shared && comlink.proxy(shared),
         comlink.proxy({ ...pageServices(ended.signal), loads }),
       ),
       blocked,

@@ -1,5 +1,4 @@
 import {
-  CHARACTERS_A_TOKEN,
   charactersOf,
   type ChatEvent,
   type ChatJob,
@@ -84,7 +83,7 @@ class UpstreamReplyReader {
   constructor(server: UpstreamServer, job: ChatJob) {
     this.#server = server;
     this.#job = job;
-    this.#promptCharacters = lengthOf(job.input);
+    this.#promptCharacters = charactersOf(job.input);
   }
 
   *read(chunk: Chunk): Generator<ChatEvent> {
@@ -191,10 +190,6 @@ function reasoningOf(delta: Choice['delta']): string {
   const text = delta?.reasoning_content ?? delta?.reasoning;
   return typeof text === 'string' ? text : '';
 }
-
-/** Characters of the prompt; of token ids, an estimate. */
-const lengthOf = (input: ChatJob['input']): number =>
-  'tokens' in input ? input.tokens.length * CHARACTERS_A_TOKEN : charactersOf(input);
 
 /**
  * Reads log probabilities in the chat or the completion format. llama.cpp's server uses the chat format for

@@ -29,7 +29,7 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
       path: '/completions',
       body: {
         ...common,
-        prompt: 'tokens' in input ? input.tokens : input.prompt,
+        prompt: input.prompt,
         // llama.cpp's server takes 0 for none at all.
         ...(topLogprobs !== undefined && { logprobs: Math.max(1, topLogprobs) }),
       },

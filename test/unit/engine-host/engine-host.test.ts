@@ -68,7 +68,6 @@ async function startHost(site: { url: string }, page: ReturnType<typeof fakePage
     engines: own,
     added: [],
     page,
-    pageFiles: null,
   });
 }
 

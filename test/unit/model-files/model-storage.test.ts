@@ -294,7 +294,7 @@ test('a index that was torn is restarted; the weights stay', async () => {
   const before = weightsService(catalogOf(a), { backend });
   await store(before, a, 'a');
   await before.modelStorage.used(a);
-  await before.weights.notes.keepNote('ledger', '{"a": {"models": 3');
+  await before.weights.notes.keepNote('usage', '{"a": {"models": 3');
   const after = weightsService(catalogOf(a), { backend });
   expect(await states(after)).toEqual([['a', 'whole', 200]]);
 });

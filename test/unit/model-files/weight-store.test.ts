@@ -5,7 +5,6 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { parseRecord, recordName } from '../../../src/model-files/integrity/integrity-record.ts';
 import { pathNote, replace, type StorageBackend } from '../../../src/model-files/backends/storage-backend.ts';
-import { UsageIndex } from '../../../src/model-files/usage-index.ts';
 import { openStore } from './open-store.ts';
 import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -125,33 +124,12 @@ test('a file given by hand is held to its hash', async () => {
   expect(await store.missing([file])).toEqual([]);
 });
 
-test('what earlier versions have stored stays valid: records, checkpoints and the usage index keep their names', async () => {
-  const fetched = vi.fn(async () => new Response(bytes));
-  vi.stubGlobal('fetch', fetched);
-  const backend = new MemoryBackend();
-  const { path, sha256 } = file;
-  const record = JSON.stringify({ sha256, path, bytes: 1000, pieces: [sha256] });
-  const writer = await backend.write(sha256);
-  await writer.write(bytes, 0);
-  await replace(backend, `${sha256}.json`, record);
-  await replace(backend, 'other.part', '{"version":"1","pieces":[0]}');
-  await replace(backend, 'ledger', JSON.stringify({ a: { models: ['m'], used: 7, files: [file] } }));
-  const store = openStore(backend, 'http://site.test/');
-  expect(await (await store.file(file, options)).intact).toBe(true);
-  expect(fetched).not.toHaveBeenCalled();
-  expect(await (await backend.read(`${sha256}.json`))?.text()).toBe(record);
-  expect(await store.storedBytes([{ ...file, sha256: 'other' }])).toBe(1000);
-  expect([...(await new UsageIndex(() => Promise.resolve(store)).entries())]).toEqual([
-    ['a', { models: ['m'], used: 7, files: [file] }],
-  ]);
-});
-
 test('what another app of the origin is writing is neither dropped by cancel nor deleted', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
   const backend = new MemoryBackend();
   const locks = new FakeLocks();
   const store = openStore(backend, 'http://site.test/', locks);
-  await replace(backend, `${file.sha256}.part`, '{"version":null,"pieces":[0]}');
+  await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0]}');
   const release = await holdLock(locks.manager, `localtext:weights:${file.sha256}`);
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);

@@ -8,14 +8,12 @@ import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts'
 import { findWeights } from '../../../tools/bench/quality/find-weights.ts';
 
 const SMOL_LM = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
-/** Weights that pages use only where they are stored. */
-const OLD = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const QWEN = 'qwen3.5-0.8b/Qwen3.5-0.8B-Q4_K_M.gguf';
 
 let folder: string;
 beforeAll(async () => {
   folder = await tempFolder('found');
-  for (const path of [SMOL_LM, OLD, QWEN]) {
+  for (const path of [SMOL_LM, QWEN]) {
     await mkdir(join(folder, dirname(path)), { recursive: true });
     await writeFile(join(folder, path), writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }));
   }
@@ -25,7 +23,6 @@ afterAll(() => removeFolder(folder));
 test.each([
   ['amber-phoenix-4', SMOL_LM, 'smollm2-135m-instruct-q4_1'],
   ['smollm2-135m-instruct-q4_1', SMOL_LM, 'smollm2-135m-instruct-q4_1'],
-  ['smollm2-135m-instruct-q8_0', OLD, 'smollm2-135m-instruct-q8_0'],
   ['qwen3.5-0.8b', QWEN, 'qwen3.5-0.8b-q4_k_m'],
 ])('finds the stored weights of %s', async (name, path, variant) => {
   const found = await findWeights(name, folder);

@@ -180,36 +180,6 @@ export async function overflow(apiKey: string) {
   return seen;
 }
 
-/**
- * What the model expects after each beginning of a text, twice: as the reply to that beginning, and where the whole text is
- * echoed. The longest goes first: its tokens are computed together.
- */
-export async function scoredTwice(apiKey: string, words: string[]) {
-  const client = connect(apiKey);
-  const request = { model, temperature: 0, logprobs: 5 };
-  const replied: Record<string, number>[] = [];
-  for (let end = words.length - 1; end > 0; end--) {
-    const prompt = words.slice(0, end).join('');
-    const { choices } = await client.completions.create({ ...request, prompt, max_tokens: 1 });
-    replied.unshift(choices[0]?.logprobs?.top_logprobs?.[0] ?? {});
-  }
-  const prompt = words.join('');
-  const echo = await client.completions.create({ ...request, prompt, max_tokens: 0, echo: true });
-  const { text, logprobs } = echo.choices[0] ?? {};
-  const difference = Math.max(
-    ...replied.flatMap((expected, index) => {
-      const echoed = logprobs?.top_logprobs?.[index + 1] ?? {};
-      const [, best = Infinity] = Object.entries(expected).toSorted(([, a], [, b]) => b - a)[0] ?? [];
-      const shared = Object.entries(expected).filter(([token]) => token in echoed);
-      return [
-        Math.abs(best - Math.max(...Object.values(echoed))),
-        ...shared.map(([token, score]) => Math.abs(score - (echoed[token] ?? Infinity))),
-      ];
-    }),
-  );
-  return { text, tokens: logprobs?.tokens, difference };
-}
-
 export async function manyInputs(apiKey: string) {
   const client = connect(apiKey);
   const input = Array.from({ length: 256 }, (_, index) => `owl ${index % 7}`);

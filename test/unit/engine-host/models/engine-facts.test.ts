@@ -47,7 +47,7 @@ test('facts are of the variant that was chosen, and of none before', async () =>
     context_length: 8192,
     max_output_tokens: 8192,
     capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
-    size_bytes: 144811072,
+    size_bytes: 98362432,
     loaded: false,
   });
   expect(facts['jade-mole-4']).toEqual({

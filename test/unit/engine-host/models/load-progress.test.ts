@@ -26,17 +26,17 @@ test('progress never steps back, though a file is fetched after the load began',
   const [first, late] = [file('a', 100), file('b', 10)];
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   const progress = await loadProgress(store, [first, late], options);
-  progress.file(first, at('download', 60, 100));
-  progress.file(first, at('download', 100, 100));
+  progress.file(first, 60);
+  progress.file(first, 100);
   progress.stored(first);
   options.onProgress(at('load', 50, 110));
-  progress.file(late, at('download', 5, 10));
+  progress.file(late, 5);
   progress.stored(late);
   options.onProgress(at('load', 110, 110));
   options.onProgress(at('compile', 0, 110));
   // A damaged file is fetched, and the engine loads again.
   const again = await loadProgress(store, [first, late], options);
-  again.file(first, at('download', 100, 100));
+  again.file(first, 100);
   options.onProgress(at('load', 50, 110));
   expect(seen).toEqual([
     ['download', 0],
@@ -51,7 +51,7 @@ test('progress never steps back, though a file is fetched after the load began',
   ]);
 });
 
-test('the download counts what comes over the network, and checking a file of another site is another phase', async () => {
+test('the download counts stored files and downloaded bytes', async () => {
   const seen: unknown[] = [];
   const options = {
     signal: new AbortController().signal,
@@ -64,16 +64,11 @@ test('the download counts what comes over the network, and checking a file of an
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   vi.spyOn(store, 'missing').mockResolvedValue([model]);
   const progress = await loadProgress(store, [model, stored], options);
-  progress.file(model, at('prepare', 50, 100));
-  progress.file(model, at('prepare', 100, 100));
-  // It was another file.
-  progress.file(model, at('download', 40, 100));
-  progress.file(model, at('download', 100, 100));
+  progress.file(model, 40);
+  progress.file(model, 100);
   progress.stored(model);
   expect(seen).toEqual([
     ['download', 8, 108],
-    ['prepare', 50, 100],
-    ['prepare', 100, 100],
     ['download', 48, 108],
     ['download', 108, 108],
     ['load', 0, 108],

@@ -202,16 +202,6 @@ test('a variant that is only for pages that prefer it is left to them', async ()
   expect((await chooseFor(reserved, device(), ['big-f16'])).variant?.name).toBe('big-f16');
 });
 
-test("an earlier version's weights are used where they are stored, and never downloaded", async () => {
-  const stored: Variant = { ...small, name: 'stored', optIn: 'if-stored' };
-  const both: CatalogModel = { ...model, variants: [stored, small] };
-  const choice = (missing: number) => chooseFor(both, device(), [], { missing: { stored: missing } });
-  expect((await choice(0)).variant?.name).toBe('stored');
-  const { variant, reasons } = await choice(1);
-  expect(variant?.name).toBe('small');
-  expect(reasons[1]?.reason).toBe('is used only where its weights are stored already');
-});
-
 test('none left: no variant, and every reason', async () => {
   const { name, reasons } = await choose({}, [], {
     faults: { 'big-f16': 'lost', 'big-f32': 'lost', small: 'lost' },

@@ -48,12 +48,6 @@ test.each<[what: string, job: Job, whole: string | null, stream: string | null]>
   ['a reply without a limit', chat({}), 'long', 'sharing'],
   ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'sharing'],
   ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'long', 'sharing'],
-  [
-    'a reply to token ids',
-    chat({ maxTokens: 16, input: { tokens: Array(1200).fill(1) } }),
-    'long',
-    'sharing',
-  ],
   ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), null, null],
   ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', null],
   ['one question', decision(1, 12), null, null],

@@ -1,6 +1,5 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
-import type { Progress } from '../../../../src/protocol/worker-control.ts';
 import { download } from '../../../../src/model-files/download/download.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/model-files/backends/storage-backend.ts';
@@ -26,7 +25,7 @@ const whole = async (blob: Blob): Promise<boolean> => Buffer.from(await blob.arr
 /** Downloads until that many bytes have come, and then aborts. */
 async function downloadPart(store: WeightStore, bytes: number): Promise<void> {
   const abort = new AbortController();
-  const onProgress = ({ loadedBytes }: Progress): void => {
+  const onProgress = (loadedBytes: number): void => {
     if (loadedBytes >= bytes) abort.abort(new Error('enough'));
   };
   await expect(store.file(file, { signal: abort.signal, onProgress })).rejects.toThrow('enough');
@@ -40,7 +39,7 @@ test('a large file comes over several connections, in chunks, and adds up', asyn
   const progress: number[] = [];
   const { blob } = await store.file(file, {
     signal: never,
-    onProgress: ({ loadedBytes }) => progress.push(loadedBytes),
+    onProgress: (loadedBytes) => progress.push(loadedBytes),
   });
   expect(await whole(blob)).toBe(true);
   expect(site.asked.toSorted()).toEqual([0, 1, 2, 3, 4, 5].map(chunkRange).toSorted());
@@ -261,7 +260,7 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   const { server: site, store } = await setUp({ delayMs: 20 });
   let loaded = 0;
   let once = false;
-  const onProgress = ({ loadedBytes }: Progress): void => {
+  const onProgress = (loadedBytes: number): void => {
     loaded = loadedBytes;
     if (loadedBytes < 2 * CHUNK_BYTES || once) return;
     once = true;
