@@ -1,4 +1,4 @@
-import { isolates } from '../src/protocol/isolation.ts';
+import { isolates } from '#protocol';
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -1,17 +1,6 @@
-import {
-  fatalLoadsKey,
-  NO_ENGINE,
-  statusChannel,
-  type EngineStatus,
-  type LoadProgress,
-  type ModelStatus,
-  type StatusMessage,
-} from '../protocol/worker-control.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { PageToServiceWorker } from '../protocol/discovery.ts';
-import { CALL_HEADER } from '../protocol/local-paths.ts';
-import { isV1Path } from '../util/url-path.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { fatalLoadsKey, NO_ENGINE, statusChannel, CALL_HEADER, PROTOCOL_VERSION, type EngineStatus, type LoadProgress, type ModelStatus, type StatusMessage, type PageToServiceWorker } from '#protocol';
+import type { Catalog } from '#catalog';
+import { isV1Path } from '#base';
 import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';

@@ -1,7 +1,7 @@
 import { Workbox } from 'workbox-window';
 
-import { addIsolation } from '../protocol/isolation.ts';
-import { trustedScriptUrl } from '../util/trusted-urls.ts';
+import { addIsolation } from '#protocol';
+import { trustedScriptUrl } from '#browser';
 import { startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase, siteIsolation } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';

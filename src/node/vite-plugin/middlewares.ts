@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import sirv from 'sirv';
 import type { Connect } from 'vite';
 
-import { isV1Path } from '../../util/url-path.ts';
+import { isV1Path } from '#base';
 
 /**
  * Sets a long cache lifetime for files with a hash in their name. All others keep the static server's
