@@ -1,4 +1,15 @@
-import { fatalLoadsKey, NO_ENGINE, statusChannel, CALL_HEADER, PROTOCOL_VERSION, type EngineStatus, type LoadProgress, type ModelStatus, type StatusMessage, type PageToServiceWorker } from '#protocol';
+import {
+  fatalLoadsKey,
+  NO_ENGINE,
+  statusChannel,
+  CALL_HEADER,
+  PROTOCOL_VERSION,
+  type EngineStatus,
+  type LoadProgress,
+  type ModelStatus,
+  type StatusMessage,
+  type PageToServiceWorker,
+} from '#protocol';
 import type { Catalog } from '#catalog';
 import { isV1Path } from '#base';
 import type { RunCommand } from './engine-commands.ts';

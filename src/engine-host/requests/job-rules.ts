@@ -1,5 +1,18 @@
 import { isContextLengthError } from '#base';
-import { charactersOf, estimateTokens, imagesOf, repeats, type ChatJob, type Constraint, type Events, type EventOf, type JobOf, type Kind, type ModelKind, type ModelOf } from '#jobs';
+import {
+  charactersOf,
+  estimateTokens,
+  imagesOf,
+  repeats,
+  type ChatJob,
+  type Constraint,
+  type Events,
+  type EventOf,
+  type JobOf,
+  type Kind,
+  type ModelKind,
+  type ModelOf,
+} from '#jobs';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '#engine-kit';
