@@ -5,7 +5,7 @@ import { abortable, backoff } from '../../util/async.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Engine } from '../../engines/engine.ts';
 import { KINDS } from '../../jobs/kinds.ts';
-import { SlotQueue } from '../../engines/slot-queue.ts';
+import { JobQueue } from '../../scheduling/job-queue.ts';
 import { loadFailed } from './load-failed.ts';
 import { RateMeter } from './rate-meter.ts';
 
@@ -40,7 +40,7 @@ type State =
 /** A variant's state in memory (idle, loading, ready or failed), with its engine and queue. */
 export class LoadedModel {
   readonly variant: Variant;
-  readonly queue: SlotQueue;
+  readonly queue: JobQueue;
   /** The source of each file, by path. */
   readonly files = new Map<string, string>();
   /** Time of the last request that used the model, as `performance.now()`. */
@@ -53,7 +53,7 @@ export class LoadedModel {
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
     this.variant = variant;
-    this.queue = new SlotQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
+    this.queue = new JobQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
     this.#loadVariant = load;
     this.#onChange = onChange;
   }

@@ -7,7 +7,10 @@ import {
   imagesOf,
   repeats,
 } from '../../jobs/chat.ts';
-import type { Events, EventOf, JobOf, Kind, ModelKind, ModelOf } from '../../jobs/kinds.ts';
+import type { Events, EventOf, Job, JobOf, Kind, ModelKind, ModelOf } from '../../jobs/kinds.ts';
+import type { Origin } from '../../protocol/engine-port.ts';
+import type { LeaseFacts } from '../../scheduling/lease.ts';
+import { POLICY } from '../../scheduling/policy.ts';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '../../engines/engine.ts';
@@ -28,8 +31,8 @@ interface JobRules<K extends Kind> {
   restarts?(job: JobOf<K>): boolean;
   /** Set if a pause discards a part of the answer that takes seconds: pauses then wait for the end of a part. */
   hasLongParts?: true;
-  /** Whether the job yields its slot even if it is short, if its answer is not streamed. Absent if it does not. */
-  yieldsWhenShort?(job: JobOf<K>): boolean;
+  /** Whether the job yields its slot even if it is brief, if its answer is not streamed. Absent if it does not. */
+  yieldsWhenBrief?(job: JobOf<K>): boolean;
   /** Selects which equal requests of the client share the job's answer. Absent: all. */
   sharedWith?(job: JobOf<K>): 'all' | 'retries' | 'none';
 }
@@ -47,20 +50,7 @@ const fetchAll: typeof fetchImages = async (...args) =>
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
 
-/** Minimum number of prompt tokens that are computed in the time of one reply token. */
-const PROMPT_TOKENS = 10;
-/** Approximate number of tokens of an image. */
-const IMAGE_TOKENS = 500;
-
-/** Work of a decision's question: a prompt, and a step that scores the first tokens of all options. */
-const QUESTION = 8;
-/** Work of an option's further tokens. */
-const OPTION = 2;
-
-/** Bytes of compressed sound per token of work: 32 KB (some seconds) are never paused, up to a minute is short. */
-const SOUND_BYTES = 1024;
-/** Bytes of a wav file per token of work: 4 s at 16 kHz are never paused. */
-const WAV_BYTES = 4096;
+const { work: WORK } = POLICY;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
@@ -78,9 +68,9 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     compile: withGrammar,
     run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
-      countOnly ? 0 : maxTokens + promptTokens(input) / PROMPT_TOKENS,
+      countOnly ? 0 : maxTokens + promptTokens(input) / WORK.promptTokens,
     restarts: repeats,
-    yieldsWhenShort: ({ countOnly }) => !countOnly,
+    yieldsWhenBrief: ({ countOnly }) => !countOnly,
     sharedWith: ({ seeded, sampling: { temperature, seed } }) => {
       // A job with a generated seed belongs to one request.
       if (seeded) return 'none';
@@ -92,7 +82,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   transcription: {
     run: runOnEngine,
     hasLongParts: true,
-    work: ({ file }) => file.size / (/wav/.test(file.type) ? WAV_BYTES : SOUND_BYTES),
+    work: ({ file }) => file.size / (/wav/.test(file.type) ? WORK.wavBytes : WORK.soundBytes),
   },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
@@ -105,14 +95,28 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       yield* (await import('../decisions/decide.ts')).decide(...args);
     },
     work: ({ questions }) =>
-      questions.reduce((sum, { options }) => sum + QUESTION + OPTION * options.length, 0),
+      questions.reduce((sum, { options }) => sum + WORK.question + WORK.option * options.length, 0),
   },
 };
 
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
+/** What the policy of slots must know about a job. */
+export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
+  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = rulesOf(job.kind);
+  return {
+    client: origin?.client ?? '',
+    pauses,
+    work: work(job),
+    isBackground: origin?.background === true,
+    restarts: restarts?.(job) ?? false,
+    yieldsWhenBrief: yieldsWhenBrief?.(job) ?? false,
+    hasLongParts,
+  };
+}
+
 function promptTokens(input: ChatJob['input']): number {
-  return estimateTokens(charactersOf(input)) + imagesOf(input).length * IMAGE_TOKENS;
+  return estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
 }
 
 const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };

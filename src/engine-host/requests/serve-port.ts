@@ -8,7 +8,8 @@ import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, OnProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { JobPaused, type JobSink, serveJob } from './serve-job.ts';
+import { JobPaused } from '../../scheduling/lease.ts';
+import { type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 

@@ -8,7 +8,7 @@ import type { Events } from '../../jobs/kinds.ts';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
-import { OneByOne } from '../turns.ts';
+import { inParts, PartQueue } from '../../scheduling/part-queue.ts';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 
@@ -35,7 +35,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #wllama: Pick<Wllama, 'exit'>;
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
-  readonly #turns = new OneByOne();
+  readonly #turns = new PartQueue();
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
@@ -56,7 +56,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
       refuseOversizedInput(text, index, this.facts.contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
-    const request = { left: input.texts.length };
+    const request = inParts(input.texts.length);
     for (const [index, text] of input.texts.entries()) {
       const { vector, tokens } = await this.#turns.run(request, () => this.#embed(text, index, signal));
       request.left--;
