@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '#base';
 import { Executor } from './executor.ts';
 import { type JobView, lastOfMost, nextJob, POLICY, type Served } from './policy.ts';
 

@@ -1,24 +1,9 @@
-import { toWireError } from '../../errors/engine-errors.ts';
-import { serverError } from '../../errors/service-error.ts';
-import type { Timings } from '../../jobs/any-job.ts';
-import {
-  answers,
-  completeTimings,
-  type EventOf,
-  type JobOf,
-  type Kind,
-  KINDS,
-  type ModelOf,
-  withJobLimits,
-} from '../../jobs/kinds.ts';
-import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
-import { abortable } from '../../util/async.ts';
-import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
-import type { LoadedModel } from '../models/loaded-model.ts';
-import type { ModelManager } from '../models/model-manager.ts';
-import type { Engine } from '../../engines/engine.ts';
-import type { Claim } from '../../scheduling/job-queue.ts';
-import { Lease } from '../../scheduling/lease.ts';
+import { toWireError, serverError, abortable, showSpan, type SpanDetail } from '#base';
+import { answers, completeTimings, KINDS, withJobLimits, type Timings, type EventOf, type JobOf, type Kind, type ModelOf } from '#jobs';
+import type { Origin, StageFacts, WaitingStage } from '#protocol';
+import type { LoadedModel, ModelManager } from '#models';
+import type { Engine } from '#engine-kit';
+import { Lease, type Claim } from '#scheduling';
 import { leaseFacts, rulesOf } from './job-rules.ts';
 
 /** Reports the waiting stage and the facts known so far. */

@@ -1,12 +1,5 @@
 import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
-import {
-  filling,
-  isRunning,
-  isToBeShared,
-  mayCount,
-  nextReply,
-  type PromptView,
-} from '../../scheduling/prompt-policy.ts';
+import { filling, isRunning, isToBeShared, mayCount, nextReply, type PromptView } from '#scheduling';
 import { type BARE, type Slot, SlotPredictor, SlotStates } from './internals/prompt-slots.ts';
 import type { Chunk, LlamaTimings } from './completion-format.ts';
 import type { PromptImages } from './prompt-images.ts';

@@ -4,7 +4,7 @@ import { LlamaEmbedder } from '../../../src/engines/llama-cpp/llama-embedder.ts'
 import type { ServerCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
 import { type Embedder, TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
-import { delay } from '../../../src/util/async.ts';
+import { delay } from '../../../src/base/async.ts';
 import { lastOf } from '../../support/last-of.ts';
 import { virtualTime } from '../../support/virtual-time.ts';
 

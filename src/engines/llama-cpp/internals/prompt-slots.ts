@@ -7,8 +7,7 @@
  * - Notices: it does not.
  * - Then: predictions are wrong. Prompts are recomputed although their state could be copied; replies stay the same.
  */
-import { POLICY } from '../../../scheduling/policy.ts';
-import { sharedLength } from '../../../scheduling/prompt-policy.ts';
+import { POLICY, sharedLength } from '#scheduling';
 import type { ServerCalls } from './server-calls.ts';
 
 export interface Slot {

@@ -1,0 +1,5 @@
+export { JobQueue, type Claim } from './job-queue.ts';
+export { JobPaused, Lease, type LeaseFacts } from './lease.ts';
+export { PartQueue, inParts, type Parts } from './part-queue.ts';
+export { POLICY, nextPart } from './policy.ts';
+export { filling, isRunning, isToBeShared, mayCount, nextReply, sharedLength, type PromptView } from './prompt-policy.ts';
