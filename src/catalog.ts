@@ -3,7 +3,21 @@
  * @module localtext/catalog
  */
 
-export type { BuiltInVariant, Catalog, CatalogModel, DeviceNeeds, HubSource, TransformersVariant, UpstreamVariant, Variant, VariantBase, WebLlmVariant, WeightFile, WhisperVariant, WllamaVariant } from '#catalog';
+export type {
+  BuiltInVariant,
+  Catalog,
+  CatalogModel,
+  DeviceNeeds,
+  HubSource,
+  TransformersVariant,
+  UpstreamVariant,
+  Variant,
+  VariantBase,
+  WebLlmVariant,
+  WeightFile,
+  WhisperVariant,
+  WllamaVariant,
+} from '#catalog';
 export { CatalogError } from '#catalog/parse';
 export { defaultCatalog } from '#catalog/default';
 export { extendCatalog, type CatalogExtension } from '#catalog/parse';

@@ -16,10 +16,26 @@ export { watchRequests } from '#page';
 export type { Weights } from '#page';
 export type { AddedModel, EmbeddingShape } from '#catalog';
 export type { Catalog } from '#catalog';
-export type { DeviceLimits, EngineStatus, ImageOptions, LoadProgress, ModelStatus, SourceOptions, VariantEstimate, VariantReason } from '#protocol';
+export type {
+  DeviceLimits,
+  EngineStatus,
+  ImageOptions,
+  LoadProgress,
+  ModelStatus,
+  SourceOptions,
+  VariantEstimate,
+  VariantReason,
+} from '#protocol';
 export type { LoggedBody, RequestClient, RequestLogEntry } from '#protocol';
 export type { ErrorCode } from '#base';
-export type { HubFile, HubOffer, ImportedFile, ModelDetails, StoredVariant, WeightsOverview } from '#protocol';
+export type {
+  HubFile,
+  HubOffer,
+  ImportedFile,
+  ModelDetails,
+  StoredVariant,
+  WeightsOverview,
+} from '#protocol';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from '#keys';
 export type { KeyLimits } from '#database';
 export type { IsolationNeed } from '#database';

@@ -1,8 +1,47 @@
-export { addedFilePath, addedFolder, addedVariantName, hasId, isAddedVariant, isModelId, toModelId, withAdded, type AddedModel, type AddedModelRecord, type EmbeddingShape } from './added-models.ts';
-export { builtInVariant, hasWeights, maySee, weightBytes, withoutServers, type BuiltInVariant, type Catalog, type CatalogModel, type DeviceNeeds, type HubSource, type SamplingDefaults, type TransformersVariant, type UpstreamVariant, type Variant, type VariantBase, type VariantSampling, type WebLlmVariant, type WeightFile, type WhisperVariant, type WllamaVariant } from './catalog.ts';
+export {
+  addedFilePath,
+  addedFolder,
+  addedVariantName,
+  hasId,
+  isAddedVariant,
+  isModelId,
+  toModelId,
+  withAdded,
+  type AddedModel,
+  type AddedModelRecord,
+  type EmbeddingShape,
+} from './added-models.ts';
+export {
+  builtInVariant,
+  hasWeights,
+  maySee,
+  weightBytes,
+  withoutServers,
+  type BuiltInVariant,
+  type Catalog,
+  type CatalogModel,
+  type DeviceNeeds,
+  type HubSource,
+  type SamplingDefaults,
+  type TransformersVariant,
+  type UpstreamVariant,
+  type Variant,
+  type VariantBase,
+  type VariantSampling,
+  type WebLlmVariant,
+  type WeightFile,
+  type WhisperVariant,
+  type WllamaVariant,
+} from './catalog.ts';
 export { DEFAULT_CATALOG_HASH } from './default-catalog-hash.ts';
 export { defaultModels } from './default-models.ts';
-export { formatBytes, memoryShortage, reportedMemoryGiB, usableBytes, wasmShortage } from './device-memory.ts';
+export {
+  formatBytes,
+  memoryShortage,
+  reportedMemoryGiB,
+  usableBytes,
+  wasmShortage,
+} from './device-memory.ts';
 export { builtIn as builtInRules } from './engines/built-in.ts';
 export { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
 export { prefix, type EmbeddingTraining, type EngineRules, type KvWindow } from './engines/engine-rules.ts';
@@ -16,5 +55,14 @@ export { MIN_CONTEXT, chooseContext, estimateMemory, halvedLengths } from './mem
 export { speech } from './speech-models.ts';
 export { hasProjector } from './variant.ts';
 export { vision } from './vision-models.ts';
-export { MANIFEST, byteCount, commitHash, manifestSchema, sha256Hex, weightFile, weightPath, type Manifest } from './weight-path.ts';
+export {
+  MANIFEST,
+  byteCount,
+  commitHash,
+  manifestSchema,
+  sha256Hex,
+  weightFile,
+  weightPath,
+  type Manifest,
+} from './weight-path.ts';
 export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';

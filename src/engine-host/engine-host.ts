@@ -1,8 +1,26 @@
 import { withAdded, withoutServers, type AddedModelRecord } from '#catalog';
 import { writeAddedModels, writeEngineFacts } from '#database';
 import { openBackend, DownloadRate, ModelStorage, WeightSources, WeightStore } from '#weights';
-import { requestFiles, PROTOCOL_VERSION, type EngineStatus, type PageServices, type WorkerOptions } from '#protocol';
-import { BackendBenchmark, factsWriter, VariantLoader, CrashGuard, defaultBudget, Estimates, LoadedModels, ModelAdder, ModelManager, StatusChannel, variantPlanner } from '#models';
+import {
+  requestFiles,
+  PROTOCOL_VERSION,
+  type EngineStatus,
+  type PageServices,
+  type WorkerOptions,
+} from '#protocol';
+import {
+  BackendBenchmark,
+  factsWriter,
+  VariantLoader,
+  CrashGuard,
+  defaultBudget,
+  Estimates,
+  LoadedModels,
+  ModelAdder,
+  ModelManager,
+  StatusChannel,
+  variantPlanner,
+} from '#models';
 import { untilFailure } from '#base';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';

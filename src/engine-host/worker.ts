@@ -2,7 +2,15 @@ import { expose, proxy } from 'comlink';
 
 import type { AddedModelRecord } from '#catalog';
 import { readAddedModels } from '#database';
-import { listenForCalls, engineLock, holdLock, keepLock, PROTOCOL_VERSION, type ServePort, type WorkerControl } from '#protocol';
+import {
+  listenForCalls,
+  engineLock,
+  holdLock,
+  keepLock,
+  PROTOCOL_VERSION,
+  type ServePort,
+  type WorkerControl,
+} from '#protocol';
 import { hasTrustedTypes, trusting } from '#browser';
 import { EngineHost } from './engine-host.ts';
 import { serveLinked, servePort } from './requests/serve-port.ts';

@@ -1,6 +1,14 @@
 import { serverError, ServiceError, Channel, type ErrorCode } from '#base';
 import type { Kind } from '#jobs';
-import { CREDIT_WINDOW, keepLock, requestLock, PROTOCOL_VERSION, type AskerMessage, type EngineMessage, type Question } from '#protocol';
+import {
+  CREDIT_WINDOW,
+  keepLock,
+  requestLock,
+  PROTOCOL_VERSION,
+  type AskerMessage,
+  type EngineMessage,
+  type Question,
+} from '#protocol';
 import type { EngineConnection } from './engine-connection.ts';
 import { findEngine, type FoundEngine } from './find-engine.ts';
 import { type EngineEnd, watchEngine } from './watch-engine.ts';

@@ -1,4 +1,15 @@
-import type { EngineClient, EngineRequest, Waiting, EngineMessage, Question, CommandOf, WeightsCommand, WeightsReplies, EngineStatus, OnProgress } from '#protocol';
+import type {
+  EngineClient,
+  EngineRequest,
+  Waiting,
+  EngineMessage,
+  Question,
+  CommandOf,
+  WeightsCommand,
+  WeightsReplies,
+  EngineStatus,
+  OnProgress,
+} from '#protocol';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import { callEngine, engineFailed } from './call-engine.ts';
 import type { EngineConnection } from './engine-connection.ts';

@@ -1,5 +1,14 @@
 import { protocolMismatch, serverError, ServiceError, backoff } from '#base';
-import { callChannel, leaderLock, leaderUrlLock, PROTOCOL_VERSION, type CallEngine, type ServePort, type AskerMessage, type EngineMessage } from '#protocol';
+import {
+  callChannel,
+  leaderLock,
+  leaderUrlLock,
+  PROTOCOL_VERSION,
+  type CallEngine,
+  type ServePort,
+  type AskerMessage,
+  type EngineMessage,
+} from '#protocol';
 import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
 import { watchEngine } from './watch-engine.ts';
 

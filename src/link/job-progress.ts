@@ -1,5 +1,13 @@
 import { engineLost } from '#base';
-import { repeats, type ChatEvent, type ChatJob, type Delta, type EventOf, type JobOf, type Kind } from '#jobs';
+import {
+  repeats,
+  type ChatEvent,
+  type ChatJob,
+  type Delta,
+  type EventOf,
+  type JobOf,
+  type Kind,
+} from '#jobs';
 
 /** The received part of an answer, so that the next engine can continue it if one ends. */
 export interface JobProgress<K extends Kind> {

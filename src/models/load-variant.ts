@@ -3,7 +3,16 @@ import type { LoadVariantOptions } from './loaded-model.ts';
 import type { StoredFile, WeightStore, ModelStorage, WeightSources } from '#weights';
 import { abortable, toWireError, serverError, ServiceError, type ErrorCode } from '#base';
 import type { PageServices } from '#protocol';
-import { runs, engineFileName, FileReplaced, type Backend, type Engine, type EngineContext, type EnginePlugin, type Engines } from '#engine-kit';
+import {
+  runs,
+  engineFileName,
+  FileReplaced,
+  type Backend,
+  type Engine,
+  type EngineContext,
+  type EnginePlugin,
+  type Engines,
+} from '#engine-kit';
 import type { BackendBenchmark } from './backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '#gguf';
 import { lacksScript, requireWasm } from './load-failed.ts';

@@ -1,4 +1,15 @@
-import { addedVariantName, hasId, isModelId, toModelId, withAdded, formatBytes, type AddedModel, type AddedModelRecord, type Catalog, type WeightFile } from '#catalog';
+import {
+  addedVariantName,
+  hasId,
+  isModelId,
+  toModelId,
+  withAdded,
+  formatBytes,
+  type AddedModel,
+  type AddedModelRecord,
+  type Catalog,
+  type WeightFile,
+} from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
 import { requestError, Mutex, sha256, type ServiceError } from '#base';
 import { freeBytes, type RepositorySource, type ModelStorage } from '#weights';

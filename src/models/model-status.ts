@@ -1,6 +1,15 @@
 import { weightBytes, type CatalogModel } from '#catalog';
 import { toWireError, serverError, type ServiceError } from '#base';
-import { PROTOCOL_VERSION, idleStatus, statusChannel, type EngineStatus, type ModelStatus, type StatusMessage, type VariantEstimate, type VariantReason } from '#protocol';
+import {
+  PROTOCOL_VERSION,
+  idleStatus,
+  statusChannel,
+  type EngineStatus,
+  type ModelStatus,
+  type StatusMessage,
+  type VariantEstimate,
+  type VariantReason,
+} from '#protocol';
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 

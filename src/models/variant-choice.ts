@@ -1,4 +1,11 @@
-import { formatBytes, memoryShortage, estimateMemory, type CatalogModel, type DeviceNeeds, type Variant } from '#catalog';
+import {
+  formatBytes,
+  memoryShortage,
+  estimateMemory,
+  type CatalogModel,
+  type DeviceNeeds,
+  type Variant,
+} from '#catalog';
 import type { VariantReason } from '#protocol';
 import type { Device, Gpu, Engines } from '#engine-kit';
 import { loadId } from './load-id.ts';

@@ -1,5 +1,14 @@
 import type { WireError } from '#base';
-import { LINES_TYPE, LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH, PROTOCOL_VERSION, type LoadLine, type EngineStatus, type OnProgress } from '#protocol';
+import {
+  LINES_TYPE,
+  LOAD_PATH,
+  PROTOCOL_HEADER,
+  STATUS_PATH,
+  PROTOCOL_VERSION,
+  type LoadLine,
+  type EngineStatus,
+  type OnProgress,
+} from '#protocol';
 import { startErrors } from './load-chunk.ts';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 

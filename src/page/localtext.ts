@@ -1,4 +1,13 @@
-import { fatalLoadsKey, NO_ENGINE, statusChannel, PROTOCOL_VERSION, type EngineStatus, type LoadProgress, type ModelStatus, type StatusMessage } from '#protocol';
+import {
+  fatalLoadsKey,
+  NO_ENGINE,
+  statusChannel,
+  PROTOCOL_VERSION,
+  type EngineStatus,
+  type LoadProgress,
+  type ModelStatus,
+  type StatusMessage,
+} from '#protocol';
 import type { IsolationNeed } from '#database';
 import type { Catalog } from '#catalog';
 import type { RunCommand } from './engine-commands.ts';

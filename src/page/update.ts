@@ -1,6 +1,12 @@
 import { messageSW } from 'workbox-window';
 
-import { requestsRun, scopeOf, PROTOCOL_VERSION, type PageToServiceWorker, type ServiceWorkerReply } from '#protocol';
+import {
+  requestsRun,
+  scopeOf,
+  PROTOCOL_VERSION,
+  type PageToServiceWorker,
+  type ServiceWorkerReply,
+} from '#protocol';
 import { abortable, delay, withTimeout } from '#base';
 import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';

@@ -1,4 +1,10 @@
-import { addStartedPaths, hasCredentialless, readIsolation, writeIsolation, type IsolationNeed } from '#database';
+import {
+  addStartedPaths,
+  hasCredentialless,
+  readIsolation,
+  writeIsolation,
+  type IsolationNeed,
+} from '#database';
 import { ISOLATED_MARK, scopeOf } from '#protocol';
 import { delay } from '#base';
 

@@ -1,13 +1,120 @@
 export { offerFiles, requestFiles } from './added-files.ts';
-export { LEADER_EXIT_CHANNEL, callChannel, listenForCalls, settingsChannel, type CallEngine, type LeaderExit, type NeedEngine, type PageToServiceWorker, type ServePort, type ServiceWorkerReply } from './discovery.ts';
-export { CREDIT_WINDOW, type AskerMessage, type EngineMessage, type Origin, type Question, type StageFacts, type WaitingStage } from './engine-port.ts';
-export { CALL_HEADER, ISOLATED_MARK, KEEP_ALIVE_MS, KEEP_ALIVE_PATH, LINES_TYPE, LOAD_PATH, MAX_NAME_LENGTH, PROTOCOL_HEADER, STATUS_PATH, type LoadLine } from './local-paths.ts';
-export { engineLock, helperLock, holdLock, inFlightLock, keepLock, leaderLock, leaderUrlLock, nameIn, requestLock, requestsRun, scopeOf, weightLock, whenReleased } from './locks.ts';
+export {
+  LEADER_EXIT_CHANNEL,
+  callChannel,
+  listenForCalls,
+  settingsChannel,
+  type CallEngine,
+  type LeaderExit,
+  type NeedEngine,
+  type PageToServiceWorker,
+  type ServePort,
+  type ServiceWorkerReply,
+} from './discovery.ts';
+export {
+  CREDIT_WINDOW,
+  type AskerMessage,
+  type EngineMessage,
+  type Origin,
+  type Question,
+  type StageFacts,
+  type WaitingStage,
+} from './engine-port.ts';
+export {
+  CALL_HEADER,
+  ISOLATED_MARK,
+  KEEP_ALIVE_MS,
+  KEEP_ALIVE_PATH,
+  LINES_TYPE,
+  LOAD_PATH,
+  MAX_NAME_LENGTH,
+  PROTOCOL_HEADER,
+  STATUS_PATH,
+  type LoadLine,
+} from './local-paths.ts';
+export {
+  engineLock,
+  helperLock,
+  holdLock,
+  inFlightLock,
+  keepLock,
+  leaderLock,
+  leaderUrlLock,
+  nameIn,
+  requestLock,
+  requestsRun,
+  scopeOf,
+  weightLock,
+  whenReleased,
+} from './locks.ts';
 export type { Capability, EngineFacts, ModelFacts } from './model-facts.ts';
-export type { PageModel, PageModelAvailability, PageModelEvent, PageModelMessage, PageModelPart, PageModelRequest } from './page-model.ts';
-export { LOGGED_BODY_CHARACTERS, requestLogChannel, type LoggedBody, type RequestClient, type RequestLogEntry, type RequestLogMessage } from './request-log.ts';
-export type { Admission, Admitted, EngineClient, EngineEvent, EngineRequest, KeyStore, LimitState, ModelDirectory, ModelEntry, Reservation, ResponseStore, ServedVariant, ServiceDependencies, StoredResponse, Waiting } from './service-dependencies.ts';
+export type {
+  PageModel,
+  PageModelAvailability,
+  PageModelEvent,
+  PageModelMessage,
+  PageModelPart,
+  PageModelRequest,
+} from './page-model.ts';
+export {
+  LOGGED_BODY_CHARACTERS,
+  requestLogChannel,
+  type LoggedBody,
+  type RequestClient,
+  type RequestLogEntry,
+  type RequestLogMessage,
+} from './request-log.ts';
+export type {
+  Admission,
+  Admitted,
+  EngineClient,
+  EngineEvent,
+  EngineRequest,
+  KeyStore,
+  LimitState,
+  ModelDirectory,
+  ModelEntry,
+  Reservation,
+  ResponseStore,
+  ServedVariant,
+  ServiceDependencies,
+  StoredResponse,
+  Waiting,
+} from './service-dependencies.ts';
 export { PROTOCOL_VERSION } from './version.ts';
 export type { CommandOf, ModelSource, WeightsCommand } from './weights-command.ts';
-export { DESCRIPTION_FILE, type HubFile, type HubOffer, type ImportedFile, type ModelDescription, type ModelDetails, type StoredVariant, type WeightsOverview, type WeightsReplies } from './weights-messages.ts';
-export { NO_ENGINE, fatalLoadsKey, idleStatus, loadsKey, statusChannel, type DecodeAudio, type DeviceLimits, type EngineStatus, type ImageOptions, type LoadProgress, type LoadRecords, type ModelStatus, type OnProgress, type PageAudio, type PageServices, type Progress, type SourceOptions, type StatusMessage, type VariantEstimate, type VariantReason, type WorkerControl, type WorkerOptions } from './worker-control.ts';
+export {
+  DESCRIPTION_FILE,
+  type HubFile,
+  type HubOffer,
+  type ImportedFile,
+  type ModelDescription,
+  type ModelDetails,
+  type StoredVariant,
+  type WeightsOverview,
+  type WeightsReplies,
+} from './weights-messages.ts';
+export {
+  NO_ENGINE,
+  fatalLoadsKey,
+  idleStatus,
+  loadsKey,
+  statusChannel,
+  type DecodeAudio,
+  type DeviceLimits,
+  type EngineStatus,
+  type ImageOptions,
+  type LoadProgress,
+  type LoadRecords,
+  type ModelStatus,
+  type OnProgress,
+  type PageAudio,
+  type PageServices,
+  type Progress,
+  type SourceOptions,
+  type StatusMessage,
+  type VariantEstimate,
+  type VariantReason,
+  type WorkerControl,
+  type WorkerOptions,
+} from './worker-control.ts';

@@ -1,7 +1,19 @@
 import { withAdded, defaultModels, type Catalog } from '#catalog';
 import { createEngineClient, loadModel, readStatus, type EngineConnection } from '#link';
 import { createKeyStore } from '#keys';
-import { requestLogChannel, PROTOCOL_VERSION, NO_ENGINE, statusChannel, type RequestLogEntry, type RequestLogMessage, type ServedVariant, type EngineStatus, type LoadProgress, type StatusMessage, type ModelFacts } from '#protocol';
+import {
+  requestLogChannel,
+  PROTOCOL_VERSION,
+  NO_ENGINE,
+  statusChannel,
+  type RequestLogEntry,
+  type RequestLogMessage,
+  type ServedVariant,
+  type EngineStatus,
+  type LoadProgress,
+  type StatusMessage,
+  type ModelFacts,
+} from '#protocol';
 import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
 import { catalogDirectory, ownSignal, createService, type Service } from '#service';
 import { readAddedModels, readCatalog, createResponseStore } from '#database';

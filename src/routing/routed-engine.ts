@@ -1,5 +1,12 @@
 import type { EngineConnection } from '#link';
-import { keepLock, requestLock, type EngineClient, type EngineRequest, type ModelEntry, type Waiting } from '#protocol';
+import {
+  keepLock,
+  requestLock,
+  type EngineClient,
+  type EngineRequest,
+  type ModelEntry,
+  type Waiting,
+} from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';

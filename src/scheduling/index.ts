@@ -1,5 +1,13 @@
 export { JobQueue, type Claim } from './job-queue.ts';
 export { JobPaused, Lease, type LeaseFacts } from './lease.ts';
 export { PartQueue, inParts, type Parts } from './part-queue.ts';
-export { POLICY, nextPart } from './policy.ts';
-export { filling, isRunning, isToBeShared, mayCount, nextReply, sharedLength, type PromptView } from './prompt-policy.ts';
+export { classOf, nextPart, POLICY } from './policy.ts';
+export {
+  filling,
+  isRunning,
+  isToBeShared,
+  mayCount,
+  nextReply,
+  sharedLength,
+  type PromptView,
+} from './prompt-policy.ts';

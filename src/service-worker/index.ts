@@ -5,7 +5,15 @@
 
 import { serverError, isV1Path, type SiteFile } from '#base';
 import { linked, type EngineConnection, type Ways } from '#link';
-import { CALL_HEADER, requestsRun, scopeOf, PROTOCOL_VERSION, type NeedEngine, type PageToServiceWorker, type ServiceWorkerReply } from '#protocol';
+import {
+  CALL_HEADER,
+  requestsRun,
+  scopeOf,
+  PROTOCOL_VERSION,
+  type NeedEngine,
+  type PageToServiceWorker,
+  type ServiceWorkerReply,
+} from '#protocol';
 import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';

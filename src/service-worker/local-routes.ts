@@ -1,4 +1,14 @@
-import { LINES_TYPE, LOAD_PATH, STATUS_PATH, KEEP_ALIVE_PATH, MAX_NAME_LENGTH, PROTOCOL_HEADER, PROTOCOL_VERSION, type LoadLine, type LoadProgress } from '#protocol';
+import {
+  LINES_TYPE,
+  LOAD_PATH,
+  STATUS_PATH,
+  KEEP_ALIVE_PATH,
+  MAX_NAME_LENGTH,
+  PROTOCOL_HEADER,
+  PROTOCOL_VERSION,
+  type LoadLine,
+  type LoadProgress,
+} from '#protocol';
 import { EventStream } from '#service';
 import { asServiceError, invalidField, protocolMismatch, requestError, ServiceError } from '#base';
 import type { V1 } from '#routing';

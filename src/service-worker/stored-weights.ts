@@ -1,4 +1,11 @@
-import { readCached, openWeightsFolder, recordName, pathNote, readSmallFile, type StoredPath } from '#weights';
+import {
+  readCached,
+  openWeightsFolder,
+  recordName,
+  pathNote,
+  readSmallFile,
+  type StoredPath,
+} from '#weights';
 import { scopeOf } from '#protocol';
 
 declare const self: ServiceWorkerGlobalScope;

@@ -1,7 +1,16 @@
 import { PatternRouter } from 'hono/router/pattern-router';
 import type * as z from 'zod/mini';
 
-import { CALL_HEADER, type Origin, type RequestClient, type Admitted, type EngineClient, type EngineRequest, type KeyStore, type ServiceDependencies } from '#protocol';
+import {
+  CALL_HEADER,
+  type Origin,
+  type RequestClient,
+  type Admitted,
+  type EngineClient,
+  type EngineRequest,
+  type KeyStore,
+  type ServiceDependencies,
+} from '#protocol';
 import { type BodyRules, parseBody, readJsonObject } from './body/request-body.ts';
 import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';

@@ -1,6 +1,12 @@
 export { openBackend, readCached } from './backends/open-backend.ts';
 export { openWeightsFolder } from './backends/opfs-backend.ts';
-export { CHUNK_BYTES, pathNote, readChunk, readSmallFile, type StoredPath } from './backends/storage-backend.ts';
+export {
+  CHUNK_BYTES,
+  pathNote,
+  readChunk,
+  readSmallFile,
+  type StoredPath,
+} from './backends/storage-backend.ts';
 export { DownloadRate } from './download/download-rate.ts';
 export { hashBlob, recordName } from './integrity/integrity-record.ts';
 export { exportDescription, importFile, type ImportExportDependencies } from './model-import-export.ts';

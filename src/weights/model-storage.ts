@@ -1,4 +1,11 @@
-import { isAddedVariant, hasWeights, weightBytes, type Catalog, type Variant, type WeightFile } from '#catalog';
+import {
+  isAddedVariant,
+  hasWeights,
+  weightBytes,
+  type Catalog,
+  type Variant,
+  type WeightFile,
+} from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
 import { storageFull } from './download/download-errors.ts';

@@ -1,5 +1,19 @@
 import { isContextLengthError } from '#base';
-import { charactersOf, estimateTokens, imagesOf, repeats, type ChatJob, type Constraint, type Events, type EventOf, type Job, type JobOf, type Kind, type ModelKind, type ModelOf } from '#jobs';
+import {
+  charactersOf,
+  estimateTokens,
+  imagesOf,
+  repeats,
+  type ChatJob,
+  type Constraint,
+  type Events,
+  type EventOf,
+  type Job,
+  type JobOf,
+  type Kind,
+  type ModelKind,
+  type ModelOf,
+} from '#jobs';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseFacts } from '#scheduling';
 import type { fetchImages } from './fetch-images.ts';

@@ -1,5 +1,15 @@
 import { toWireError, serverError, abortable, showSpan, type SpanDetail } from '#base';
-import { answers, completeTimings, KINDS, withJobLimits, type Timings, type EventOf, type JobOf, type Kind, type ModelOf } from '#jobs';
+import {
+  answers,
+  completeTimings,
+  KINDS,
+  withJobLimits,
+  type Timings,
+  type EventOf,
+  type JobOf,
+  type Kind,
+  type ModelOf,
+} from '#jobs';
 import type { Origin, StageFacts, WaitingStage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';

@@ -1,6 +1,18 @@
 import { toWireError, requestError, abortable, createDeferred, type Deferred } from '#base';
 import type { Kind } from '#jobs';
-import { CREDIT_WINDOW, KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER, requestLock, whenReleased, PROTOCOL_VERSION, type AskerMessage, type EngineMessage, type EngineStatus, type OnProgress } from '#protocol';
+import {
+  CREDIT_WINDOW,
+  KEEP_ALIVE_MS,
+  KEEP_ALIVE_PATH,
+  PROTOCOL_HEADER,
+  requestLock,
+  whenReleased,
+  PROTOCOL_VERSION,
+  type AskerMessage,
+  type EngineMessage,
+  type EngineStatus,
+  type OnProgress,
+} from '#protocol';
 import type { ModelManager } from '#models';
 import { JobPaused } from '#scheduling';
 import { type JobSink, serveJob } from './serve-job.ts';

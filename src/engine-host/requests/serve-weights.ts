@@ -1,6 +1,12 @@
 import type { CommandOf, WeightsCommand, WeightsReplies, OnProgress } from '#protocol';
 import { requestError } from '#base';
-import { exportDescription, importFile, type ModelStorage, type ImportExportDependencies, type WeightSources } from '#weights';
+import {
+  exportDescription,
+  importFile,
+  type ModelStorage,
+  type ImportExportDependencies,
+  type WeightSources,
+} from '#weights';
 import type { ModelAdder } from '#models';
 
 export interface WeightsService extends ImportExportDependencies {

@@ -1,7 +1,16 @@
 import { transfer } from 'comlink';
 
 import type { BuiltInVariant } from '#catalog';
-import { contextLengthExceeded, engineCrashed, isContextLengthError, serverError, ServiceError, abortable, Channel, withTimeout } from '#base';
+import {
+  contextLengthExceeded,
+  engineCrashed,
+  isContextLengthError,
+  serverError,
+  ServiceError,
+  abortable,
+  Channel,
+  withTimeout,
+} from '#base';
 import type { PageModelEvent, PageModel } from '#protocol';
 import { imagesOf, type ChatEvent, type ChatImage, type ChatJob, type Events } from '#jobs';
 import type { Engine, LoadedFacts, LoadEngine } from '#engine-kit';

@@ -1,6 +1,14 @@
 import { ServiceError } from '#base';
 import type { PageModelMessage, PageModelPart, PageModelRequest } from '#protocol';
-import { imagesOf, engineFields, type ChatImage, type ChatJob, type ChatMessage, type Constraint, type EngineSampling } from '#jobs';
+import {
+  imagesOf,
+  engineFields,
+  type ChatImage,
+  type ChatJob,
+  type ChatMessage,
+  type Constraint,
+  type EngineSampling,
+} from '#jobs';
 import { withToolCalls } from '#chat-template';
 
 /** Error for what the browser's model cannot do. The next variant may be able to (`passOn`). */

@@ -1,5 +1,13 @@
 import { serverError, type ServiceError } from '#base';
-import { FormatError, readHeader, startOfBlob, ggufFacts, OtherModelError, readGguf, type GgufFacts } from '#gguf';
+import {
+  FormatError,
+  readHeader,
+  startOfBlob,
+  ggufFacts,
+  OtherModelError,
+  readGguf,
+  type GgufFacts,
+} from '#gguf';
 
 /**
  * Reads the header of a chat model's file; null if it is malformed, for which llama.cpp reports the reason.

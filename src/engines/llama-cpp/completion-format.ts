@@ -1,5 +1,14 @@
 import type { VariantSampling } from '#catalog';
-import { engineFields, foldSeed, type ChatEvent, type Constraint, type EngineFinishReason, type TokenLogprob, type EngineSampling, type Sampling } from '#jobs';
+import {
+  engineFields,
+  foldSeed,
+  type ChatEvent,
+  type Constraint,
+  type EngineFinishReason,
+  type TokenLogprob,
+  type EngineSampling,
+  type Sampling,
+} from '#jobs';
 import { serverError } from '#base';
 import type { Completion } from '#chat-template';
 

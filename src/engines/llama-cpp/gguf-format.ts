@@ -1,4 +1,12 @@
-import { DEFAULT_SAMPLING, COPIED_SHARE, formatBytes, memoryShortage, wasmShortage, chooseContext, estimateMemory } from '#catalog';
+import {
+  DEFAULT_SAMPLING,
+  COPIED_SHARE,
+  formatBytes,
+  memoryShortage,
+  wasmShortage,
+  chooseContext,
+  estimateMemory,
+} from '#catalog';
 import { inspectModel, isProjector, type GgufFacts, type InspectedModel } from '#gguf';
 import type { RemoteFile } from '#weights';
 import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';

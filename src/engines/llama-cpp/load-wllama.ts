@@ -3,7 +3,18 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 import { weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
 import type { GgufFacts } from '#gguf';
 import { abortable, withTimeout, serverError, type ServiceError } from '#base';
-import { chatThreads, hasThreads, requestAdapter, watchWasm, isLackOfMemory, isOutOfMemory, loadFitting, type Engine, type EngineContext, type LoadEngine } from '#engine-kit';
+import {
+  chatThreads,
+  hasThreads,
+  requestAdapter,
+  watchWasm,
+  isLackOfMemory,
+  isOutOfMemory,
+  loadFitting,
+  type Engine,
+  type EngineContext,
+  type LoadEngine,
+} from '#engine-kit';
 import { PromptRenderer } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
 import { noCache } from './no-cache.ts';

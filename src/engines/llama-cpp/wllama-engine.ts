@@ -5,7 +5,18 @@ import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError
 import type { ModelImage } from '#images';
 import type { ChatJob, Sampling, Events } from '#jobs';
 import { outOfMemory, type Engine, type LabelScores, type LoadedFacts } from '#engine-kit';
-import { refuseOversized, refuseOversizedText, refuseUnknownTokens, answerPrompt, ThinkFirst, toCompletion, tagTokens, type PromptRenderer, type ChatOpening, type Completion } from '#chat-template';
+import {
+  refuseOversized,
+  refuseOversizedText,
+  refuseUnknownTokens,
+  answerPrompt,
+  ThinkFirst,
+  toCompletion,
+  tagTokens,
+  type PromptRenderer,
+  type ChatOpening,
+  type Completion,
+} from '#chat-template';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import {

@@ -9,7 +9,16 @@ import {
 } from './internals/pipeline-watch.ts';
 import type { Engine, LoadedFacts } from '#engine-kit';
 import { createDeferred, deviceLost } from '#base';
-import { refuseOversized, asksToThink, openReply, ThinkFirst, toCompletion, thinkTags, type Complete, type ThinkTags } from '#chat-template';
+import {
+  refuseOversized,
+  asksToThink,
+  openReply,
+  ThinkFirst,
+  toCompletion,
+  thinkTags,
+  type Complete,
+  type ThinkTags,
+} from '#chat-template';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 import { toWebLlmRequest } from './web-llm-request.ts';

@@ -4,7 +4,14 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import { engineFields, foldSeed, type ChatJob, type ChatMessage, type Constraint, type EngineSampling } from '#jobs';
+import {
+  engineFields,
+  foldSeed,
+  type ChatJob,
+  type ChatMessage,
+  type Constraint,
+  type EngineSampling,
+} from '#jobs';
 import { invalidField, requestError } from '#base';
 import { withToolCalls, refuseUnknownTokens } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';

@@ -1,5 +1,14 @@
 import { abortable, backoff, delay, withTimeout, protocolMismatch, serverError, ServiceError } from '#base';
-import { listenForCalls, LEADER_EXIT_CHANNEL, leaderLock, leaderUrlLock, requestsRun, PROTOCOL_VERSION, type LeaderExit, type EngineMessage } from '#protocol';
+import {
+  listenForCalls,
+  LEADER_EXIT_CHANNEL,
+  leaderLock,
+  leaderUrlLock,
+  requestsRun,
+  PROTOCOL_VERSION,
+  type LeaderExit,
+  type EngineMessage,
+} from '#protocol';
 import { loadChunk, startErrors } from '../load-chunk.ts';
 import { LocaltextError } from '../localtext-error.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';

@@ -1,5 +1,12 @@
 import type { Catalog } from '#catalog';
-import { engineLock, whenReleased, PROTOCOL_VERSION, type WorkerControl, type WorkerOptions, type ServePort } from '#protocol';
+import {
+  engineLock,
+  whenReleased,
+  PROTOCOL_VERSION,
+  type WorkerControl,
+  type WorkerOptions,
+  type ServePort,
+} from '#protocol';
 import { serverError, buildReplaced, abortable, delay, withTimeout, type ServiceError } from '#base';
 import { blockedMessage, onBlockedWorker, withTrustedWorkers } from '#browser';
 import { pageServices } from '../page-services/page-services.ts';

@@ -1,4 +1,13 @@
-import { charactersOf, imagesOf, type ChatEvent, type ChatJob, type ChatUsage, type Delta, type EngineFinishReason, type TokenLogprob } from '#jobs';
+import {
+  charactersOf,
+  imagesOf,
+  type ChatEvent,
+  type ChatJob,
+  type ChatUsage,
+  type Delta,
+  type EngineFinishReason,
+  type TokenLogprob,
+} from '#jobs';
 import { unsupported, type z } from '#base';
 import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';

@@ -1,4 +1,10 @@
-import { decisionCharactersOf as charactersOf, type DecisionAnswer, type DecisionEvent, type DecisionJob, type DecisionQuestion } from '#jobs';
+import {
+  decisionCharactersOf as charactersOf,
+  type DecisionAnswer,
+  type DecisionEvent,
+  type DecisionJob,
+  type DecisionQuestion,
+} from '#jobs';
 import * as z from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';

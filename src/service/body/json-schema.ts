@@ -1,4 +1,15 @@
-import { MAX_KEY, targetOf, children, isObject, SCHEMA_LISTS, SCHEMA_MAPS, invalidField, type Child, type Schema, type ServiceError } from '#base';
+import {
+  MAX_KEY,
+  targetOf,
+  children,
+  isObject,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  invalidField,
+  type Child,
+  type Schema,
+  type ServiceError,
+} from '#base';
 import { describe, shortened } from './schema-issues.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];

@@ -1,5 +1,11 @@
 import { ServiceError } from '#base';
-import { estimateTokens, decisionCharactersOf as charactersOf, type DecisionAnswer, type DecisionJob, type DecisionProgress } from '#jobs';
+import {
+  estimateTokens,
+  decisionCharactersOf as charactersOf,
+  type DecisionAnswer,
+  type DecisionJob,
+  type DecisionProgress,
+} from '#jobs';
 import { mayBeComputed, requireVision, reserve } from '../generation/admission.ts';
 import type { Call } from '../http/call.ts';
 import { answerJob } from '../http/answer-job.ts';

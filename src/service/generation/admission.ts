@@ -1,4 +1,13 @@
-import { charactersOf, estimateTokens, imagesOf, type Accepted, type ChatImage, type ChatJob, type ChatUsage, type Timings } from '#jobs';
+import {
+  charactersOf,
+  estimateTokens,
+  imagesOf,
+  type Accepted,
+  type ChatImage,
+  type ChatJob,
+  type ChatUsage,
+  type Timings,
+} from '#jobs';
 import type { WaitingStage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
 import type { Call } from '../http/call.ts';
 import { requireModel, usableModels } from '../model-list/models.ts';

@@ -1,6 +1,13 @@
 import { OPENAI_DEFAULTS } from '../model-list/models.ts';
 import type * as z from 'zod/mini';
-import { SAMPLING, type ChatJob, type Constraint, type Reasoning, type Sampling, type SamplingName } from '#jobs';
+import {
+  SAMPLING,
+  type ChatJob,
+  type Constraint,
+  type Reasoning,
+  type Sampling,
+  type SamplingName,
+} from '#jobs';
 import { callConstraint } from '../tools/call-constraint.ts';
 import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';

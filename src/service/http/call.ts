@@ -1,4 +1,10 @@
-import { LOGGED_BODY_CHARACTERS, type Admitted, type ServiceDependencies, type LoggedBody, type RequestLogEntry } from '#protocol';
+import {
+  LOGGED_BODY_CHARACTERS,
+  type Admitted,
+  type ServiceDependencies,
+  type LoggedBody,
+  type RequestLogEntry,
+} from '#protocol';
 import type { ChatUsage } from '#jobs';
 import type { ReplyPart } from '../reply-parts.ts';
 import { asServiceError } from '#base';

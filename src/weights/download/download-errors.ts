@@ -1,5 +1,13 @@
 import type { WeightFile } from '#catalog';
-import { corruptFile, serverError, ServiceError, IdleTimeoutError, TransientStatusError, UnreachableError, WrongRangeError } from '#base';
+import {
+  corruptFile,
+  serverError,
+  ServiceError,
+  IdleTimeoutError,
+  TransientStatusError,
+  UnreachableError,
+  WrongRangeError,
+} from '#base';
 
 export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(

@@ -1,5 +1,14 @@
 import type { WeightFile } from '#catalog';
-import { ServiceError, Mutex, IdleTimeout, isTransient, TransientStatusError, UnreachableError, withRetries, WrongRangeError } from '#base';
+import {
+  ServiceError,
+  Mutex,
+  IdleTimeout,
+  isTransient,
+  TransientStatusError,
+  UnreachableError,
+  withRetries,
+  WrongRangeError,
+} from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import {

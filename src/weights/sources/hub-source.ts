@@ -1,7 +1,16 @@
 import { createSHA256 } from 'hash-wasm';
 import { z } from '#base/full-zod';
 
-import { rulesOf, byteCount, commitHash, sha256Hex, weightPath, type HubSource, type Variant, type WeightFile } from '#catalog';
+import {
+  rulesOf,
+  byteCount,
+  commitHash,
+  sha256Hex,
+  weightPath,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+} from '#catalog';
 import { requestError, serverError, ServiceError, IdleTimeout, IdleTimeoutError, UNREACHABLE } from '#base';
 import { ENCODERS } from '#gguf';
 

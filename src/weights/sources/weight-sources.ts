@@ -1,4 +1,14 @@
-import { weightBytes, rulesOf, MANIFEST, manifestSchema, weightFile, type HubSource, type Variant, type WeightFile, type Manifest } from '#catalog';
+import {
+  weightBytes,
+  rulesOf,
+  MANIFEST,
+  manifestSchema,
+  weightFile,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+  type Manifest,
+} from '#catalog';
 import { requestError, serverError, ServiceError } from '#base';
 import type { SourceOptions } from '#protocol';
 import { z } from '#base/full-zod';

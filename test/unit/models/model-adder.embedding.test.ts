@@ -5,11 +5,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { detectDevice } from '../../../src/engine-kit/device.ts';
 import { folderOf, graphOf } from '../../../src/engines/onnx/transformers-files.ts';
-import {
-  addedFormats,
-  chooseModel,
-  listModels,
-} from '../../../src/models/repository-models.ts';
+import { addedFormats, chooseModel, listModels } from '../../../src/models/repository-models.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
 import { ModelAdder } from '../../../src/models/model-adder.ts';
 import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';

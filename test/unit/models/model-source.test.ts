@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
 
-import {
-  type FileStorage,
-  type SourceFile,
-  storeFiles,
-} from '../../../src/models/model-source.ts';
+import { type FileStorage, type SourceFile, storeFiles } from '../../../src/models/model-source.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { openStore } from '../weights/open-store.ts';
 

@@ -1,7 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { rulesOf, MANIFEST, manifestSchema, type Catalog, type HubSource, type Variant, type WeightFile, type Manifest } from '#catalog';
+import {
+  rulesOf,
+  MANIFEST,
+  manifestSchema,
+  type Catalog,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+  type Manifest,
+} from '#catalog';
 import { replaceFile } from '../../files.ts';
 import { ServiceError } from '#base';
 import { commitOf, isCommit, listHubFiles } from '#weights/hub';
