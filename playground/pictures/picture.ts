@@ -18,5 +18,4 @@ export const PICTURE_TYPES: readonly string[] = [
   'image/jpeg',
   'image/webp',
   'image/gif',
-  'image/avif',
 ];
