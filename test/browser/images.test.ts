@@ -9,15 +9,7 @@ import { launch } from '../support/launch.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
-import {
-  dataUrl,
-  drawn,
-  GIF,
-  PICTURES,
-  png,
-  pngOf,
-  withOrientation,
-} from '../support/vision/pictures.ts';
+import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 
