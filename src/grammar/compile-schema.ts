@@ -1,5 +1,6 @@
 import { invalidField } from '../errors/service-error.ts';
 import type { Constraint, SchemaPart } from '../jobs/chat.ts';
+import { readJson } from '../util/exact-json.ts';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
@@ -21,7 +22,8 @@ interface CompiledSchema {
  * in `strict` parts and left out of the others.
  * @throws ServiceError 400
  */
-export function compileSchema({ schema: original, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+export function compileSchema({ schema: text, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+  const original = readJson(text) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);

@@ -1,3 +1,5 @@
+import { isNumber } from '../util/exact-json.ts';
+import { toDecimal } from './decimal.ts';
 import {
   type ArrayForm,
   canonical,
@@ -84,13 +86,11 @@ export const accepts = (reader: FormReader, schemas: readonly Schema[], value: u
 export function fits(reader: FormReader, form: Form, value: unknown): boolean {
   switch (form.kind) {
     case 'literal':
-      return (
-        form.value === value || (typeof value === 'object' && canonical(form.value) === canonical(value))
-      );
+      return form.value === value || canonical(form.value) === canonical(value);
     case 'string':
       return typeof value === 'string' && fitsString(reader, form, value);
     case 'number':
-      return typeof value === 'number' && numberAccepts(form, value);
+      return isNumber(value) && numberAccepts(form, toDecimal(value));
     case 'array':
       return Array.isArray(value) && fitsArray(reader, form, value);
     case 'object':

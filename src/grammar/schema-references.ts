@@ -1,3 +1,4 @@
+import { copyJson } from '../util/exact-json.ts';
 import { children, isObject, type Schema } from '../util/schema-children.ts';
 
 const NAMES = ['$id', '$anchor'];
@@ -25,7 +26,7 @@ interface Place {
 export function withPointers(root: Schema, at = ''): Schema {
   const isPlain = ({ schema }: Place): boolean => NAMES.every((name) => schema[name] === undefined);
   if (allPlaces(root).every(isPlain)) return root;
-  const copy = structuredClone(root);
+  const copy = copyJson(root) as Schema;
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
   const isKept = ({ schema, base }: Place): boolean =>

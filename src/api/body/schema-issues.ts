@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
+import { isNumber, writeJson } from '../../util/exact-json.ts';
 import { valueAt } from '../../util/json-pointer.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -38,7 +39,7 @@ export function describe(value: unknown): string {
     if (value === '') return 'an empty string';
     return JSON.stringify(shortened(value, 40));
   }
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (isNumber(value) || typeof value === 'boolean') return shortened(writeJson(value), 40);
   return 'an object';
 }
 

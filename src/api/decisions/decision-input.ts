@@ -1,3 +1,4 @@
+import { writeJson } from '../../util/exact-json.ts';
 import { invalidField, unsupported } from '../../errors/service-error.ts';
 
 import type { ChatImage } from '../../jobs/chat.ts';
@@ -82,7 +83,7 @@ function partsOf(role: 'user' | 'developer' | 'system' | 'assistant'): readonly 
 
 function textOf(part: Exclude<Part, { type: 'input_image' }>): string {
   if ('text' in part) return part.text;
-  return 'refusal' in part ? part.refusal : JSON.stringify(part.data);
+  return 'refusal' in part ? part.refusal : writeJson(part.data);
 }
 
 /** @throws ServiceError 400 */

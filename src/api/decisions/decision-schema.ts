@@ -1,3 +1,4 @@
+import { writeJson } from '../../util/exact-json.ts';
 import { invalidField } from '../../errors/service-error.ts';
 import * as z from '../../util/zod.ts';
 import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
@@ -154,6 +155,6 @@ function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   const { image_url: _, data: json, ...texts } = value as Record<string, unknown>;
-  const inJson = json === undefined ? 0 : JSON.stringify(json).length;
+  const inJson = json === undefined ? 0 : writeJson(json).length;
   return Object.values(texts).reduce<number>((sum, each) => sum + charactersOf(each), inJson);
 }

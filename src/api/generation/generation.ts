@@ -1,3 +1,4 @@
+import { writeJson } from '../../util/exact-json.ts';
 import { OPENAI_DEFAULTS } from '../models/models.ts';
 import type * as z from 'zod/mini';
 import type { ChatJob, Constraint, Reasoning } from '../../jobs/chat.ts';
@@ -93,7 +94,7 @@ export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
   checkJsonSchema(schema, at, strict);
-  return { kind: 'json_schema', schema, parts: [{ at: [], param: at, strict }] };
+  return { kind: 'json_schema', schema: writeJson(schema), parts: [{ at: [], param: at, strict }] };
 }
 
 /** @throws ServiceError 400 */

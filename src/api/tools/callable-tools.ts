@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
+import { writeJson } from '../../util/exact-json.ts';
 import { describe, shortened } from '../body/schema-issues.ts';
 import { conflicting, invalidField, requestError, unsupported } from '../../errors/service-error.ts';
 import type {
@@ -190,7 +191,7 @@ const EMPTY_OBJECT_KEYWORDS = new Set(['$schema', 'type', 'title', 'description'
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;
-  const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
+  const isEmpty = writeJson([properties, required]) === '[{},[]]';
   const isClosed = isEmpty && Object.keys(schema).every((key) => EMPTY_OBJECT_KEYWORDS.has(key));
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
 }

@@ -1,3 +1,4 @@
+import { readJson } from '../../util/exact-json.ts';
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
@@ -79,7 +80,7 @@ function responseFormat({
             name: 'reply',
             // OpenAI's own rules for strict schemas refuse many that are valid here.
             strict: constraint.parts?.every(({ strict }) => strict) ?? false,
-            schema: constraint.schema,
+            schema: readJson(constraint.schema) as Record<string, unknown>,
           },
         },
       };
