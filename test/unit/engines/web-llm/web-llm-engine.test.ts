@@ -189,7 +189,7 @@ test('a prompt is counted, also one over the context, and nothing is computed', 
   expect(fake.pipeline.pieces).toBe(0);
   expect(fake.lock.held).toBe(false);
   expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
-  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 531: 115 too many/);
+  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 531: 132 too many/);
 });
 
 test('system messages go to the front from wherever they are; names and dollar signs do no harm', async () => {
