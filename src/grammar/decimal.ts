@@ -1,4 +1,4 @@
-import type { ExactNumber } from '../util/exact-json.ts';
+import type { ExactNumber } from '#base';
 
 /** An exact decimal number: `digits` times ten to the power of `exponent`. */
 export interface Decimal {

@@ -1,4 +1,4 @@
-import { isNumber } from '../util/exact-json.ts';
+import { isNumber, isObject } from '#base';
 import { toDecimal } from './decimal.ts';
 import {
   type ArrayForm,
@@ -13,7 +13,6 @@ import {
 } from './forms.ts';
 import { distinct } from './keyword-forms.ts';
 import type { Language, Languages } from './language.ts';
-import { isObject } from '../util/schema-children.ts';
 
 /** The schemas of an element. */
 export const elementSchemas = ({ layers }: ArrayForm, index: number): Schema[] =>

@@ -1,4 +1,4 @@
-import { isNumber } from '../util/exact-json.ts';
+import { isNumber } from '#base';
 import { compare, type Decimal, isMultiple, textOf, toDecimal } from './decimal.ts';
 import type { Language, Languages } from './language.ts';
 import type { Bound, NumberRange } from './numbers.ts';

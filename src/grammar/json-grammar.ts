@@ -1,5 +1,4 @@
-import { writeJson } from '../util/exact-json.ts';
-import { literal } from '../util/gbnf.ts';
+import { writeJson, literal } from '#base';
 import { accepts, elementSchemas, memberSchemas, otherMembers } from './form-members.ts';
 import {
   anyString,

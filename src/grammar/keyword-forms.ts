@@ -17,7 +17,7 @@ import {
   without,
   wordsOf,
 } from './forms.ts';
-import { entriesOf, isNumber } from '../util/exact-json.ts';
+import { entriesOf, isNumber } from '#base';
 import { type Decimal, decimalPlaces, toDecimal, wholeDigits } from './decimal.ts';
 import { formatPattern } from './formats.ts';
 import { MAX_CHARACTERS } from './grammar.ts';

@@ -11,8 +11,7 @@ import {
   TYPES,
   without,
 } from './forms.ts';
-import { isNumber } from '../util/exact-json.ts';
-import { isObject } from '../util/schema-children.ts';
+import { isNumber, isObject } from '#base';
 import { type Decimal, toDecimal } from './decimal.ts';
 import { patternLanguage } from './pattern.ts';
 import { isUnenforceable, type SchemaContext } from './schema-context.ts';

@@ -1,5 +1,4 @@
-import { copyJson } from '../util/exact-json.ts';
-import { children, isObject, type Schema } from '../util/schema-children.ts';
+import { copyJson, children, isObject, type Schema } from '#base';
 
 const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */

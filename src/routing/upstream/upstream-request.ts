@@ -1,13 +1,11 @@
-import { readJson } from '../../util/exact-json.ts';
+import { readJson, unsupported, type ServiceError } from '#base';
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import type { ChatImage, ChatJob, ChatMessage } from '../../jobs/chat.ts';
-import { SAMPLING, type Sampling } from '../../jobs/sampling.ts';
-import { type ServiceError, unsupported } from '../../errors/service-error.ts';
+import { SAMPLING, type ChatImage, type ChatJob, type ChatMessage, type Sampling } from '#jobs';
 
 export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }

@@ -1,5 +1,5 @@
-import { writeJson } from '../../util/exact-json.ts';
-import type { UpstreamVariant } from '../../catalog/catalog.ts';
+import { writeJson } from '#base';
+import type { UpstreamVariant } from '#catalog';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { statusFailure } from './status-failure.ts';
 import {

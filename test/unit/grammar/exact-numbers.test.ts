@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
-import { readJson, writeJson } from '../../../src/util/exact-json.ts';
+import { readJson, writeJson } from '../../../src/base/exact-json.ts';
 import { Random } from '../../chaos/random.ts';
 import { exactText } from '../../support/grammar/exact-texts.ts';
 import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
