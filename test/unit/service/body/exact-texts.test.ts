@@ -18,7 +18,7 @@ const INPUT = '"input":"\\"{[ Go."';
 async function jobOf(path: string, body: string): Promise<ChatJob> {
   const engine = new FakeEngine();
   const { fetch } = await fakeService({ engine });
-  const response = await fetch(path, { body });
+  const response = await fetch(path, { method: 'POST', body });
   expect([response.status, response.status === 200 ? '' : await response.text()]).toEqual([200, '']);
   return engine.jobs.find((job) => job.kind === 'chat') as ChatJob;
 }
@@ -96,11 +96,15 @@ test('a number that is not one a keyword takes is refused by its place', async (
     ['{"pattern":1.0}', '.pattern'],
     ['1.0', ''],
   ]) {
-    const response = await fetch(CHAT, { body: `{${MODEL},${MESSAGES},"json_schema":${schema}}` });
+    const response = await fetch(CHAT, {
+      method: 'POST',
+      body: `{${MODEL},${MESSAGES},"json_schema":${schema}}`,
+    });
     expect(response.status).toBe(400);
     expect((await response.json()).error.param).toBe(`json_schema${place}`);
   }
   const ordinary = await fetch(CHAT, {
+    method: 'POST',
     body: `{${MODEL},${MESSAGES},"json_schema":{"minLength":1.0,"maxLength":2e0}}`,
   });
   expect(ordinary.status).toBe(200);
