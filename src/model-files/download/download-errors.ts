@@ -1,7 +1,7 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { corruptFile } from '../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
-import { IdleTimeoutError, TransientStatusError, UnreachableError, WrongRangeError } from './retry.ts';
+import { IdleTimeoutError, NotResumableError, TransientStatusError, UnreachableError } from './retry.ts';
 
 export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
@@ -65,7 +65,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
 }
 
 function reason(error: unknown): string {
-  const known = [IdleTimeoutError, TransientStatusError, UnreachableError, WrongRangeError].some(
+  const known = [IdleTimeoutError, NotResumableError, TransientStatusError, UnreachableError].some(
     (type) => error instanceof type,
   );
   if (known && error instanceof Error) return error.message;
