@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-import { chunkBudget, contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
+import { contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
 import localtext from './src/node/vite-plugin/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -36,11 +36,7 @@ export default defineConfig(({ mode }) => ({
             except: /-page\.html/,
           }),
         ]
-      : [
-          contentSecurity({ connect: server ? [new URL(server).origin] : [] }),
-          // All that the first paint takes. It was 72 KB once, by an import of zod.
-          chunkBudget('app', 45),
-        ]),
+      : [contentSecurity({ connect: server ? [new URL(server).origin] : [] })]),
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

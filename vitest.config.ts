@@ -7,11 +7,11 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** Unit tests that start programs, read many megabytes, measure processor time or replace modules: each file in its own process. */
 const ISOLATED = [
-  'test/unit/scripts/{test,words}.test.ts',
+  'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/engine-host/models/model-adder{,.remote}.test.ts',
-  'test/unit/engines/{restartable-helper,onnx/text-tokenizer,llama-cpp/read-ahead-blob,whisper/read-audio}.test.ts',
+  'test/unit/engines/{restartable-helper,onnx/text-tokenizer,llama-cpp/read-ahead-blob,sound/read-audio}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/api/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
@@ -32,9 +32,33 @@ const TIMED = [
 ];
 /** They take long by nature: `npm run test:nightly`. */
 const NIGHTLY = [
-  'test/{nightly,chaos}/**/*.test.ts',
+  'test/nightly/**/*.test.ts',
   'test/fuzz/{full-service,hostile-onnx,hostile-projectors}.test.ts',
 ];
+
+/** Generated inputs of each kind in the project `fuzz`; the other projects send fewer of them. */
+const FUZZ = {
+  REQUESTS: 20_000,
+  ANSWERS: 2000,
+  BODIES: 2000,
+  ENDINGS: 2000,
+  FORMS: 2000,
+  PARTS: 2000,
+  FILES: 15_000,
+  MODELS: 1000,
+  IMAGES: 5000,
+  PICTURES: 1000,
+  SCHEMAS: 2000,
+  TEMPLATES: 2000,
+  SOUNDS: 5000,
+  MAX_WAIT_MS: 1000,
+};
+const fuzzEnv = Object.fromEntries(
+  Object.entries(FUZZ).map(([name, amount]) => {
+    const variable = `LOCALTEXT_FUZZ_${name}`;
+    return [variable, process.env[variable] ?? `${amount}`];
+  }),
+);
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 
@@ -101,9 +125,17 @@ export default defineConfig({
       }),
       project('examples-nightly', { ...withExamples, include: ['test/examples/nightly/**/*.test.ts'] }),
       project('timed', { ...inBrowser, ...oneByOne, include: TIMED }),
-      // On a GPU: `npm run test:gpu`.
       project('gpu', { ...inBrowser, ...oneByOne, include: ['test/gpu/**/*.test.ts'] }),
       project('nightly', { ...inBrowser, ...oneByOne, include: NIGHTLY }),
+      project('fuzz', { ...inBrowser, ...oneByOne, include: ['test/fuzz/**/*.test.ts'], env: fuzzEnv }),
+      project('chaos', { ...inBrowser, ...oneByOne, include: ['test/chaos/**/*.test.ts'] }),
+      // On a model that MLC_MODEL and MLC_LIBRARY name.
+      project('web-llm', {
+        ...oneByOne,
+        include: ['test/web-llm/**/*.test.ts'],
+        testTimeout: 600_000,
+        hookTimeout: 1_800_000,
+      }),
     ],
   },
 });

@@ -99,7 +99,7 @@ A value that is not allowed is a 400 that names the field. Fields that are not i
 
 | what | limit |
 |---|---|
-| a body | 8 MiB; 32 MiB for chat completions, responses and decisions, because of [images](images.md) |
+| a body | 8 MiB; 32 MiB for chat completions, responses and decisions, because of [images](capabilities.md#images) |
 | values in a body (array elements and object members) | ${MAX_VALUES.toLocaleString('en')}; for embeddings, 300,000 token ids in addition |
 | nesting | 200 levels |
 | a prompt | 32 characters per token of the model's context |
@@ -208,14 +208,13 @@ unchanged.
 |---|---|
 | \`type\`, \`enum\`, \`const\` | enforced |
 | \`$ref\`, \`$defs\`, \`definitions\` | enforced within the schema: recursion, percent-encoding, \`$anchor\` and relative \`$id\` included |
-| \`$dynamicRef\`, \`$recursiveRef\` | enforced if only one place has the anchor |
 | \`allOf\`, \`anyOf\`, keywords beside them or beside \`$ref\` | enforced |
-| \`oneOf\` | enforced if overlapping branches can be negated |
-| \`not\`, \`if\`, \`then\`, \`else\` | enforced for schemas of \`type\`, \`enum\`, \`const\`, \`pattern\`, bounds, \`required\`, \`properties\`, \`items\`, \`anyOf\`, \`allOf\`, \`not\`, \`$ref\` |
+| \`oneOf\` | enforced; a member whose listed values tell the branches apart, such as \`kind\`, is always written |
+| \`not\` | enforced where \`type\`, \`enum\`, \`const\`, \`pattern\`, bounds, \`required\`, \`properties\`, \`items\`, \`prefixItems\`, \`anyOf\`, \`allOf\`, \`not\` or \`$ref\` leave values |
 | \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in the schema's order; others follow only if \`additionalProperties\` allows them, or without \`properties\` |
 | \`minProperties\`, \`maxProperties\` | enforced; \`minProperties\` up to one above the named members |
-| \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\`, \`unevaluatedItems\` | enforced |
-| \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` counts as 1,024 at most |
+| \`dependentRequired\` | enforced |
+| \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\` | enforced; \`maxItems\` counts as 1,024 at most |
 | \`uniqueItems\` | enforced for elements of an \`enum\`, which keep its order |
 | \`minLength\`, \`maxLength\` | enforced; \`maxLength\` counts as 4,096 at most, and less with some patterns |
 | \`pattern\` | enforced, except \`\\b\`, look-behind, back-references and look-ahead within repetitions |
@@ -225,7 +224,7 @@ unchanged.
     ', ',
   )} and their synonyms; for numbers \`int32\`, \`uint8\` and similar. Other formats need a \`pattern\` |
 | \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000, not counting zeros at its end |
-| \`maxContains\` | cannot be enforced |
+| \`if\`, \`then\`, \`else\`, \`dependentSchemas\`, \`contains\`, \`minContains\`, \`maxContains\`, \`unevaluatedItems\`, \`unevaluatedProperties\`, \`$dynamicRef\`, \`$recursiveRef\` | not enforced |
 | \`title\`, \`description\`, \`default\`, \`examples\` and unknown keywords | no effect |
 `;
 
@@ -262,7 +261,7 @@ const HEADERS = `## Response headers
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 
-These endpoints take forms with an audio file, on sites that add a speech model. [speech.md](speech.md#requests) lists the fields.
+These endpoints take forms with an audio file, on sites that add a speech model. [capabilities.md](capabilities.md#speech-to-text) lists the fields.
 `;
 
 function section({ path, rules, unread }: Endpoint): string {

@@ -1,6 +1,5 @@
 import { cpSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { Connect, Plugin } from 'vite';
 
 /** Copies the public folder into the build without the weights, which the servers find where `localtext pull` puts them. */
@@ -14,23 +13,6 @@ export function publicFiles(weights: string): Plugin {
     },
     writeBundle: ({ dir }) => {
       if (dir) cpSync(publicDir, dir, { recursive: true, filter: (path) => resolve(path) !== weights });
-    },
-  };
-}
-
-/** Fails a build if the named chunk has more kilobytes, gzipped. */
-export function chunkBudget(name: string, kilobytes: number): Plugin {
-  return {
-    name: 'localtext-chunk-budget',
-    generateBundle(_, bundle) {
-      for (const chunk of Object.values(bundle)) {
-        if (chunk.type !== 'chunk' || chunk.name !== name) continue;
-        const size = gzipSync(chunk.code).length / 1000;
-        if (size > kilobytes)
-          this.error(
-            `${chunk.fileName} has ${size.toFixed(1)} KB gzipped, of ${kilobytes}: import later what need not be there.`,
-          );
-      }
     },
   };
 }

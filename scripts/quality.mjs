@@ -1,6 +1,5 @@
 // Measures correct answers, size and speed of chat models.
 //   name or --gguf name     a GGUF file, a pulled model or variant
-//   --template-text         keeps the text that the chat template adds
 //   --speech                word errors; needs Python 3.11 and espeak-ng
 //   --decisions             labelled texts; --texts 3, --methods chat, --gguf
 //   --loops '{"minP":0.2}'  loops in long replies; may be repeated
@@ -11,7 +10,6 @@ import { loadModule } from './lib/load-module.mjs';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    'template-text': { type: 'boolean', default: false },
     speech: { type: 'boolean', default: false },
     decisions: { type: 'boolean', default: false },
     texts: { type: 'string', default: '1' },
@@ -30,8 +28,5 @@ else if (values.decisions)
 else if (values.loops) {
   const settings = values.loops.map((text) => JSON.parse(text));
   await (await load('loops')).measureLoops(gguf ?? SMALLEST, settings, step);
-} else {
-  const keepTemplateText = values['template-text'];
-  await (await load('run')).measureQuality({ models: [...positionals, ...values.gguf], keepTemplateText });
-}
+} else await (await load('run')).measureQuality([...positionals, ...values.gguf]);
 process.exit(0);

@@ -1,46 +1,45 @@
-// What a site loads for localtext, gzipped, against its budgets; `--json`: for other programs. After
-// `npm run build:lib`.
-import { readdirSync, readFileSync } from 'node:fs';
+// What a site loads for localtext, gzipped, beside the sizes of the last release. Run it after `npm run prepack`. A growth by
+// more than a tenth fails: such a file has a module that it does not need. `--record` writes the sizes of a release.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-const KB = 1000;
-const built = readdirSync('dist/static/localtext');
-const chunk = (name) =>
-  join('dist/static/localtext', built.find((file) => file.startsWith(`${name}-`)) ?? name);
-const imported = closure('dist/static/localtext/localtext.js');
-const budgets = [
-  // It keeps the engine through scripts that steal its Web Locks, and says that its build is gone where nothing more can be
-  // fetched.
-  { what: 'page library, as imported', files: imported, kilobytes: 10.6 },
-  // A tab that also runs the engine fetches that, and Comlink, besides.
-  {
-    what: 'page library, with what start() fetches in every tab',
-    files: [...new Set([...imported, ...closure(chunk('database'))])],
-    kilobytes: 13,
-  },
-  // It answers seven endpoints, refuses fields of other servers by name, counts without storage, remembers which pages
-  // isolation breaks, and finds calls of tools after sentences of any script. The browser fetches it after the page has loaded.
-  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 56.1 },
-  // For sites that name servers: their answers are bounded by what was asked for, and checked value by value before they are
-  // parsed.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 65.5 },
-];
+const RECORD = 'scripts/sizes.json';
+const MAX_GROWTH = 1.1;
+const STATIC = 'dist/static/localtext';
+/** The playground's build, by `npm run build`. */
+const PLAYGROUND = 'dist/site/assets';
 
-const measured = budgets.map(({ what, files, kilobytes }) => ({
-  what,
-  kilobytes,
-  bytes: files.reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0),
-}));
-const fits = ({ bytes, kilobytes }) => bytes <= kilobytes * KB;
+const chunk = (folder, name) =>
+  join(
+    folder,
+    readdirSync(folder).find((file) => file.startsWith(`${name}-`) && file.endsWith('.js')) ?? name,
+  );
+const imported = closure(join(STATIC, 'localtext.js'));
+const parts = {
+  'page library, as imported': imported,
+  // A tab that also runs the engine fetches the database's script, and Comlink.
+  'page library, with what start() fetches in every tab': [
+    ...new Set([...imported, ...closure(chunk(STATIC, 'database'))]),
+  ],
+  'service worker': ['dist/static/localtext-sw.js'],
+  'service worker with servers': ['dist/static/localtext-sw-servers.js'],
+  ...(existsSync(PLAYGROUND) && { "playground's first script": [chunk(PLAYGROUND, 'app')] }),
+};
 
-if (process.argv.includes('--json')) console.log(JSON.stringify(measured));
-else
-  for (const each of measured)
-    console.log(
-      `${fits(each) ? 'ok  ' : 'OVER'} ${each.what}: ${(each.bytes / KB).toFixed(1)} of ${each.kilobytes} KB gzipped`,
-    );
-process.exitCode = measured.every(fits) ? 0 : 1;
+const recorded = JSON.parse(readFileSync(RECORD, 'utf8'));
+const sizes = {};
+for (const [what, files] of Object.entries(parts)) {
+  const bytes = files.reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);
+  sizes[what] = bytes;
+  const before = recorded[what] ?? bytes;
+  const grown = bytes > before * MAX_GROWTH;
+  if (grown) process.exitCode = 1;
+  const change = `${bytes < before ? '−' : '+'}${(Math.abs(bytes - before) / 1000).toFixed(1)}`;
+  console.log(`${what}: ${(bytes / 1000).toFixed(1)} KB gzipped, ${change} KB${grown ? ': TOO MUCH' : ''}`);
+}
+if (process.argv.includes('--record'))
+  writeFileSync(RECORD, `${JSON.stringify({ ...recorded, ...sizes }, null, 2)}\n`);
 
 /** A module and all that it imports before it runs. */
 function closure(entry, seen = new Set()) {

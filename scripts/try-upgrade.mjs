@@ -22,9 +22,10 @@ const SENTINELS = {
     browser: ['test/browser/web-llm.test.ts'],
   },
   '@huggingface/transformers': {
-    unit: ['test/unit/engines/onnx'],
-    browser: ['test/browser/embedding-int8.test.ts'],
+    unit: ['test/unit/engines/onnx', 'test/unit/engines/whisper'],
+    browser: ['test/browser/embedding-int8.test.ts', 'test/browser/transcription.test.ts'],
   },
+  mediabunny: { unit: ['test/unit/engines/sound'], browser: ['test/browser/transcription.test.ts'] },
   '@huggingface/jinja': { unit: ['test/unit/engines/prompt'], browser: [] },
 };
 

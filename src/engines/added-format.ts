@@ -59,6 +59,5 @@ export interface AddedFormat {
     files: readonly F[],
     repository: string | null,
     device: SizedDevice,
-    keepTemplateText: boolean,
   ): Promise<DescribedModel<F>>;
 }

@@ -61,7 +61,7 @@ const LOOSENESS = ['none', 'bounds', 'all'] as const;
 
 const BOUNDS = (
   'minLength maxLength pattern format multipleOf minItems maxItems uniqueItems minimum maximum exclusiveMinimum ' +
-  'exclusiveMaximum minProperties maxProperties not if contains propertyNames patternProperties dependentSchemas'
+  'exclusiveMaximum minProperties maxProperties not propertyNames patternProperties'
 ).split(' ');
 
 interface Place {

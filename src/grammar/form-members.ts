@@ -104,15 +104,10 @@ function fitsString({ languages }: FormReader, { min, max, language }: StringFor
 }
 
 function fitsArray(reader: FormReader, form: ArrayForm, value: readonly unknown[]): boolean {
-  const { min, max, unique, contains } = form;
+  const { min, max, unique } = form;
   if (value.length < min || value.length > max) return false;
   if (unique && distinct(value).length < value.length) return false;
-  return (
-    value.every((inner, index) => accepts(reader, elementSchemas(form, index), inner)) &&
-    contains.every(
-      (each) => value.filter((inner) => accepts(reader, [each.schema], inner)).length >= each.min,
-    )
-  );
+  return value.every((inner, index) => accepts(reader, elementSchemas(form, index), inner));
 }
 
 function fitsObject(reader: FormReader, form: ObjectForm, value: object): boolean {

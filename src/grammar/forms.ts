@@ -23,15 +23,12 @@ export interface ArrayForm {
   max: number;
   /** The schema that requires unique elements. */
   unique: SchemaObject | null;
-  contains: { schema: Schema; min: number }[];
 }
 
 export interface ObjectLayer {
   properties: ReadonlyMap<string, Schema>;
   patterns: (readonly [Language, Schema])[];
   additional?: Schema;
-  /** Set for a negated schema: it evaluates no members. */
-  isNegation?: true;
 }
 
 export interface ObjectForm {
@@ -53,7 +50,7 @@ export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm
 export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
 export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [], except: [] };
 const anyCount = { min: 0, max: Infinity };
-export const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null, contains: [] };
+export const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null };
 export const anyObject: ObjectForm = {
   kind: 'object',
   layers: [],
@@ -135,7 +132,6 @@ export function meetForms(
       ...meetCounts(a, b),
       layers: [...a.layers, ...b.layers],
       unique: a.unique ?? b.unique,
-      contains: [...a.contains, ...b.contains],
     };
   if (a.kind !== 'object' || b.kind !== 'object') return null;
   return {

@@ -118,11 +118,6 @@ export class JsonGrammar {
     }
     const length = Math.min(prefix, max);
     const members = Array.from({ length }, (_, index) => elementSchemas(form, index));
-    const contained = form.contains.reduce((sum, each) => sum + each.min, 0);
-    if (members.length + contained > max) return [];
-    this.#languages.spend(contained * ITEM_STEPS);
-    for (const { schema, min: count } of form.contains)
-      for (let i = 0; i < count; i++) members.push([...elementSchemas(form, members.length), schema]);
     const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
     const bounds = [Math.max(0, min - members.length), max - members.length] as const;
     const fixed = members.map((schemas) => this.#value(schemas));
@@ -146,8 +141,7 @@ export class JsonGrammar {
   /** Unique elements: the values of a list, in its order; null: the elements are not a list of values. */
   #uniqueArray(form: ArrayForm, prefix: number, schemas: readonly Schema[]): Alternatives | null {
     const elements = this.#forms.formsOf(schemas);
-    if (prefix > 0 || form.contains.length > 0 || elements.some(({ kind }) => kind !== 'literal'))
-      return null;
+    if (prefix > 0 || elements.some(({ kind }) => kind !== 'literal')) return null;
     const members = elements.map((element) => ({
       rule: this.#grammar.rule(this.#alternatives([element])),
       required: false,
@@ -224,9 +218,6 @@ export class JsonGrammar {
     return after(0, true, 0);
   }
 }
-
-/** Steps of an element that an array must contain. */
-const ITEM_STEPS = 10;
 
 /** Maximum members, if their number is bounded, after which no unnamed member follows. */
 const MAX_COUNTED = 512;

@@ -29,7 +29,11 @@ const MAX_LENGTH = 4096;
 const MAX_ITEMS = 1024;
 const MAX_STATES_WITH_LENGTH = 2400;
 
-const UNKNOWN_KEYWORDS = ['maxContains', '$dynamicRef', '$recursiveRef'];
+/** Keywords that restrict values and are not enforced. */
+const UNKNOWN_KEYWORDS = (
+  'if then else dependentSchemas contains minContains maxContains unevaluatedItems unevaluatedProperties ' +
+  '$dynamicRef $recursiveRef'
+).split(' ');
 
 /** Reads the keywords of one schema that are not about other schemas of the same value. */
 export class KeywordForms {
@@ -43,8 +47,7 @@ export class KeywordForms {
 
   read(schema: SchemaObject): Form[] {
     for (const keyword of UNKNOWN_KEYWORDS)
-      if (schema[keyword] !== undefined && schema[keyword] !== false)
-        this.#context.unenforceable(schema, keyword, 'cannot be enforced');
+      if (schema[keyword] !== undefined) this.#context.unenforceable(schema, keyword, 'cannot be enforced');
     const { type, enum: values } = schema;
     const types = type === undefined ? TYPES : ([type].flat() as string[]);
     const forms = formsOfTypes(
@@ -150,21 +153,18 @@ export class KeywordForms {
   }
 
   #array(schema: SchemaObject): ArrayForm {
-    const { items, prefixItems, additionalItems, uniqueItems, contains, minContains } = schema;
+    const { items, prefixItems, additionalItems, uniqueItems } = schema;
     // Before draft 2020-12 the elements of a tuple were `items`, and the others `additionalItems`.
     const [prefix, others] = Array.isArray(items) ? [items, additionalItems] : [prefixItems, items];
     const layer = {
       prefix: (Array.isArray(prefix) ? prefix : []) as Schema[],
       ...(others !== undefined && { items: others as Schema }),
     };
-    const atLeast =
-      minContains === undefined ? 1 : this.#counts(schema, 'minContains', 'maxContains', MAX_ITEMS).min;
     return {
       kind: 'array',
       layers: [layer],
       ...this.#counts(schema, 'minItems', 'maxItems', MAX_ITEMS),
       unique: uniqueItems === true ? schema : null,
-      contains: contains === undefined || atLeast === 0 ? [] : [{ schema: contains as Schema, min: atLeast }],
     };
   }
 
@@ -189,18 +189,21 @@ export class KeywordForms {
       minFrom: schema,
       names: names === undefined ? [] : [names],
     };
-    const dependencies = ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((key) =>
-      Object.entries((schema[key] ?? {}) as Record<string, Schema | string[]>),
-    );
-    return dependencies.reduce<Form[]>(
-      (forms, [name, rule]) => {
-        const present = Array.isArray(rule)
-          ? [{ ...anyObject, required: bounded([name, ...rule]) }]
-          : this.#reader.formsOf([rule]);
-        return this.#reader.meet(forms, [without(name), ...present]);
-      },
+    return this.#dependencies(schema).reduce<Form[]>(
+      (forms, [name, others]) =>
+        this.#reader.meet(forms, [without(name), { ...anyObject, required: bounded([name, ...others]) }]),
       [form],
     );
+  }
+
+  /** Names that a member requires. Before draft 2019-09 a dependency was a list of names or a schema. */
+  #dependencies(schema: SchemaObject): [name: string, others: string[]][] {
+    const { dependentRequired = {}, dependencies = {} } = schema;
+    const older = Object.entries(dependencies as Record<string, Schema | string[]>);
+    const lists = older.filter((entry): entry is [string, string[]] => Array.isArray(entry[1]));
+    if (lists.length < older.length)
+      this.#context.unenforceable(schema, 'dependencies', 'can be enforced for lists of names alone');
+    return [...Object.entries(dependentRequired as Record<string, string[]>), ...lists];
   }
 }
 

@@ -12,7 +12,7 @@ import {
   without,
 } from './forms.ts';
 import { patternLanguage } from './pattern.ts';
-import { type SchemaContext, UnenforceableError } from './schema-context.ts';
+import { isUnenforceable, type SchemaContext } from './schema-context.ts';
 
 /** Forms of values that break a bound. */
 const BEYOND = new Map<string, (bound: number) => Form[]>([
@@ -26,21 +26,22 @@ const BEYOND = new Map<string, (bound: number) => Form[]>([
   ['maxItems', (max) => [{ ...anyArray, min: max + 1 }]],
 ]);
 
-/** Keywords that restrict nothing. */
-const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', '$defs', 'definitions']);
-
-/** Reads the forms of values that do not fit a schema. */
+/**
+ * Reads forms of values that do not fit a schema: not always all of them, as the values that break some
+ * keywords have no form.
+ */
 export class NegatedForms {
   readonly #reader: FormReader;
   readonly #context: SchemaContext;
   readonly #negations = new Map<Schema, Schema>();
+  /** Schemas that negate others. They are in no request. */
+  readonly made = new Set<Schema>();
 
   constructor(reader: FormReader, context: SchemaContext) {
     this.#reader = reader;
     this.#context = context;
   }
 
-  /** @throws UnenforceableError */
   read(schema: Schema): Form[] {
     if (typeof schema === 'boolean') return schema ? [] : formsOfTypes(TYPES);
     return Object.entries(schema).flatMap(([keyword, value]) => this.#breaking(keyword, value));
@@ -51,6 +52,7 @@ export class NegatedForms {
     if (typeof schema === 'boolean') return !schema;
     const known = this.#negations.get(schema) ?? { not: schema };
     this.#negations.set(schema, known);
+    this.made.add(known);
     return known;
   }
 
@@ -58,13 +60,15 @@ export class NegatedForms {
   #breaking(keyword: string, value: unknown): Form[] {
     const beyond = BEYOND.get(keyword);
     if (beyond) return beyond(Number(value));
-    if (ANNOTATIONS.has(keyword)) return [];
-    const forms = this.#breakingSchemas(keyword, value) ?? this.#breakingValues(keyword, value);
-    if (forms) return forms;
-    throw new UnenforceableError(`cannot be enforced together with \`${keyword}\``);
+    try {
+      return this.#breakingSchemas(keyword, value) ?? this.#breakingValues(keyword, value);
+    } catch (error) {
+      if (isUnenforceable(error)) return [];
+      throw error;
+    }
   }
 
-  #breakingValues(keyword: string, value: unknown): Form[] | null {
+  #breakingValues(keyword: string, value: unknown): Form[] {
     const { languages } = this.#reader;
     switch (keyword) {
       case 'type': {
@@ -81,7 +85,7 @@ export class NegatedForms {
       case 'required':
         return (value as string[]).map(without);
       default:
-        return null;
+        return [];
     }
   }
 
@@ -89,12 +93,15 @@ export class NegatedForms {
     const { formsOf, meet } = this.#reader;
     switch (keyword) {
       case 'items':
-        if (Array.isArray(value)) return null;
-        return [{ ...anyArray, contains: [{ schema: this.#negation(value as Schema), min: 1 }] }];
+        return Array.isArray(value)
+          ? this.#breakingElements(value)
+          : this.#breakingElements([value as Schema]);
+      case 'prefixItems':
+        return this.#breakingElements(value as Schema[]);
       case 'properties':
         return Object.entries(value as Record<string, Schema>).map(([name, member]): Form => {
           const properties = new Map([[name, this.#negation(member)]]);
-          return { ...anyObject, required: [name], layers: [{ properties, patterns: [], isNegation: true }] };
+          return { ...anyObject, required: [name], layers: [{ properties, patterns: [] }] };
         });
       case 'anyOf':
         return (value as Schema[]).map((branch) => this.read(branch)).reduce(meet, formsOfTypes(TYPES));
@@ -109,6 +116,14 @@ export class NegatedForms {
       default:
         return null;
     }
+  }
+
+  /** Forms of arrays in which one of the first elements does not fit its schema. */
+  #breakingElements(schemas: readonly Schema[]): Form[] {
+    return schemas.map((schema, index): Form => {
+      const prefix = [...Array<Schema>(index).fill(true), this.#negation(schema)];
+      return { ...anyArray, min: index + 1, layers: [{ prefix, items: true }] };
+    });
   }
 
   /**

@@ -2,9 +2,6 @@ import type { Schema, SchemaObject } from './forms.ts';
 import { TooCostlyError } from './language.ts';
 import { UnknownPatternError } from './pattern.ts';
 
-/** Error for a keyword that cannot be enforced, with the reason. */
-export class UnenforceableError extends Error {}
-
 /** The request's schemas, and the policy for keywords that cannot be enforced. */
 export interface SchemaContext {
   /** Schema at a reference; undefined: there is no such place. */
@@ -32,8 +29,11 @@ export function attempt<Made>(
   }
 }
 
+/** Whether an error says that a keyword cannot be enforced. */
+export const isUnenforceable = (error: unknown): boolean => ruleOf(error) !== undefined;
+
 function ruleOf(error: unknown): string | undefined {
   if (error instanceof TooCostlyError) return 'is too costly to enforce';
-  if (error instanceof UnknownPatternError || error instanceof UnenforceableError) return error.message;
+  if (error instanceof UnknownPatternError) return error.message;
   return error instanceof SyntaxError ? 'cannot be read' : undefined;
 }

@@ -1,10 +1,11 @@
 import {
+  anyObject,
+  canonical,
   type Form,
   type FormReader,
   formsOfTypes,
   isEmptyRange,
   meetForms,
-  type ObjectLayer,
   type Schema,
   type SchemaObject,
   TYPES,
@@ -21,17 +22,16 @@ const MAX_CALLS = 40_000;
 /** Levels of members that are compared to tell whether branches overlap. */
 const COMPARED_LEVELS = 3;
 
-const UNEVALUATED = ['unevaluatedItems', 'unevaluatedProperties'];
 const KEYWORDS_OF: Record<string, readonly string[]> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'unevaluatedItems'],
-  object: [
-    ...'properties patternProperties additionalProperties required propertyNames'.split(' '),
-    ...'minProperties maxProperties dependentRequired dependentSchemas unevaluatedProperties'.split(' '),
-  ],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
+  object: (
+    'properties patternProperties additionalProperties required propertyNames minProperties maxProperties ' +
+    'dependentRequired'
+  ).split(' '),
 };
-const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'not', 'if'];
+const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'not'];
 
 /** Reads schemas, and the keywords that combine schemas of one value. */
 export class SchemaForms implements FormReader {
@@ -63,8 +63,12 @@ export class SchemaForms implements FormReader {
     return [...new Set(ids)].toSorted((a, b) => a - b).join();
   }
 
+  #formsKey(schemas: readonly Schema[]): string {
+    return `${this.#isWide} ${this.keyOf(schemas)}`;
+  }
+
   readonly formsOf = (schemas: readonly Schema[]): Form[] => {
-    const key = `${this.#isWide} ${this.keyOf(schemas)}`;
+    const key = this.#formsKey(schemas);
     const known = this.#known.get(key);
     if (known) return known;
     if (this.#open.has(key)) return [];
@@ -77,7 +81,6 @@ export class SchemaForms implements FormReader {
   };
 
   #read(schemas: readonly Schema[]): Form[] {
-    const [first, ...others] = schemas;
     const queue = new Set<Schema>(schemas);
     const mentioned = new Set<string>();
     let typed = false;
@@ -87,20 +90,11 @@ export class SchemaForms implements FormReader {
       if (original === false) return [];
       const schema = this.#context.loosened(original);
       const has = (keyword: string): boolean => schema[keyword] !== undefined;
-      if ((original !== first || others.length > 0) && UNEVALUATED.some(has)) {
-        // These keywords do not see what the schemas beside them evaluate.
-        forms = this.meet(forms, this.formsOf([original]));
-        continue;
-      }
       typed ||= TYPED.some(has);
       for (const kind of mentionedKinds(schema)) mentioned.add(kind);
       forms = this.meet(forms, this.#keywords.read(schema));
       for (const part of this.#included(schema, original)) queue.add(part);
       forms = this.#combined(schema, original, forms);
-    }
-    if (typeof first === 'object' && others.length === 0) {
-      const schema = this.#context.loosened(first);
-      forms = forms.flatMap((form) => withUnevaluated(form, schema) ?? []);
     }
     if (typed || mentioned.size === 0 || this.#isWide) return forms;
     return forms.filter(({ kind }) => mentioned.has(kind));
@@ -119,42 +113,71 @@ export class SchemaForms implements FormReader {
   /** Keywords that combine schemas. */
   #combined(schema: SchemaObject, original: SchemaObject, forms: Form[]): Form[] {
     let combined = forms;
-    const { anyOf, oneOf, not, if: condition } = schema;
-    const anyBranch = (branches: unknown[]) => branches.flatMap((branch) => this.formsOf([branch as Schema]));
-    if (Array.isArray(anyOf)) combined = this.meet(combined, anyBranch(anyOf));
+    const { anyOf, oneOf, not } = schema;
+    const ofBranches = (branches: Schema[]) =>
+      this.meet(
+        combined,
+        branches.flatMap((branch) => this.formsOf([branch])),
+      );
+    if (Array.isArray(anyOf)) combined = ofBranches(anyOf as Schema[]);
     if (Array.isArray(oneOf)) {
-      const one = attempt(this.#context, original, 'oneOf', () => this.#oneOf(oneOf as Schema[], combined));
-      combined = this.meet(combined, one ?? anyBranch(oneOf));
+      const branches = oneOf as Schema[];
+      const outside = combined;
+      combined = this.#without(original, 'oneOf', ofBranches(branches), () => this.#oneOf(branches, outside));
     }
-    if (not !== undefined) {
-      const others = attempt(this.#context, original, 'not', () => this.#negated.read(not as Schema));
-      if (others) combined = this.meet(combined, others);
-    }
-    if (condition !== undefined) {
-      const cases = attempt(this.#context, original, 'if', () => [
-        ...this.formsOf([condition as Schema, (schema['then'] ?? true) as Schema]),
-        ...this.meet(
-          this.#negated.read(condition as Schema),
-          this.formsOf([(schema['else'] ?? true) as Schema]),
-        ),
-      ]);
-      if (cases) combined = this.meet(combined, cases);
-    }
-    return combined;
+    if (not === undefined) return combined;
+    // Some libraries write `{ not: {} }` for no value.
+    if (not === true || JSON.stringify(not) === '{}') return [];
+    return this.#without(original, 'not', combined, () =>
+      this.meet(combined, this.#negated.read(not as Schema)),
+    );
   }
 
-  /**
-   * Forms of the branches, each without the branches that it overlaps. `forms`: what the rest of the schema
-   * allows.
-   */
+  /** The forms that `read` leaves of `forms`. If it leaves no value, the keyword is not enforced. */
+  #without(schema: SchemaObject, keyword: string, forms: Form[], read: () => Form[]): Form[] {
+    const isPossible = (form: Form) => this.#isPossible(form, COMPARED_LEVELS);
+    // A negation that was made here is one of several alternatives: it need not have a value.
+    if (this.#negated.made.has(schema)) return read();
+    const rest = attempt(this.#context, schema, keyword, read);
+    if (!rest) return forms;
+    if (rest.some(isPossible) || !forms.some(isPossible)) return rest;
+    this.#context.unenforceable(schema, keyword, 'cannot be enforced');
+    return forms;
+  }
+
+  /** Forms of values that fit one branch alone. `forms`: what the rest of the schema allows. */
   #oneOf(branches: readonly Schema[], forms: Form[]): Form[] {
+    const ofBranches = branches.map((branch) => this.formsOf([branch]));
     const wide = branches.map((branch) => this.#wide(branch));
-    return branches.flatMap((branch, index) => {
-      const own = this.meet(forms, this.formsOf([branch]));
+    const tag = this.#tagOf(ofBranches, wide);
+    if (tag !== undefined)
+      return this.meet(this.meet(forms, ofBranches.flat()), [{ ...anyObject, required: [tag] }]);
+    return ofBranches.flatMap((branch, index) => {
+      const own = this.meet(forms, branch);
       const overlaps = (at: number): boolean =>
         this.meet(own, wide[at] ?? []).some((form) => this.#isPossible(form, COMPARED_LEVELS));
       const overlapping = branches.filter((_, at) => at !== index && overlaps(at));
       return overlapping.reduce((rest, other) => this.meet(rest, this.#negated.read(other)), own);
+    });
+  }
+
+  /**
+   * The member whose listed values tell the objects of a union apart, such as `kind`; undefined: none.
+   * @param wide forms of all values that fit each branch
+   */
+  #tagOf(branches: readonly Form[][], wide: readonly Form[][]): string | undefined {
+    const [first] = branches.flat();
+    if (first?.kind !== 'object' || branches.flat().some(({ kind }) => kind !== 'object')) return undefined;
+    const names = first.layers.flatMap(({ properties }) => [...properties.keys()]);
+    return names.find((name) => {
+      const values = wide.map((forms) =>
+        forms.flatMap((form) =>
+          form.kind === 'object' ? this.formsOf(memberSchemas(this.languages, form, name)) : [],
+        ),
+      );
+      if (values.flat().some(({ kind }) => kind !== 'literal')) return false;
+      const texts = values.flatMap((own) => [...new Set(own.map((form) => canonical(form)))]);
+      return new Set(texts).size === texts.length;
     });
   }
 
@@ -177,11 +200,11 @@ export class SchemaForms implements FormReader {
     if (form.kind === 'string')
       return !form.language || !this.languages.isNever(wordsOf(this.languages, form));
     if (form.kind === 'array' || levels === 0) return true;
-    return form.required.every((name) =>
-      this.formsOf(memberSchemas(this.languages, form, name)).some((inner) =>
-        this.#isPossible(inner, levels - 1),
-      ),
-    );
+    return form.required.every((name) => {
+      const schemas = memberSchemas(this.languages, form, name);
+      const isOpen = this.#open.has(this.#formsKey(schemas));
+      return isOpen || this.formsOf(schemas).some((inner) => this.#isPossible(inner, levels - 1));
+    });
   }
 
   readonly meet = (left: Form[], right: Form[]): Form[] => {
@@ -203,24 +226,3 @@ const mentionedKinds = (schema: SchemaObject): string[] =>
   Object.keys(KEYWORDS_OF).filter((kind) =>
     KEYWORDS_OF[kind]?.some((keyword) => schema[keyword] !== undefined),
   );
-
-/** Adds the schemas of unevaluated members to a form of the whole schema that has them. Null: unknown. */
-function withUnevaluated(form: Form, { unevaluatedItems, unevaluatedProperties }: SchemaObject): Form | null {
-  if (form.kind === 'literal' && typeof form.value === 'object' && form.value !== null)
-    return (unevaluatedItems ?? unevaluatedProperties) === undefined ? form : null;
-  if (form.kind === 'array' && unevaluatedItems !== undefined) {
-    if (form.layers.some(({ items }) => items !== undefined)) return form;
-    const prefix = Array<Schema>(Math.max(0, ...form.layers.map((layer) => layer.prefix.length))).fill(true);
-    return { ...form, layers: [...form.layers, { prefix, items: unevaluatedItems as Schema }] };
-  }
-  if (form.kind !== 'object' || unevaluatedProperties === undefined) return form;
-  const layers = form.layers.filter(({ isNegation }) => !isNegation);
-  if (layers.some(({ additional }) => additional !== undefined)) return form;
-  const names = layers.flatMap(({ properties }) => [...properties.keys()]);
-  const rest: ObjectLayer = {
-    properties: new Map(names.map((name) => [name, true])),
-    patterns: layers.flatMap(({ patterns }) => patterns.map(([language]) => [language, true] as const)),
-    additional: unevaluatedProperties as Schema,
-  };
-  return { ...form, layers: [...form.layers, rest] };
-}

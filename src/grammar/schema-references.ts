@@ -1,8 +1,6 @@
 import { children, isObject, type Schema } from '../util/schema-children.ts';
 
-const NAMES = ['$id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'];
-/** References whose target may depend on the references that lead to them. */
-const DYNAMIC = ['$dynamicRef', '$recursiveRef'];
+const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */
 const BASE = 'https://schema.invalid/';
 /**
@@ -25,46 +23,20 @@ interface Place {
  *   begin there already
  */
 export function withPointers(root: Schema, at = ''): Schema {
-  const isPlain = ({ schema }: Place): boolean =>
-    [...NAMES, ...DYNAMIC].every((name) => schema[name] === undefined);
+  const isPlain = ({ schema }: Place): boolean => NAMES.every((name) => schema[name] === undefined);
   if (allPlaces(root).every(isPlain)) return root;
   const copy = structuredClone(root);
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
-  const choices = choicesOf(places);
   const isKept = ({ schema, base }: Place): boolean =>
     at !== '' && base === places[0]?.base && /^#(?:\/|$)/.test(String(schema['$ref']));
   for (const place of places) {
     const { schema, base } = place;
     if (schema['$ref'] !== undefined && !isKept(place))
       schema['$ref'] = pointerOf(schema['$ref'], base, pointers) ?? schema['$ref'];
-    for (const name of DYNAMIC) {
-      const pointer = pointerOf(schema[name], base, pointers);
-      if (pointer === undefined || schema['$ref'] !== undefined || hasChoice(schema[name], choices)) continue;
-      schema['$ref'] = pointer;
-      delete schema[name];
-    }
   }
   for (const { schema } of places) for (const name of NAMES) delete schema[name];
   return copy;
-}
-
-/** Whether several places have the anchor of a dynamic reference. */
-const hasChoice = (reference: unknown, choices: ReadonlySet<string>): boolean =>
-  choices.has(String(reference).split('#')[1] ?? '');
-
-/** Dynamic anchors that several places have; the empty one is `$recursiveAnchor`. */
-function choicesOf(places: readonly Place[]): Set<string> {
-  const seen = new Set<string>();
-  const choices = new Set<string>();
-  for (const { schema } of places) {
-    const own = [schema['$dynamicAnchor'], schema['$recursiveAnchor'] === true ? '' : undefined];
-    for (const name of own.filter(isShort)) {
-      if (seen.has(name)) choices.add(name);
-      seen.add(name);
-    }
-  }
-  return choices;
 }
 
 const isShort = (text: unknown): text is string => typeof text === 'string' && text.length <= MAX_LENGTH;
@@ -91,11 +63,10 @@ function pointersOf(places: readonly Place[], at: string): Map<string, string> {
     const pointer = at + below;
     if (!isShort(pointer)) continue;
     if (!pointers.has(base)) pointers.set(base, pointer);
-    const { $id, $anchor, $dynamicAnchor } = schema;
+    const { $id, $anchor } = schema;
     // Draft 7 has anchors in `$id`.
     const inId = typeof $id === 'string' && $id.startsWith('#') ? $id.slice(1) : undefined;
-    for (const name of [$anchor, $dynamicAnchor, inId].filter(isShort))
-      pointers.set(`${base}#${name}`, pointer);
+    for (const name of [$anchor, inId].filter(isShort)) pointers.set(`${base}#${name}`, pointer);
   }
   return pointers;
 }

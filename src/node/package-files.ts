@@ -14,7 +14,7 @@ export function serviceWorkerSource(): string | null {
   return isClone() ? packageFile('sw/sw.ts') : null;
 }
 
-/** Output of `npm run build:lib` for sites without a bundler. */
+/** Output of `npm run prepack` for sites without a bundler. */
 export const STATIC_FOLDER = 'dist/static';
 
 /**

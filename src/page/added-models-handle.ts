@@ -51,9 +51,9 @@ export class AddedModels {
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
     const { withSource } = await this.#module();
-    const { id = null, keepTemplateText = false } = options;
+    const { id = null } = options;
     return withSource(source, this.#scope, (modelSource) =>
-      this.#run({ type: 'add', id, source: modelSource, keepTemplateText }, options),
+      this.#run({ type: 'add', id, source: modelSource }, options),
     );
   }
 

@@ -15,10 +15,6 @@ export type AddSource = File | Iterable<File> | { url: string; sha256: string } 
 export interface AddOptions {
   /** Value of `model` in requests. Default: derived from the model's name. */
   id?: string;
-  /**
-   * Keeps what the model's chat template adds by itself, such as a default system message. Default: false.
-   */
-  keepTemplateText?: boolean;
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;
 }

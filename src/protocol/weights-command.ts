@@ -51,7 +51,6 @@ export const commandSchema = z.union([
     type: z.literal('add'),
     id: z.nullable(nameSchema),
     source: modelSource,
-    keepTemplateText: z.optional(z.boolean()),
   }),
   /** One file of a model, or its description. */
   z.strictObject({ type: z.literal('import'), name: nameSchema, blob: z.instanceof(Blob) }),

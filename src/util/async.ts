@@ -85,10 +85,24 @@ export class Channel<T> {
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
-  run<T>(task: () => Promise<T>): Promise<T> {
-    const running = this.#last.then(task);
+  /**
+   * @param signal ends the wait. A task that has begun runs on, and the next one waits for it
+   * @throws the task's error; the signal's reason
+   */
+  run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const running = this.#last.then(() => {
+      signal?.throwIfAborted();
+      return task();
+    });
     this.#last = running.catch(() => undefined);
-    return running;
+    return signal ? abortable(running, signal) : running;
+  }
+
+  /** Waits for all earlier tasks. @returns a function that lets the next one begin @throws the signal's reason */
+  lock(signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      this.run(() => new Promise<void>((unlock) => resolve(unlock)), signal).catch(reject);
+    });
   }
 }
 

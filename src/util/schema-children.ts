@@ -3,13 +3,9 @@ export type Schema = Record<string, unknown>;
 export const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const SCHEMA_MAPS =
-  'properties patternProperties $defs definitions dependentSchemas dependencies'.split(' ');
+export const SCHEMA_MAPS = 'properties patternProperties $defs definitions'.split(' ');
 export const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const SCHEMAS =
-  'items additionalItems additionalProperties not if then else contains propertyNames unevaluatedItems unevaluatedProperties'.split(
-    ' ',
-  );
+const SCHEMAS = ['items', 'additionalItems', 'additionalProperties', 'not', 'propertyNames'];
 
 export interface Child {
   schema: unknown;
@@ -23,9 +19,7 @@ export function* children(schema: Schema): Generator<Child> {
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];
     for (const [name, child] of Object.entries(isObject(map) ? map : {}))
-      // Before draft 2019-09 a dependency was a schema or a list of names.
-      if (key !== 'dependencies' || !Array.isArray(child))
-        yield { schema: child, keys: [key, name], at: `${key}.${name}` };
+      yield { schema: child, keys: [key, name], at: `${key}.${name}` };
   }
   for (const key of [...SCHEMA_LISTS, ...SCHEMAS]) {
     const child = schema[key];

@@ -10,53 +10,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 /** Models whose thoughts are between control tokens, which llama.cpp's server writes only where it is told to. */
 
-/** `<|end|>` ends a message, and not the turn, where the two last ones are there. */
-const HARMONY = [
-  '<|start|>',
-  '<|channel|>',
-  '<|message|>',
-  '<|end|>',
-  '<|constrain|>',
-  '<|return|>',
-  '<|call|>',
-];
-const harmony = {
-  template:
-    "{% for m in messages %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}{% endfor %}{{ '<|start|>assistant' }}{# <|channel|> #}",
-  prompt: '<|start|>user<|message|>Hi<|end|><|start|>assistant',
-  control: HARMONY,
-};
-const analysis = [
-  '<|channel|>',
-  'analysis',
-  '<|message|>',
-  'I ',
-  'add.',
-  '<|end|>',
-  '<|start|>',
-  'assistant',
-];
-
 const models = {
-  harmony: scriptedGguf({
-    ...harmony,
-    reply: [...analysis, '<|channel|>', 'final', '<|message|>', 'Fo', 'ur.', '<|return|>'],
-  }),
-  'harmony-call': scriptedGguf({
-    ...harmony,
-    // The functions are described in a system message, which no prompt of the script has.
-    template: `{{ messages[0].content if messages | length == 1 else '${harmony.prompt}' }}{# <|channel|> #}`,
-    reply: [
-      ...analysis,
-      '<|channel|>',
-      'commentary to=functions.now ',
-      '<|constrain|>',
-      'json',
-      '<|message|>',
-      '{}',
-      '<|call|>',
-    ],
-  }),
   brackets: scriptedGguf({
     template: "{% for m in messages %}{{ m.content }}{% endfor %}{{ '[/INST]' }}{# [/THINK] #}",
     prompt: 'Hi[/INST]',
@@ -105,7 +59,7 @@ const post = (path: string, body: object) =>
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-describe.each(['harmony', 'brackets'])('thoughts of the model %s', (model) => {
+describe.each(['brackets'])('thoughts of the model %s', (model) => {
   test('are reasoning_content, and the answer is the content', async () => {
     const chat = await post('/v1/chat/completions', { model, messages, temperature: 0 });
     expect(chat).toMatchObject({
@@ -133,28 +87,5 @@ describe.each(['harmony', 'brackets'])('thoughts of the model %s', (model) => {
       { type: 'reasoning', content: [{ text: 'I add.' }] },
       { type: 'message', content: [{ text: 'Four.' }] },
     ]);
-  });
-});
-
-const noArguments = expect.stringMatching(/^\{\s*\}$/) as string;
-
-test('a call in the harmony format is a tool call', async () => {
-  const tools = [{ type: 'function', function: { name: 'now' } }];
-  const chat = await post('/v1/chat/completions', {
-    model: 'harmony-call',
-    messages,
-    tools,
-    parallel_tool_calls: false,
-  });
-  expect(chat).toMatchObject({
-    choices: [
-      {
-        message: {
-          reasoning_content: 'I add.',
-          tool_calls: [{ function: { name: 'now', arguments: noArguments } }],
-        },
-        finish_reason: 'tool_calls',
-      },
-    ],
   });
 });

@@ -4,7 +4,7 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 import { startChaosSite } from './chaos-site.ts';
 import { Driver, EVENTS } from './driver.ts';
 
-const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 4);
+const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 200);
 const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
 
 test(

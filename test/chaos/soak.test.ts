@@ -6,7 +6,7 @@ import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 import { startChaosSite } from './chaos-site.ts';
 import { Driver } from './driver.ts';
 
-const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 0.5);
+const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 30);
 const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
 
 /** Caches fill in a shorter run, which says nothing of growth. */

@@ -122,10 +122,10 @@ function hostileNames(random: Random, forTool: boolean): Schema {
   );
   const count = Math.min(random.pick(forTool ? TOOL_SIZES : SIZES), 20_000_000 / name.length);
   const $ref = random.pick(['#', '#/x', '#a', `#${name}`, name]);
-  const reference = { [random.pick(['$ref', '$dynamicRef'])]: $ref };
+  const reference = { $ref };
   return {
     $id: random.pick([name, `https://a/${name}`]),
-    $defs: { [name]: { [random.pick(['$anchor', '$dynamicAnchor'])]: random.pick(['a', name]) } },
+    $defs: { [name]: { $anchor: random.pick(['a', name]) } },
     anyOf: numbered(count, () => ({ ...reference })),
   };
 }
@@ -138,7 +138,6 @@ function hostileTarget(random: Random, count: number, references: number): Schem
     properties: members(true),
     patternProperties: members(true),
     $defs: members(false),
-    dependentSchemas: members(true),
     dependencies: members(['a']),
     dependentRequired: members(['a']),
     required: Object.keys(members(true)),

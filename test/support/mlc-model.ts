@@ -1,6 +1,6 @@
 import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
 
-/** An MLC model that is named on the command line. */
+/** An MLC model that the environment names. */
 export interface MlcUrls {
   /** Folder with `mlc-chat-config.json`; ends in `/`. */
   model: string;
@@ -8,22 +8,16 @@ export interface MlcUrls {
   library: string;
 }
 
-/** What to give for one; `prefix`: of both options' names. */
-export const mlcOptions = (prefix = ''): string =>
-  `--${prefix}model <URL of a folder with mlc-chat-config.json> --${prefix}lib <URL of its WASM library>`;
+/** How a run names a model. */
+export const MLC_HOW =
+  'Set MLC_MODEL to the URL of a folder with mlc-chat-config.json, and MLC_LIBRARY to the URL of its WASM library. In web-llm\'s own list of models, the first is "model" followed by /resolve/main/, and the second is "model_lib".';
 
-/** Explains where such URLs are found. */
-export const mlcListed = (prefix = ''): string =>
-  `In web-llm's own list of models, --${prefix}model is "model" followed by /resolve/main/, and --${prefix}lib is "model_lib".`;
-
-/** Null: neither was given. @throws RangeError when one is missing, or is no URL */
-export function mlcUrls(model: string | undefined, library: string | undefined, prefix = ''): MlcUrls | null {
+/** Null: the environment names no model. @throws RangeError if one of the two is missing, or is not a URL */
+export function mlcUrls(): MlcUrls | null {
+  const { MLC_MODEL: model, MLC_LIBRARY: library } = process.env;
   if (model === undefined && library === undefined) return null;
-  for (const [name, url] of Object.entries({ model, lib: library }))
-    if (url === undefined || !/^https?:\/\//.test(url) || !URL.canParse(url))
-      throw new RangeError(
-        `--${prefix}${name} must be a URL that begins with https:// or http://, ${url === undefined ? 'and is missing' : `not ${url}`}. Give both: ${mlcOptions(prefix)}`,
-      );
+  for (const url of [model, library])
+    if (url === undefined || !/^https?:\/\//.test(url) || !URL.canParse(url)) throw new RangeError(MLC_HOW);
   return { model: `${model}`.replace(/\/*$/, '/'), library: `${library}` };
 }
 

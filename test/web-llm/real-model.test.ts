@@ -5,14 +5,15 @@ import type { ChatEvent, ChatJob, ChatMessage } from '../../src/jobs/chat.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';
-import { MLC_FOLDER, mlcVariant } from '../support/mlc-model.ts';
+import { MLC_FOLDER, MLC_HOW, mlcUrls, mlcVariant } from '../support/mlc-model.ts';
 import { findRoot, treeBytes } from '../support/process-memory.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 import type { Abort } from '../support/web-llm/web-llm-worker.ts';
 
-const modelUrl = process.env['MLC_MODEL'] ?? '';
-const libraryUrl = process.env['MLC_LIBRARY'] ?? '';
+const urls = mlcUrls();
+if (urls === null) throw new Error(MLC_HOW);
+const { model: modelUrl, library: libraryUrl } = urls;
 
 let site: Awaited<ReturnType<typeof startWebLlmSite>>;
 let context: BrowserContext;

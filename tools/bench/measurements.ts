@@ -1,6 +1,5 @@
 import { abort } from './abort-row.ts';
 import { besideLoad } from './beside-load-row.ts';
-import { bytes } from './bytes.ts';
 import { givenUp } from './given-up-rows.ts';
 import { gpuChat, gpuEmbeddings } from './gpu-rows.ts';
 import { inputs, messages, tabs } from './growth-rows.ts';
@@ -61,7 +60,6 @@ export const measurements: Record<string, Measurement> = {
   speech,
   pictures,
   memory,
-  bytes: async () => bytes(),
   visit,
   'first-answer': firstAnswer,
   messages,

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
 import { pullTestWeights } from '../../test/support/pull-test-weights.ts';
-import { mlcListed, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
+import { MLC_HOW, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
 import { writeDocument } from './document/write-document.ts';
 import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
@@ -13,17 +13,15 @@ import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from '
 import { openStage, type Stage } from './stage.ts';
 import { WEB_LLM_HOW } from './web-llm-row.ts';
 
-const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--mlc-model <url> --mlc-lib <url>] [--write | --write-only]]
+const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write | --write-only]]
 
   --row         measures this alone; may be given more than once
   --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}, and web-llm with an MLC model
   --rounds      how often each is measured; 3 when not given
-  --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which requires a GPU
-  --mlc-lib     URL of that model's WASM library
   --write       writes docs/performance.md and its plots afterwards
   --write-only  measures nothing, and writes them of what was measured here before
 
-${mlcListed('mlc-')}
+The row web-llm needs a GPU. ${MLC_HOW}
 
 Rows: ${Object.keys(measurements).join(', ')}
 
@@ -37,8 +35,6 @@ export async function bench(args: string[]): Promise<void> {
       gpu: { type: 'boolean', default: false },
       row: { type: 'string', multiple: true },
       rounds: { type: 'string', default: '3' },
-      'mlc-model': { type: 'string' },
-      'mlc-lib': { type: 'string' },
       write: { type: 'boolean', default: false },
       'write-only': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -56,7 +52,7 @@ export async function bench(args: string[]): Promise<void> {
   const unknown = wanted.filter((name) => !(name in measurements));
   if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
 
-  const mlc = mlcUrls(values['mlc-model'], values['mlc-lib'], 'mlc-');
+  const mlc = mlcUrls();
 
   const failed = values['write-only'] ? [] : await measureAll(wanted, rounds, mlc);
   if (values.write || values['write-only']) {

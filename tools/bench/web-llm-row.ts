@@ -1,5 +1,5 @@
 import { serveFolder } from '../../test/examples/support/plain-server.ts';
-import { mlcListed, mlcOptions, type MlcUrls } from '../../test/support/mlc-model.ts';
+import { MLC_HOW, type MlcUrls } from '../../test/support/mlc-model.ts';
 import { type GpuPage, onGpu } from './gpu-stage.ts';
 import { bringMlcFiles } from './mlc-files.ts';
 import type { Speed } from './page/web-llm.ts';
@@ -9,7 +9,7 @@ import type { Stage } from './stage.ts';
 const DECODED = 64;
 
 /** What to do where the row was not measured. */
-export const WEB_LLM_HOW = `On a machine with a GPU, give an MLC model: ${mlcOptions('mlc-')}. ${mlcListed('mlc-')}`;
+export const WEB_LLM_HOW = `It needs a GPU and an MLC model. ${MLC_HOW}`;
 
 /** Any other origin may ask, as of a model hub. */
 const CORS = {

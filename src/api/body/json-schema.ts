@@ -36,7 +36,7 @@ export function checkJsonSchema(
   budget: SchemaBudget = new SchemaBudget(),
 ): void {
   // The grammar compiler resolves references by name.
-  const hasNames = /"\$(?:id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
+  const hasNames = /"\$(?:id|anchor)":/.test(JSON.stringify(root));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   const checked = new Map<Schema, Parts>();
   for (let node = open.pop(); node; node = open.pop()) {
@@ -120,6 +120,8 @@ function requireList(value: unknown, at: string): void {
     throw wrongValue(at, 'must be an array that is not empty', value);
 }
 
+const isSchema = (value: unknown): boolean => isObject(value) || typeof value === 'boolean';
+
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
@@ -129,7 +131,7 @@ const MAX_DEPTH = 32;
 const MAX_LITERAL_CHARACTERS = 32_768;
 
 /** Keywords after `min` and `max`. */
-const COUNTED = ['Length', 'Items', 'Properties', 'Contains'];
+const COUNTED = ['Length', 'Items', 'Properties'];
 
 /**
  * Types that keywords' values must have: a keyword with another value would not be enforced. Draft 4 has
@@ -180,9 +182,14 @@ function checkValues(schema: Schema, at: string): void {
   for (const [key, types] of Object.entries(VALUES))
     if (schema[key] !== undefined && !types.includes(typeof schema[key]))
       throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
-  const { dependentRequired: lists } = schema;
-  if (lists !== undefined && !(isObject(lists) && Object.values(lists).every(isStrings)))
+  const { dependentRequired: lists = {}, dependencies = {} } = schema;
+  if (!isObject(lists) || !Object.values(lists).every(isStrings))
     throw wrongValue(`${at}.dependentRequired`, 'must be an object of arrays of strings', lists);
+  if (
+    !isObject(dependencies) ||
+    !Object.values(dependencies).every((each) => isSchema(each) || isStrings(each))
+  )
+    throw wrongValue(`${at}.dependencies`, 'must be an object of arrays of strings', dependencies);
   checkOrder(schema, 'minimum', 'maximum', at);
 }
 

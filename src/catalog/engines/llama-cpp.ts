@@ -29,11 +29,6 @@ export interface VariantSampling {
 export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   engine: 'wllama';
   sampling?: VariantSampling;
-  /**
-   * Keeps text that the model's chat template adds, such as a default system message. Otherwise a prompt only has the
-   * caller's messages.
-   */
-  keepTemplateText?: boolean;
   /** Set for a model without a chat format, which only answers `/v1/completions`. Default: detected when it is loaded. */
   completionsOnly?: boolean;
   /**
@@ -139,7 +134,6 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
         frequencyPenalty: z.number().min(-2).max(2).optional(),
       })
       .optional(),
-    keepTemplateText: z.boolean().optional(),
     completionsOnly: z.boolean().optional(),
     kvValues: z
       .int()

@@ -9,8 +9,6 @@ export interface WebLlmVariant extends VariantBase {
   engine: 'web-llm';
   /** Compiled model library: an absolute URL, or a path relative to the models folder. */
   library: string;
-  /** Keeps the default system message of the model's configuration if the caller sends none. */
-  keepTemplateText?: boolean;
   /** Hidden start of every reply: empty reasoning (`<think>…</think>`), so that the model reasons only on request. */
   replyPrefix?: string;
 }
@@ -35,7 +33,6 @@ export const webLlm: EngineRules<WebLlmVariant> = {
   fields: {
     library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
     replyPrefix: z.string().optional(),
-    keepTemplateText: z.boolean().optional(),
   },
   kinds: () => ['chat'],
   hubFiles: {

@@ -111,12 +111,12 @@ export class ModelAdder {
   }
 
   async #add(
-    { id: requestedId, source, keepTemplateText }: AddCommand,
+    { id: requestedId, source }: AddCommand,
     signal: AbortSignal,
     onProgress: OnProgress,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
-    const described = await this.#describe(source, signal, keepTemplateText);
+    const described = await this.#describe(source, signal);
     const { files, projector, defaults } = described;
     const { name, bytes } = described.model;
     const fault = await described.fault?.();
@@ -145,11 +145,7 @@ export class ModelAdder {
     });
   }
 
-  async #describe(
-    source: ModelSource,
-    signal: AbortSignal,
-    keepTemplateText = false,
-  ): Promise<DescribedModel<SourceFile>> {
+  async #describe(source: ModelSource, signal: AbortSignal): Promise<DescribedModel<SourceFile>> {
     const [store, device, formats] = await Promise.all([
       this.#options.store(),
       this.#options.device,
@@ -157,7 +153,7 @@ export class ModelAdder {
     ]);
     const access = { ...this.#options, store };
     const { files, format, repository } = await openSource(source, access, formats, signal);
-    return format.describe(files, repository, device, keepTemplateText).catch(asInvalidFile);
+    return format.describe(files, repository, device).catch(asInvalidFile);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {

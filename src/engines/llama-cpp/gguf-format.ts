@@ -30,7 +30,7 @@ export const ggufFormat: AddedFormat = {
       files,
       device,
     ),
-  async describe(modelFiles, _, device, keepTemplateText) {
+  async describe(modelFiles, _, device) {
     const inspected = await inspectModel(modelFiles);
     const { facts, name, bytes, files, projector } = inspected;
     const { architecture, quantization, embedding, chatTemplate, canChat } = facts;
@@ -49,7 +49,6 @@ export const ggufFormat: AddedFormat = {
         ...kvCacheOf(facts),
         ...(embedding ?? { sampling: { ...DEFAULT_SAMPLING, ...facts.sampling } }),
         ...completionsOnly,
-        ...(keepTemplateText && { keepTemplateText }),
       },
       ...(!embedding && { defaults: facts.defaults }),
       details: {

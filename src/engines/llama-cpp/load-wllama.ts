@@ -74,7 +74,7 @@ async function loadOnce(
     return new LlamaEmbedder(wllama, serverCalls(wllama, log), options);
   }
   const language = languageOf(variant, blobs);
-  const prompt = await chatPrompt(wllama, language, facts, variant.keepTemplateText);
+  const prompt = await chatPrompt(wllama, language, facts);
   const imageMarker = mediaMarkerOf(wllama);
   return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
     fingerprint,
@@ -166,7 +166,6 @@ async function chatPrompt(
   wllama: Wllama,
   gguf: Blob | undefined,
   facts: GgufFacts | null,
-  keepsAddedText: boolean | undefined,
 ): Promise<PromptRenderer> {
   const tokens = gguf
     ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
@@ -175,7 +174,6 @@ async function chatPrompt(
     source: wllama.getChatTemplate() || (facts?.chatTemplate ?? null),
     tokens,
     addsBos: wllama.mustAddBosToken(),
-    keepsAddedText,
   });
 }
 

@@ -7,7 +7,7 @@ import type { ModelImage } from '../../images/draw-image.ts';
 import type { ChatJob } from '../../jobs/chat.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
 import type { Events } from '../../jobs/kinds.ts';
-import { Channel } from '../../util/async.ts';
+import { Channel, Mutex } from '../../util/async.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
@@ -20,7 +20,6 @@ import {
   toCompletion,
 } from '../prompt/think-first.ts';
 import { tagTokens } from '../prompt/think-tags.ts';
-import { SlotQueue } from '../slot-queue.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import {
@@ -84,7 +83,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #scheduler: ReplyScheduler;
   readonly #renderer: PromptRenderer;
   readonly #images: ImageReader;
-  readonly #oneByOne = new SlotQueue(1);
+  readonly #crowded = new Mutex();
   readonly #labels = new LabelScorer();
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
@@ -216,7 +215,7 @@ export class WllamaEngine implements Engine<'chat'> {
             throw await this.#tooLong(error, completion.prompt, images.length, signal);
           if (!isCrowded(error) || tries === TRIES) throw error;
           // Retry the replies that filled the context together one after another.
-          if (tries === 1) leave = await this.#oneByOne.enter(signal);
+          if (tries === 1) leave = await this.#crowded.lock(signal);
           if (canResume(completion)) attempt = continued(completion, reader.again());
           else reader.repeat();
         }

@@ -2,10 +2,9 @@ import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
 import type { WireError } from '../../errors/wire-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
-import { type AddedText, attempt, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
-import { thinkTags, type ThinkTags, toldEffort } from './think-tags.ts';
+import { isHarmony, thinkTags, type ThinkTags } from './think-tags.ts';
 import { withToolCalls } from './tool-call-text.ts';
 import { messageOf } from '../../util/printable.ts';
 
@@ -40,15 +39,13 @@ export class ChatPrompt {
   readonly #canSwitch: boolean;
   /** Whether the template reads the effort, and may reject one. */
   readonly #readsEffort: boolean;
-  /** Whether text that the template adds stays in the prompt. */
-  readonly #keepsAddedText: boolean;
   /** Maps efforts that the template rejected to efforts that it accepts. */
   readonly #acceptedEfforts = new Map<Effort, Effort>();
-  /** Text that the template adds, by whether the conversation has a system message. */
-  readonly #added = new Map<boolean, AddedText>();
 
-  /** @param keepsAddedText set for a model that answers badly without its template's default system message */
-  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean, keepsAddedText = false) {
+  /** @throws Error if the template cannot be used */
+  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
+    if (isHarmony(source ?? ''))
+      throw new Error("its replies are in gpt-oss's harmony format, which localtext cannot read");
     const notation = source ?? (tokens.chatMl ? CHATML : null);
     this.#template = notation === null ? null : new BoundedTemplate(notation);
     this.#tokens = tokens;
@@ -57,7 +54,6 @@ export class ChatPrompt {
     this.#tags = thinkTags(source ?? '');
     this.#canSwitch = /enable_thinking/.test(source ?? '');
     this.#readsEffort = /reasoning_effort/.test(source ?? '');
-    this.#keepsAddedText = keepsAddedText;
   }
 
   /**
@@ -87,28 +83,22 @@ export class ChatPrompt {
     const template = this.#template;
     if (!template) throw noTemplate();
     const began = performance.now();
-    const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
-      this.#withEffort(effort, (acceptedEffort) => {
+    // Without known tags, the reasoning would be part of the answer.
+    const thinks = this.#tags !== null && asksToThink(reasoning);
+    const render = (turns: readonly TemplateMessage[]): string =>
+      this.#withEffort(reasoning?.effort, (effort) => {
         if (performance.now() - began > MAX_RENDERS_MS) throw new BoundError('it takes too long');
         return template.render({
           messages: turns,
-          add_generation_prompt: addGenerationPrompt,
-          enable_thinking: enableThinking,
-          thinking: enableThinking,
-          ...(acceptedEffort && { reasoning_effort: acceptedEffort }),
+          add_generation_prompt: true,
+          enable_thinking: thinks,
+          thinking: thinks,
+          ...(effort && { reasoning_effort: effort }),
           bos_token: this.#tokens.bos ?? '',
           eos_token: this.#tokens.eos ?? '',
         });
       });
-    const thinking: Thinking = {
-      // Without known tags, the reasoning would be part of the answer.
-      enableThinking: this.#tags !== null && asksToThink(reasoning),
-      ...(reasoning?.effort && { effort: toldEffort(this.#tags, reasoning.effort) }),
-    };
-    const { prompt, hasSystem } = renderFirst(conversationForms(messages, this.#knowsTools), (turns) =>
-      render(turns, true, thinking),
-    );
-    return this.#keepsAddedText ? prompt : this.#withoutAddedText(prompt, hasSystem, render, thinking);
+    return renderFirst(conversationForms(messages, this.#knowsTools), render);
   }
 
   /** Renders with an effort. If the template rejects it, renders with the nearest accepted effort, or without one. */
@@ -124,39 +114,23 @@ export class ChatPrompt {
     }
   }
 
-  /** Removes text that the template adds: a default system message changes the answers, and costs tokens. */
-  #withoutAddedText(prompt: string, hasSystem: boolean, render: Render, thinking: Thinking): string {
-    const { bos } = this.#tokens;
-    const start = bos !== null && prompt.startsWith(bos) ? bos : '';
-    const tags = this.#tags ? [this.#tags.open, this.#tags.close] : [];
-    const cut = ({ at, text }: AddedText): string | null => {
-      // Text with the tags instructs the model how to reason.
-      if (thinking.enableThinking && tags.some((tag) => text.includes(tag))) return prompt;
-      const from = start.length + at;
-      return prompt.startsWith(text, from) ? prompt.slice(0, from) + prompt.slice(from + text.length) : null;
-    };
-    const known = this.#added.get(hasSystem);
-    const found = known && cut(known);
-    if (found != null) return found;
-    // This is the first prompt of its kind, or the text has changed, as a date does.
-    try {
-      const added = findAddedText(render, start, hasSystem, thinking);
-      this.#added.set(hasSystem, added);
-      return cut(added) ?? prompt;
-    } catch (error) {
-      // The device may only be busy: the next prompt searches again.
-      if (error instanceof BoundError) return prompt;
-      throw error;
-    }
-  }
-
   #withoutBos(prompt: string): string {
     const { bos } = this.#tokens;
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
 }
 
-type Effort = Thinking['effort'];
+type Effort = Reasoning['effort'];
+
+/** Renders; null if the template rejects the conversation. @throws BoundError: a slow device does not prove a rejection */
+function attempt(render: () => string): string | null {
+  try {
+    return render();
+  } catch (error) {
+    if (error instanceof BoundError) throw error;
+    return null;
+  }
+}
 
 /** Efforts to try if a template rejects one, the nearest first. */
 const NEAREST: Record<NonNullable<Effort>, readonly Effort[]> = {
@@ -203,27 +177,26 @@ const noTemplate = (): ServiceError =>
 
 /**
  * Renders the first form that the template accepts and shows completely, or else the first that it accepts.
- * @returns `hasSystem`: whether the form begins with a system message
  * @throws ServiceError 400 if the model's template rejects all forms
  */
 function renderFirst(
   forms: Iterable<TemplateMessage[]>,
   render: (turns: TemplateMessage[]) => string,
-): { prompt: string; hasSystem: boolean } {
-  let first: { prompt: string; hasSystem: boolean } | null = null;
+): string {
+  let first: string | null = null;
   let refusal: unknown = null;
   for (const turns of forms) {
     try {
-      const rendered = { prompt: render(turns), hasSystem: turns[0]?.role === 'system' };
-      if (showsCallsAndSystem(turns, rendered.prompt) && showsResults(turns, render)) return rendered;
-      first ??= rendered;
+      const prompt = render(turns);
+      if (showsCallsAndSystem(turns, prompt) && showsResults(turns, render)) return prompt;
+      first ??= prompt;
     } catch (error) {
       // Report the first error: it is about the caller's own messages.
       refusal ??= error;
       if (error instanceof BoundError) break;
     }
   }
-  if (first) return first;
+  if (first !== null) return first;
   const why = messageOf(refusal);
   const message = `This model's chat template does not take these messages: ${why}`;
   throw requestError(400, message, null, 'messages');
@@ -406,8 +379,6 @@ export interface PromptFormat {
   tokens: SpecialTokens;
   /** Whether llama.cpp adds the BOS token to every prompt. */
   addsBos: boolean;
-  /** Set for a model that answers badly without its template's default system message. */
-  keepsAddedText?: boolean | undefined;
 }
 
 /** Result of `open()`. Errors are values, as thrown errors lose their fields between workers. */
@@ -418,9 +389,9 @@ let prompt: ChatPrompt | null = null;
 /** Renders the prompts of one model in a worker that can be terminated: a chat template is a program from a file. */
 export const templateWorker = {
   /** Parses the template. @returns why it cannot be used; null if it can */
-  async load({ source, tokens, addsBos, keepsAddedText }: PromptFormat): Promise<string | null> {
+  async load({ source, tokens, addsBos }: PromptFormat): Promise<string | null> {
     try {
-      prompt = new ChatPrompt(source, tokens, addsBos, keepsAddedText);
+      prompt = new ChatPrompt(source, tokens, addsBos);
       return null;
     } catch (error) {
       return messageOf(error);

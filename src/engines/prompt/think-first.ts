@@ -1,9 +1,8 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
 import type { Events } from '../../jobs/kinds.ts';
 import { TokenTexts } from '../../util/token-texts.ts';
-import { HarmonySplitter } from './harmony-splitter.ts';
-import { type ReplySplitter, ThoughtSplitter } from './thought-splitter.ts';
-import { closing, ending, isHarmony, opening, type ThinkTags } from './think-tags.ts';
+import { ThoughtSplitter } from './thought-splitter.ts';
+import { closing, ending, opening, type ThinkTags } from './think-tags.ts';
 
 /** A rendered prompt, and the state in which its reply begins. */
 export interface ChatOpening {
@@ -23,14 +22,11 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
 export function openReply(
   prompt: string,
   tags: ThinkTags,
-  { thoughts, resume, reasoning }: Pick<ChatJob, 'thoughts' | 'resume' | 'reasoning'>,
+  { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
   opens: boolean,
 ): ChatOpening {
   const text = resume?.text ?? '';
-  const { answer = '' } = tags;
-  const isOff = answer !== '' && reasoning !== undefined && !asksToThink(reasoning);
-  if (!thoughts && (text !== '' || isOff))
-    return { prompt: prompt + answer + text, thinking: answering(tags) };
+  if (!thoughts && text !== '') return { prompt: prompt + text, thinking: answering(tags) };
   const isOpen = prompt.trimEnd().endsWith(tags.open);
   const isInside = isOpen || opens || thoughts !== undefined;
   const opened = isInside && !isOpen ? prompt + opening(tags) : prompt;
@@ -44,10 +40,8 @@ const answering = (tags: ThinkTags): ChatOpening['thinking'] =>
   tags.answerTags ? { tags, isInside: false } : null;
 
 /** Completes a prompt so that the answer follows at once, without reasoning. */
-export const answerPrompt = ({ prompt, thinking }: ChatOpening): string => {
-  if (thinking === null) return prompt;
-  return prompt + (thinking.isInside ? ending(thinking.tags) : (thinking.tags.answer ?? ''));
-};
+export const answerPrompt = ({ prompt, thinking }: ChatOpening): string =>
+  thinking?.isInside ? prompt + ending(thinking.tags) : prompt;
 
 type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 
@@ -76,7 +70,7 @@ export type Complete = (completion: Completion) => Events<'chat'>;
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
 
-/** Fraction of a reply's tokens for reasoning, by effort (docs/reasoning.md). */
+/** Fraction of a reply's tokens for reasoning, by effort (docs/capabilities.md). */
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
 /**
@@ -87,7 +81,7 @@ export class ThinkFirst {
   readonly #job: ChatJob;
   readonly #prompt: string;
   readonly #tags: ThinkTags;
-  readonly #splitter: ReplySplitter;
+  readonly #splitter: ThoughtSplitter;
   readonly #complete: Complete;
   #tokens = 0;
   /** Log probabilities of withheld text, which may be part of a tag. */
@@ -102,9 +96,7 @@ export class ThinkFirst {
     this.#job = job;
     this.#prompt = prompt;
     this.#tags = tags;
-    this.#splitter = isHarmony(tags)
-      ? new HarmonySplitter(isInside)
-      : new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
+    this.#splitter = new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
     this.#complete = complete;
   }
 
@@ -113,8 +105,7 @@ export class ThinkFirst {
     const whole = toCompletion(this.#job, this.#prompt);
     const { constraint, topLogprobs: _, ...plain } = whole;
     // A constraint that begins with the reply leaves no room for reasoning.
-    if (constraint && !this.#splitter.isInside)
-      return yield* this.#complete({ ...whole, prompt: this.#prompt + (this.#tags.answer ?? '') });
+    if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
     let budget = this.#budget(contextLength);
     if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
 

@@ -1,13 +1,9 @@
-import type { Reasoning } from '../../jobs/chat.ts';
-
 /** Tags that a model writes around its reasoning. */
 export interface ThinkTags {
   open: string;
   close: string;
   /** Space after the opening tag, and before and after the closing tag. Default: line breaks. */
   space?: 'none';
-  /** Text that opens an answer without reasoning, if the model requires it. */
-  answer?: string;
   /** Tags that the model may write around its answer. */
   answerTags?: { open: string; close: string };
   /** Whether a request can open the reasoning although the template has no switch for it. */
@@ -20,30 +16,9 @@ const CHANNEL: ThinkTags = { open: '<|channel>thought', close: '<channel|>' };
 /** Tags of Magistral and of Ministral's reasoning models. */
 const BRACKETS: ThinkTags = { open: '[THINK]', close: '[/THINK]', space: 'none', isAsked: true };
 
-/** Message heads of a reply in gpt-oss's harmony format. */
-const HARMONY: ThinkTags = {
-  open: '<|channel|>analysis<|message|>',
-  close: '<|end|><|start|>assistant<|channel|>final<|message|>',
-  space: 'none',
-  answer: '<|channel|>final<|message|>',
-  isAsked: true,
-};
-
-export const isHarmony = ({ open }: ThinkTags): boolean => open === HARMONY.open;
-
-type Effort = NonNullable<Reasoning['effort']>;
-
-/** Maps other efforts to those that gpt-oss was trained on. */
-const HARMONY_EFFORTS: Partial<Record<Effort, Effort>> = {
-  none: 'low',
-  minimal: 'low',
-  xhigh: 'high',
-  max: 'high',
-};
-
-/** Resolves an effort to the effort that the template receives. */
-export const toldEffort = (tags: ThinkTags | null, effort: Effort): Effort =>
-  (tags && isHarmony(tags) && HARMONY_EFFORTS[effort]) || effort;
+/** Whether the model writes gpt-oss's harmony format, whose channels this library does not read. */
+export const isHarmony = (template: string): boolean =>
+  template.includes('<|channel|>') && template.includes('<|message|>');
 
 /** Tags other than `<think>` and `<thinking>`. */
 const OTHERS: ThinkTags[] = [
@@ -70,7 +45,6 @@ const OTHERS: ThinkTags[] = [
 
 /** Finds the tags in a chat template; null if the model does not reason. */
 export function thinkTags(template: string): ThinkTags | null {
-  if (template.includes('<|channel|>') && template.includes('<|message|>')) return HARMONY;
   const other = OTHERS.find(
     ({ open, close, answerTags }) =>
       template.includes(close) ||

@@ -5,26 +5,13 @@ export interface SplitText {
   text: string;
 }
 
-/** Splits a reply into reasoning and answer while it is generated. */
-export interface ReplySplitter {
-  /** Whether the reasoning has not ended. */
-  readonly isInside: boolean;
-  /** Generated text up to the end of the reasoning, without the closing tag or a possible start of it. */
-  readonly thoughts: string;
-  push(text: string): SplitText;
-  /** Returns withheld text once the reply has ended. */
-  flush(): SplitText;
-  /** Notes that the closing tag was put into the prompt: the answer follows. */
-  close(): void;
-}
-
 const NOTHING: SplitText = { reasoning: '', text: '' };
 
 /**
  * Splits a reply by the tags around its reasoning. A tag may span several pushed texts. Space next to a tag is
  * dropped. Text is withheld only while it may be part of a tag, or the space before one.
  */
-export class ThoughtSplitter implements ReplySplitter {
+export class ThoughtSplitter {
   readonly #tags: ThinkTags;
   /** `start`: an opening tag may come; `gap`: between the closing tag and the answer. */
   #state: 'start' | 'inside' | 'gap' | 'answer';
@@ -44,10 +31,12 @@ export class ThoughtSplitter implements ReplySplitter {
     this.#state = isInside ? 'inside' : 'start';
   }
 
+  /** Whether the reasoning has not ended. */
   get isInside(): boolean {
     return this.#state === 'inside';
   }
 
+  /** Generated text up to the end of the reasoning, without the closing tag or a possible start of it. */
   get thoughts(): string {
     return this.#thoughts;
   }
@@ -65,6 +54,7 @@ export class ThoughtSplitter implements ReplySplitter {
     }
   }
 
+  /** Returns withheld text once the reply has ended. */
   flush(): SplitText {
     const rest = this.#withheld;
     this.#withheld = '';
@@ -72,6 +62,7 @@ export class ThoughtSplitter implements ReplySplitter {
     return this.isInside ? { reasoning: rest.trimEnd(), text: '' } : { reasoning: '', text: rest };
   }
 
+  /** Notes that the closing tag was put into the prompt: the answer follows. */
   close(): void {
     this.#state = 'gap';
     this.#withheld = '';

@@ -2,7 +2,6 @@ import {
   ADTS,
   type AudioSample,
   AudioSampleSink,
-  BlobSource,
   FLAC,
   getDecodableAudioCodecs,
   Input,
@@ -17,6 +16,7 @@ import {
 } from 'mediabunny';
 
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
+import { BoundedSource } from './internals/bounded-source.ts';
 import { Resampler, SAMPLE_RATE } from './resampler.ts';
 
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
@@ -43,10 +43,6 @@ const MAX_CHANNELS = 32;
 /** Minimum sample rate, far below that of speech: a decoded piece of some thousand samples must not last for minutes. */
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
-
-/** Maximum number of reads per packet: a constant, plus `READS_A_BYTE` per byte of the file. Real files need 1 per 3 bytes. */
-const MIN_READS = 100_000;
-const READS_A_BYTE = 4;
 
 /** Mono sound at 16 kHz, in pieces of a second. */
 export type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
@@ -103,30 +99,6 @@ async function hasMore(track: InputAudioTrack, samples: number): Promise<boolean
     throw refuse('is damaged: its packets cannot be read');
   });
   return packetCount > maxPackets;
-}
-
-/** Limits reads: in damaged files of some formats, mediabunny searches for the next packet forever. */
-class BoundedSource extends BlobSource {
-  exceeded = false;
-  #reads = 0;
-  readonly #size: number;
-
-  constructor(file: Blob) {
-    super(file);
-    this.#size = file.size;
-  }
-
-  /** Resets the count. */
-  advance(): void {
-    this.#reads = 0;
-  }
-
-  /** Counts reads. mediabunny calls this before each read, also past the end. */
-  _getFileSize(): number {
-    this.exceeded ||= ++this.#reads > MIN_READS + READS_A_BYTE * this.#size;
-    if (this.exceeded) throw new Error('the file is read without end');
-    return this.#size;
-  }
 }
 
 const isRate = (rate: number): boolean => rate >= MIN_RATE && rate <= MAX_RATE;

@@ -88,7 +88,6 @@ async function loadOnce(
       fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
       contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
-      keepTemplateText: variant.keepTemplateText ?? false,
       lost: device.lost,
     });
   } catch (error) {

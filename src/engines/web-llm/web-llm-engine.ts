@@ -89,7 +89,6 @@ export interface WebLlmParts {
   /** Context length that the model was loaded with. */
   contextLength: number;
   replyPrefix?: string;
-  keepTemplateText?: boolean;
   /** Resolves when the GPU is lost. */
   lost: Promise<unknown>;
 }
@@ -142,8 +141,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
-    const { chatConfig, keepTemplateText } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, chatConfig, { replyPrefix, keepTemplateText });
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();

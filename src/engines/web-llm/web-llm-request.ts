@@ -18,11 +18,6 @@ export interface WebLlmRequest {
   replyStart: string;
 }
 
-interface ReplyOptions {
-  replyPrefix?: string | undefined;
-  keepTemplateText?: boolean | undefined;
-}
-
 /** Maximum number of alternatives per token that web-llm supports. */
 const MAX_TOP_LOGPROBS = 5;
 
@@ -32,11 +27,7 @@ const MIN_TOP_P = 1e-5;
 /** Modulus of web-llm's random numbers. A negative seed would make every later request fail. */
 const SEEDS = 2 ** 31 - 1;
 
-export function toWebLlmRequest(
-  job: ChatJob,
-  config: MlcChatConfig,
-  { replyPrefix = '', keepTemplateText = false }: ReplyOptions = {},
-): WebLlmRequest {
+export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix = ''): WebLlmRequest {
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
   if ('prompt' in job.input) {
@@ -47,7 +38,7 @@ export function toWebLlmRequest(
     }
     return { input: { completion: { ...common, prompt: job.input.prompt + partial } }, replyStart: '' };
   }
-  const { messages, replyStart } = arrange(job.input.messages, config, keepTemplateText);
+  const { messages, replyStart } = arrange(job.input.messages, config);
   const format = job.constraint && responseFormat(job.constraint);
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
@@ -112,7 +103,7 @@ const toEbnf = (gbnf: string): string =>
   );
 
 /** Arranges messages as web-llm requires: one system message at the front, and a user or tool message at the end. */
-function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateText: boolean) {
+function arrange(messages: ChatMessage[], config: MlcChatConfig) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
@@ -137,8 +128,7 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateTex
   const end = arranged.at(-1)?.role;
   if (end !== 'user' && end !== 'tool') arranged.push({ role: 'user', content: '' });
   // Without a system message, web-llm adds that of the model's configuration.
-  if (system.length > 0 || !keepTemplateText)
-    arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
+  if (system.length > 0) arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
   return { messages: arranged, replyStart };
 }
 

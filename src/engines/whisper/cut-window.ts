@@ -1,4 +1,4 @@
-import { FRAME_SECONDS } from './whisper-model.ts';
+import { FRAME_SECONDS } from './internals/whisper-model.ts';
 
 /** A segment of a window. */
 export interface WindowSegment {

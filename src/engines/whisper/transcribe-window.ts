@@ -6,7 +6,7 @@ import {
   type DecodeOptions,
   MAX_PREVIOUS_TOKENS,
   type WhisperModel,
-} from './whisper-model.ts';
+} from './internals/whisper-model.ts';
 import { timeWords } from './word-times.ts';
 
 export interface WindowOptions extends Pick<DecodeOptions, 'task' | 'temperature' | 'words'> {

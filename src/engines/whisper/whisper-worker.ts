@@ -4,7 +4,7 @@ import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
-import { WhisperModel } from './whisper-model.ts';
+import { WhisperModel } from './internals/whisper-model.ts';
 
 /** Abilities of a loaded model. `languages` is empty if it only knows English. */
 export type WhisperAbilities = Pick<WhisperModel, 'languages' | 'timesWords'>;

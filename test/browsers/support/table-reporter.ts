@@ -37,7 +37,9 @@ export default class TableReporter implements Reporter {
       return;
     }
     process.exitCode = 1;
-    console.error(`The table in ${PATH} differs from these results. Run: npm run test:browsers -- --write`);
+    console.error(
+      `The table in ${PATH} differs from these results. Run: LOCALTEXT_WRITE_TABLE=1 npm run test:browsers`,
+    );
   }
 }
 

@@ -97,12 +97,6 @@ const KINDS: ((random: Random, depth: number) => Schema)[] = [
     items: chance(random, 2) ? false : part(random, depth),
   }),
   () => ({ type: 'array', items: { enum: ['r', 'g', 'b', 1] }, uniqueItems: true, minItems: 2 }),
-  (random) => ({
-    type: 'array',
-    items: { type: 'integer' },
-    contains: { minimum: 10 + random.below(5) },
-    maxItems: 4,
-  }),
   (random, depth) => ({ anyOf: several(random, 3, () => part(random, depth)) }),
   (random, depth) => ({
     oneOf: several(random, 3, (index) => ({
@@ -123,12 +117,6 @@ const KINDS: ((random: Random, depth: number) => Schema)[] = [
     const extra = { type: 'object', properties: { extra: part(random, 0) }, required: ['extra'] };
     return { allOf: [{ type: 'object', properties, required }, extra] };
   },
-  (random) => ({
-    type: 'object',
-    properties: { country: { enum: ['US', 'NL', 'DE'] }, code: { type: 'string' } },
-    required: ['country', 'code'],
-    ...(JSON.parse(random.pick(CONDITIONS)) as Schema),
-  }),
   (random, depth) => ({
     type: 'object',
     patternProperties: { '^n_': { type: 'integer' }, '^s': part(random, depth) },
@@ -161,16 +149,8 @@ const KINDS: ((random: Random, depth: number) => Schema)[] = [
     type: 'object',
     properties: { a: part(random, depth), b: { type: 'integer' }, c: { type: 'null' } },
     dependentRequired: { a: ['b'] },
-    dependentSchemas: { c: { properties: { b: { minimum: 3 } } } },
     ...(chance(random, 2) && { minProperties: 1 }),
   }),
-];
-/** Schema as text: an object with a `then` in code would be taken for a promise. */
-const DUTCH =
-  '"if": {"properties": {"country": {"const": "NL"}}}, "then": {"properties": {"code": {"pattern": "^[0-9]{4}[A-Z]{2}$"}}}';
-const CONDITIONS = [
-  `{${DUTCH}}`,
-  `{${DUTCH}, "else": {"properties": {"code": {"minLength": 7, "maxLength": 9}}}}`,
 ];
 const LEAVES = 15;
 

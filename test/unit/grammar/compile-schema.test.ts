@@ -78,26 +78,95 @@ test(
   },
 );
 
-/** What depends on what other keywords evaluate, and on which branches of `oneOf` overlap. */
-const BESIDE_OTHERS: Record<string, Schema> = {
-  'unevaluatedProperties alone': { type: 'object', unevaluatedProperties: { type: 'integer' } },
-  'unevaluatedProperties beside branches': {
+/** Parts of a branch, one of each kind of keyword. */
+const PARTS: Record<string, Schema> = {
+  format: { at: { type: 'string', format: 'date-time' } },
+  pattern: { at: { type: 'string', pattern: '^[a-z]{2}$' } },
+  'uniqueItems of an enum': { at: { type: 'array', items: { enum: ['a', 'b'] }, uniqueItems: true } },
+  'a map': { at: { type: 'object', additionalProperties: { type: 'integer' } } },
+  'names of a map': { at: { type: 'object', propertyNames: { maxLength: 3 }, maxProperties: 2 } },
+  'a tuple': {
+    at: { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], minItems: 2, items: false },
+  },
+  bounds: {
+    at: { type: 'integer', minimum: 3, multipleOf: 2 },
+    to: { type: 'array', items: { type: 'null' }, maxItems: 2 },
+  },
+  'oneOf of types': { at: { oneOf: [{ type: 'integer' }, { type: 'string', maxLength: 3 }] } },
+  'oneOf of objects': {
+    at: {
+      oneOf: ['a', 'b'].map((kind) => ({
+        type: 'object',
+        properties: { kind: { const: kind, default: kind }, when: { type: 'string', format: 'date' } },
+      })),
+    },
+  },
+  'an optional field': {
+    at: { anyOf: [{ type: 'string', format: 'uuid' }, { type: 'null' }], default: null },
+  },
+  'a reference': { at: { $ref: '#/$defs/Point' } },
+};
+const Point = {
+  type: 'object',
+  properties: { x: { type: 'number' } },
+  required: ['x'],
+  additionalProperties: false,
+};
+const LIMITS: Schema[] = [{}, { additionalProperties: false }, { minProperties: 1, maxProperties: 4 }];
+
+/** A union of objects whose tag has a default, so that pydantic does not require it. */
+const union = (count: number, properties: Schema, limits: Schema): Schema => {
+  const branches = Array.from({ length: count }, (_, index): [string, Schema] => [
+    `K${index}`,
+    {
+      type: 'object',
+      title: `K${index}`,
+      properties: { kind: { const: `k${index}`, default: `k${index}`, type: 'string' }, ...properties },
+      ...limits,
+    },
+  ]);
+  return {
     type: 'object',
-    properties: { a: { type: 'string' } },
-    anyOf: [{ properties: { b: { type: 'null' } }, required: ['b'] }, { required: ['c'] }],
-    unevaluatedProperties: { type: 'boolean' },
-  },
-  'unevaluatedProperties does not see what is around it': {
-    properties: { a: { type: 'string' } },
-    allOf: [{ type: 'object', properties: { b: true }, unevaluatedProperties: false }],
-  },
-  'unevaluatedItems after a tuple': {
-    type: 'array',
-    allOf: [{ prefixItems: [{ type: 'string' }] }],
-    unevaluatedItems: { type: 'integer' },
-    minItems: 2,
-  },
-  'unevaluatedItems: false': { type: 'array', prefixItems: [{ const: 1 }], unevaluatedItems: false },
+    properties: {
+      action: {
+        discriminator: { propertyName: 'kind' },
+        oneOf: branches.map(([name]) => ({ $ref: `#/$defs/${name}` })),
+      },
+    },
+    required: ['action'],
+    $defs: { Point, ...Object.fromEntries(branches) },
+  };
+};
+
+describe.each(Object.entries(PARTS))('branches of oneOf with an optional tag and %s', (_, properties) => {
+  test.each(LIMITS)('are told apart by the tag: %j', (limits) => {
+    for (const count of [2, 12]) {
+      const schema = union(count, properties, limits);
+      expect(compile(schema, false).loosened).toEqual([]);
+      const { drawn, fault } = invalidDraw(schema, new Random(SEED), 20);
+      expect(fault).toBeNull();
+      expect(drawn).toBeGreaterThan(10);
+    }
+  });
+});
+
+test('branches of oneOf that no member tells apart exclude each other', () => {
+  const schema = {
+    oneOf: [
+      { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false },
+      { type: 'object', properties: { a: { type: 'string', format: 'date' } }, uniqueItems: true },
+      { type: 'array', prefixItems: [{ type: 'integer' }, { type: 'string' }] },
+      { type: 'array', items: { type: 'string' }, uniqueItems: false },
+    ],
+  };
+  expect(compile(schema, false).loosened).toEqual([]);
+  const { drawn, fault } = invalidDraw(schema, new Random(SEED), 60);
+  expect(fault).toBeNull();
+  expect(drawn).toBeGreaterThan(40);
+});
+
+/** Schemas whose parts depend on each other. */
+const BESIDE_OTHERS: Record<string, Schema> = {
   'oneOf, a branch of which is about other types': {
     type: ['integer', 'object'],
     oneOf: [
@@ -223,10 +292,34 @@ const UNENFORCEABLE: Record<string, [Schema, string]> = {
   'a bound past all numbers': [{ type: 'number', minimum: 1e20 }, '.minimum'],
   'a negative bound past all numbers': [{ type: 'integer', exclusiveMaximum: -1e15 }, '.exclusiveMaximum'],
   'a negation of what is not read': [{ type: 'object', not: { additionalProperties: false } }, '.not'],
+  'branches that contain each other': [
+    { oneOf: [{ type: 'string' }, { type: 'string', format: 'date' }] },
+    '.oneOf',
+  ],
+  'branches that contain each other, in a branch': [
+    { oneOf: [{ type: 'null' }, { oneOf: [{ format: 'date' }, { type: 'string' }] }] },
+    '.oneOf[1].oneOf',
+  ],
+  ...Object.fromEntries(
+    Object.entries({
+      if: { const: 1 },
+      else: false,
+      dependentSchemas: { a: {} },
+      dependencies: { a: {} },
+      contains: { const: 1 },
+      minContains: 2,
+      maxContains: 2,
+      unevaluatedItems: false,
+      unevaluatedProperties: false,
+      $dynamicRef: '#',
+      $recursiveRef: '#',
+    }).map(([keyword, value]): [string, [Schema, string]] => [
+      keyword,
+      [{ type: ['object', 'array'], [keyword]: value }, `.${keyword}`],
+    ]),
+  ),
   'repetitions of repetitions': [{ type: 'string', pattern: '^((a{1,100}b){1,100}c){1,100}$' }, '.pattern'],
-  'more elements than a reply has': [{ type: 'array', contains: {}, minContains: 1e9 }, '.minContains'],
   'a length past all replies': [{ type: 'string', minLength: 100_000 }, '.minLength'],
-  'a condition that is not read': [{ type: 'object', if: { additionalProperties: false } }, '.if'],
 };
 
 describe.each(Object.entries(UNENFORCEABLE))('%s', (_, [schema, at]) => {
@@ -268,9 +361,6 @@ const COSTLY: Record<string, Schema> = {
     allOf: [0, 1].map((first) => ({ enum: Array.from({ length: 3000 }, (__, i) => ({ a: i + first })) })),
   },
   'words of thousands of characters': { enum: [ideographs(0, 9000), ideographs(9000, 18_000)] },
-  'elements that many schemas ask for': {
-    allOf: Array.from({ length: 300 }, (__, i) => ({ contains: { const: i }, minContains: 1000 })),
-  },
 };
 
 test.each(Object.entries(COSTLY))('%s are refused with strict, or left out', (_, schema) => {
@@ -347,15 +437,13 @@ test.each<[string, Schema]>([
     around(150, { anyOf: toAnchor }, (name, items) => ({ $id: `${name.slice(-900)}/`, items })),
   ],
   ['long anchors', { anyOf: longNames(5000).map(($anchor) => ({ $anchor })) }],
-  ['long dynamic anchors', { anyOf: longNames(5000).map(($dynamicAnchor) => ({ $dynamicAnchor })) }],
   [
     'a long way to an anchor',
     { not: around(40, { $anchor: 'a' }, (name, inner) => ({ $defs: { [name]: inner } })), anyOf: toAnchor },
   ],
-  ['dynamic references', { $dynamicAnchor: 'a', anyOf: references({ $dynamicRef: '#a' }).concat(toAnchor) }],
 ])('names and references are followed in linear time: %s', (_, schema) => {
   const text = JSON.stringify(withPointers(schema));
-  expect(text).not.toMatch(/"\$(id|anchor|dynamicAnchor)":/);
+  expect(text).not.toMatch(/"\$(id|anchor)":/);
   expect(text.length).toBeLessThan(JSON.stringify(schema).length + 100);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { shared, untilFailure } from '../../../src/util/async.ts';
+import { Mutex, shared, untilFailure } from '../../../src/util/async.ts';
 
 test('calls that come during a read share the next one, which may succeed where that failed', async () => {
   let stored = 0;
@@ -35,4 +35,24 @@ test('what has failed is made again, and what was made stays', async () => {
   for (const each of first) await expect(each).rejects.toThrow('late');
   expect(await make()).toBe(2);
   expect(await make()).toBe(2);
+});
+
+test('a mutex runs tasks in order, skips aborted ones, and survives failures', async () => {
+  const mutex = new Mutex();
+  const order: string[] = [];
+  const gone = new AbortController();
+  const unlock = await mutex.lock(gone.signal);
+  const skipped = mutex.run(async () => order.push('skipped'), gone.signal);
+  const failed = mutex.run(async () => {
+    order.push('failed');
+    throw new Error('fault');
+  });
+  const last = mutex.run(async () => order.push('last'));
+  gone.abort(new Error('gone'));
+  await expect(skipped).rejects.toThrow('gone');
+  expect(order).toEqual([]);
+  unlock();
+  await expect(failed).rejects.toThrow('fault');
+  await last;
+  expect(order).toEqual(['failed', 'last']);
 });

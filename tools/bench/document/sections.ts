@@ -47,7 +47,7 @@ On an NVIDIA H200 (driver 580.159.04, 16 logical processors, Chromium 156, 2026-
 (0.93–1.03; goal ≥ 0.98), first token − its own 7 ms (2–8; goal ≤ 10), with SmolLM2-135M in q4f16_1. WebGPU ÷ WASM: embeddings of 256 texts of 3 to
 300 tokens 7.5 (6.8–7.9), of 32 short ones 3.4 (2.7–3.9). By llama.cpp with SmolLM2-135M: prefill of 2,000 tokens 2.2 (2.1–2.9), decode 0.31
 (0.29–0.32); with Qwen2.5 0.5B on four of the processors: 13.6 and 3.5. [What a GPU is used for](decisions/gpu.md) has more figures and the conclusions.
-\`npm run bench:gpu\` measures it on your machine; for web-llm pass \`--mlc-model\` and \`--mlc-lib\`: the URLs of a folder with
+\`npm run bench -- --gpu\` measures it on your machine; for web-llm set \`MLC_MODEL\` and \`MLC_LIBRARY\`: the URLs of a folder with
 \`mlc-chat-config.json\`, and of that model's WASM library.`;
 
 export function missed(named: { name: string; row: Row }[], bounds: Record<string, string>): string {

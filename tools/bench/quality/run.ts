@@ -8,13 +8,6 @@ import { openQuestions } from './open-questions.ts';
 import { serveWeights, withQualityPage } from './quality-page.ts';
 import { cities, moods, questions } from './questions.ts';
 
-export interface QualityOptions {
-  /** Names or paths of models, as `findWeights()` takes them. */
-  models: readonly string[];
-  /** Whether prompts have what the chat template adds by itself. */
-  keepTemplateText: boolean;
-}
-
 /** Folder into which `localtext pull` puts weights. */
 const FOLDER = 'public/models';
 const SMALLEST = 'amber-phoenix-4';
@@ -27,14 +20,15 @@ const PROMPT_QUESTIONS = 10;
 /**
  * Prints a row for each model, the smallest of the catalog first: size, right answers at temperature 0, and speed on the CPU.
  * Linux only, for the speed.
+ * @param models names or paths, as `findWeights()` takes them
  */
-export async function measureQuality({ models, keepTemplateText }: QualityOptions): Promise<void> {
+export async function measureQuality(models: readonly string[]): Promise<void> {
   await pullTestWeights();
   const found = await Promise.all([SMALLEST, ...models].map((name) => findWeights(name, FOLDER)));
   const served = await Promise.all(found.map(({ paths }) => Promise.all(paths.map(serveWeights))));
   const variants = found.map(({ variant }, index): WllamaVariant => {
     const files = (served[index] ?? []).map(({ file }) => file);
-    return { ...variant, keepTemplateText, files };
+    return { ...variant, files };
   });
   const catalog: Catalog = {
     ownedBy: 'quality',

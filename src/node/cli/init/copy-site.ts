@@ -39,7 +39,7 @@ export async function copySite(
   await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER)))
-    throw new CommandError(`${built} has no built files. In a clone of the repository: npm run build:lib`);
+    throw new CommandError(`${built} has no built files. In a clone of the repository: npm run prepack`);
   // Names have hashes: files of an earlier version would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
   const sources = await sourcesIn(built);

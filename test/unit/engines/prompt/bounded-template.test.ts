@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../../src/engines/prompt/bounded-template.ts';
-import { findAfterSystemOpening } from '../../../../src/engines/prompt/added-text.ts';
 import { parseTemplate } from '../../../../src/engines/prompt/template-nodes.ts';
 
 const hello = { messages: [{ role: 'user', content: 'Hello' }] };
@@ -103,18 +102,6 @@ test.each([
   ['refuses', "{{ raise_exception('no users') }}", /no users/],
 ])('a template that %s is refused', (_, source, why) => {
   expect(() => new BoundedTemplate(source).render(hello)).toThrow(why);
-});
-
-test('the search for added text reads only the end of what opens a message', () => {
-  let reads = 0;
-  const long = 'ab'.repeat(2 ** 16);
-  const found = findAfterSystemOpening((turns) => {
-    reads++;
-    return turns.map(({ content }) => `${long}${content}`).join('');
-  }, '');
-  expect(reads).toBe(2);
-  // The first message begins as each other: 1,000 characters of it are distinguished from what was added.
-  expect(found.at).toBe(1000);
 });
 
 test('a loop through a text goes through its characters, and is none through parts', () => {

@@ -420,109 +420,19 @@ test('a template that thinks in a channel, as Gemma 4 does', () => {
   expect(open(prompt, [user])).toEqual({ prompt: 'A:', thinking: { tags, isInside: false } });
 });
 
-describe('a template in the harmony format, as that of gpt-oss', () => {
+test('a template in the harmony format is refused', () => {
+  const source = "{{ '<|start|>assistant<|channel|>final<|message|>' }}";
+  expect(() => new ChatPrompt(source, none, false)).toThrow(/harmony/);
+});
+
+test("a template's own system message stays", () => {
   const source =
-    "{{ '<|start|>system<|message|>Reasoning: ' + (reasoning_effort or 'medium') + '<|end|>' }}{% for m in messages %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}{# <|channel|> #}";
+    "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nYou are SmolLM<|im_end|>\n' }}{% endif %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}";
   const prompt = new ChatPrompt(source, none, false);
-  const start = (effort: string): string =>
-    `<|start|>system<|message|>Reasoning: ${effort}<|end|><|start|>user<|message|>Hello<|end|><|start|>assistant`;
-  const final = '<|channel|>final<|message|>';
-
-  test('the model decides whether it thinks, unless the request says so', () => {
-    expect(open(prompt, [user])).toMatchObject({ prompt: start('medium'), thinking: { isInside: false } });
-    expect(open(prompt, [user], { reasoning: { effort: 'max' } })).toMatchObject({
-      prompt: `${start('high')}<|channel|>analysis<|message|>`,
-      thinking: { isInside: true },
-    });
-    for (const reasoning of [{ effort: 'none' }, { enableThinking: false }] as const) {
-      const opening = open(prompt, [user], { reasoning });
-      expect(opening.prompt).toMatch(/<\|start\|>assistant<\|channel\|>final<\|message\|>$/);
-      expect(opening.thinking).toBeNull();
-    }
-  });
-
-  test('continues thoughts and answers', () => {
-    const resume = { text: 'Fo', tokens: 4 };
-    expect(open(prompt, [user], { resume, thoughts: { text: 'I add.', ended: true } })).toEqual({
-      prompt: `${start('medium')}<|channel|>analysis<|message|>I add.<|end|><|start|>assistant${final}Fo`,
-      thinking: null,
-    });
-    expect(open(prompt, [user], { resume: { text: 'Fo', tokens: 4 } })).toEqual({
-      prompt: `${start('medium')}${final}Fo`,
-      thinking: null,
-    });
-  });
-});
-
-test('a default system message that tells how to think stays where thoughts are asked for', () => {
-  const source =
-    "{% if messages[0].role == 'system' %}{{ '[SYS]' + messages[0].content + '[/SYS]' }}{% set rest = messages[1:] %}{% else %}{{ '[SYS]First think: [THINK]so[/THINK][/SYS]' }}{% set rest = messages %}{% endif %}{% for m in rest %}{{ '[INST]' + m.content + '[/INST]' if m.role == 'user' else m.content }}{% endfor %}";
-  const ministral = new ChatPrompt(source, none, false, true);
-  const bare = new ChatPrompt(source, none, false);
-  expect(open(bare, [user], { reasoning: { effort: 'low' } })).toMatchObject({
-    prompt: '[SYS]First think: [THINK]so[/THINK][/SYS][INST]Hello[/INST][THINK]',
-    thinking: { isInside: true },
-  });
-  expect(open(ministral, [user])).toMatchObject({
-    prompt: '[SYS]First think: [THINK]so[/THINK][/SYS][INST]Hello[/INST]',
-    thinking: { isInside: false },
-  });
-});
-
-describe('text that the caller did not write', () => {
-  const CHATML_TURNS =
-    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
-  const withDefault = (text: string): string =>
-    `{% if messages[0].role != 'system' %}{{ '<|im_start|>system\n${text}<|im_end|>\n' }}{% endif %}${CHATML_TURNS}`;
-  /** Template like Llama 3.2's: a date in the system message, with the caller's text and without. */
-  const dated =
-    "{{ bos_token }}{% if messages[0].role == 'system' %}{% set own = messages[0].content %}{% set turns = messages[1:] %}{% else %}{% set own = '' %}{% set turns = messages %}{% endif %}" +
-    "{{ '<|head|>system<|end|>\n\n' + 'Today Date: ' + today + '\n\n' + own + '<|eot|>' }}" +
-    "{% for m in turns %}{{ '<|head|>' + m.role + '<|end|>\n\n' + m.content + '<|eot|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|head|>assistant<|end|>\n\n' }}{% endif %}";
-  /** Template like Gemma's: no system role. */
-  const gemma =
-    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{{ '<turn>' + ('model' if m.role == 'assistant' else m.role) + '\n' + m.content + '<end>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<turn>model\n' }}{% endif %}";
-  /** Template like Mistral's: no generation prompt. */
-  const mistral =
-    "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}{{ m.content + eos_token }}{% endif %}{% endfor %}";
-
-  const tokens = { bos: '<s>', eos: '</s>' };
+  const own = '<|im_start|>user\nHello<|im_end|>\n';
+  expect(open(prompt, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${own}`);
   const system: ChatMessage = { role: 'system', content: 'Be brief.' };
-  const bare = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
-
-  test.each([
-    ['SmolLM2', withDefault('You are a helpful AI assistant named SmolLM, trained by Hugging Face'), bare],
-    ['Qwen2.5', withDefault('You are Qwen, created by Alibaba Cloud. You are a helpful assistant.'), bare],
-    ['ChatML', CHATML_TURNS, bare],
-    [
-      'Llama 3.2',
-      dated.replace('today', "'26 Jul 2024'"),
-      '<s><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
-    ],
-    ['Gemma', gemma, '<s><turn>user\nHello<end>\n<turn>model\n'],
-    ['Mistral', mistral, '<s>[INST] Hello [/INST]'],
-  ])('%s: a conversation without a system message begins with the user', (_, source, expected) => {
-    const prompt = new ChatPrompt(source, tokens, false);
-    expect(open(prompt, [user]).prompt).toBe(expected);
-    // The second prompt takes what the first has found.
-    expect(open(prompt, [user]).prompt).toBe(expected);
-  });
-
-  test("the caller's own system message stays, and nothing is put before it", () => {
-    const smol = new ChatPrompt(withDefault('You are SmolLM'), tokens, false);
-    expect(open(smol, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${bare}`);
-    const again = { role: 'system', content: 'You are SmolLM' } as const;
-    expect(open(smol, [again, user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
-    const llama = new ChatPrompt(`{% set today = '26 Jul' %}${dated}`, tokens, false);
-    expect(open(llama, [system, user]).prompt).toBe(
-      '<s><|head|>system<|end|>\n\nBe brief.<|eot|><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
-    );
-  });
-
-  test('a variant may keep what its template adds', () => {
-    const kept = new ChatPrompt(withDefault('You are SmolLM'), tokens, false, true);
-    expect(open(kept, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
-  });
+  expect(open(prompt, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${own}`);
 });
 
 /** Opens a prompt while each look at the clock finds it 3 s later. */
@@ -537,17 +447,6 @@ function slowly<T>(opens: () => T): T {
 }
 
 describe('a device that is slow', () => {
-  const source =
-    "{% if messages[0].role != 'system' %}<|im_start|>system\nBe kind.<|im_end|>\n{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
-  const bare = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
-
-  test("keeps the template's own system message for that prompt alone", () => {
-    const prompt = new ChatPrompt(source, none, false);
-    expect(slowly(() => open(prompt, [user]).prompt)).toContain('Be kind.');
-    expect(open(prompt, [user]).prompt).toBe(bare);
-    expect(slowly(() => open(prompt, [user]).prompt)).toBe(bare);
-  });
-
   test('renders a refused conversation no further time after 5 s', () => {
     const refusing = new ChatPrompt("{{ raise_exception('no ' ~ messages[0].content[:5]) }}", none, false);
     const system: ChatMessage = { role: 'system', content: 'Be brief.' };

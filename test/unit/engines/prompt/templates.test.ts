@@ -37,13 +37,8 @@ const conversations: Record<string, ChatMessage[]> = {
   ],
 };
 
-function render(
-  source: string,
-  messages: ChatMessage[],
-  enableThinking = false,
-  keeps = true,
-): string | null {
-  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>' }, false, keeps);
+function render(source: string, messages: ChatMessage[], enableThinking = false): string | null {
+  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>' }, false);
   const sampling = { temperature: 1, topP: 1 };
   try {
     const job = { kind: 'chat', model: 'm', input: { messages }, sampling } as const;
@@ -90,49 +85,3 @@ test.each(Object.entries(expressions))(
     expect(new BoundedTemplate(source).render({ messages })).toBe(text);
   },
 );
-
-test('control tokens at the start of a prompt stay', () => {
-  const source = read('control-start.jinja');
-  for (const of of ['plain', 'system', 'turns'])
-    expect(render(source, conversations[of] ?? [], false, false)).toBe(
-      prompts['control-start.jinja']?.[of]?.[0],
-    );
-  const withDefault = source.replace(
-    '[gMASK]<sop>',
-    '[gMASK]<sop>{% if messages[0].role != "system" %}<|system|>\nBe kind.{% endif %}',
-  );
-  expect(render(withDefault, conversations['plain'] ?? [], false, false)).toBe(
-    '[gMASK]<sop><|user|>\n Hello <|assistant|>\n',
-  );
-});
-
-test('a line about the mode of reasoning stays', () => {
-  const source = read('reasoning-line.jinja');
-  for (const of of ['plain', 'system'])
-    expect(render(source, conversations[of] ?? [], false, false)).toBe(
-      prompts['reasoning-line.jinja']?.[of]?.[0],
-    );
-});
-
-test.each(['ends-with-next.jinja', 'line-between.jinja'])(
-  "%s: the template's own system message is left out with its end",
-  (name) => {
-    expect(render(read(name), conversations['plain'] ?? [], false, false)).toBe(
-      '<|im_start|>user\n Hello <|im_end|>\n<|im_start|>assistant\n',
-    );
-    expect(render(read(name), conversations['system'] ?? [], false, false)).toBe(
-      prompts[name]?.['system']?.[0],
-    );
-  },
-);
-
-test('text that cannot be left out without the end of a message stays', () => {
-  // The end of a system message is not that of a user's, which only the assistant's opening shows.
-  const source =
-    "{% set ns = namespace(end='') %}{% if messages[0].role != 'system' %}<|system|>Be kind.</s>{% endif %}" +
-    "{% for m in messages %}{{ ns.end }}<|{{ m.role }}|>{{ m.content }}{% set ns.end = '<|end|>' if m.role == 'user' else '</s>' %}{% endfor %}" +
-    '{% if add_generation_prompt %}{{ ns.end }}<|assistant|>{% endif %}';
-  expect(render(source, conversations['plain'] ?? [], false, false)).toBe(
-    '<|system|>Be kind.</s><|user|> Hello <|end|><|assistant|>',
-  );
-});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { answerPrompt, ThinkFirst, type Completion } from '../../../../src/engines/prompt/think-first.ts';
-import { thinkTags, type ThinkTags } from '../../../../src/engines/prompt/think-tags.ts';
+import type { ThinkTags } from '../../../../src/engines/prompt/think-tags.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 
 const tags = { open: '<think>', close: '</think>' };
@@ -205,42 +205,6 @@ test('log probabilities change nothing: one completion, whose answer has them', 
   expect(await run({ ...budget, topLogprobs: 0 }, again())).toEqual({
     ...(await run(budget, again())),
     logprobs: 'Four',
-  });
-});
-
-describe('the harmony format', () => {
-  const found = thinkTags('<|channel|><|message|>');
-  if (!found) throw new Error('no tags');
-  // They come from the worker that renders prompts.
-  const harmony = structuredClone(found);
-  const analysis = '<|channel|>analysis<|message|>';
-  const final = '<|channel|>final<|message|>';
-  const between = '<|end|><|start|>assistant';
-  const collect = async (asked: ChatJob, fake: ReturnType<typeof engine>) => {
-    const reply = { reasoning: '', text: '' };
-    const thinking = { tags: harmony, isInside: false };
-    for await (const event of new ThinkFirst(asked, 'P', thinking, fake.complete).events(1000))
-      if (event.type === 'delta') reply[event.delta.isReasoning ? 'reasoning' : 'text'] += event.delta.text;
-    return reply;
-  };
-
-  test('thoughts and answer are messages', async () => {
-    const fake = engine(`${analysis}I add.${between}${final}Four.`);
-    expect(await collect(job, fake)).toEqual({ reasoning: 'I add.', text: 'Four.' });
-    expect(fake.prompts).toHaveLength(1);
-  });
-
-  test('a form is the answer, without thoughts', async () => {
-    const fake = engine('4');
-    expect(await collect({ ...job, constraint: { kind: 'json_object' } }, fake)).toMatchObject({ text: '4' });
-    expect(fake.prompts[0]?.prompt).toBe(`P${final}`);
-  });
-
-  test('a budget ends the thoughts, and an answer follows', async () => {
-    const fake = engine(`${analysis}${'a'.repeat(100)}`, 'Four.');
-    expect(await collect({ ...job, maxTokens: 80 }, fake)).toMatchObject({ text: 'Four.' });
-    expect(fake.prompts[1]?.prompt).toMatch(/^P<\|channel\|>analysis<\|message\|>a+<\|end\|>/);
-    expect(fake.prompts[1]?.prompt.endsWith(between + final)).toBe(true);
   });
 });
 

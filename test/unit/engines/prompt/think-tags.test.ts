@@ -7,11 +7,6 @@ test.each([
   ["{{ '</thinking>' }}", '<thinking>', '</thinking>'],
   ["{{ '[THINK]' + thoughts + '[/THINK]' }}", '[THINK]', '[/THINK]'],
   ["{{ '<seed:think>' + thoughts + '</seed:think>' }}", '<seed:think>', '</seed:think>'],
-  [
-    "{{ '<|start|>assistant<|channel|>final<|message|>' }}",
-    '<|channel|>analysis<|message|>',
-    '<|end|><|start|>assistant<|channel|>final<|message|>',
-  ],
   ["{{ '<|thought_start|>' + thought + '<|thought_end|>' }}", '<|thought_start|>', '<|thought_end|>'],
   ["{{ '◁think▷' + thought + '◁/think▷' }}", '◁think▷', '◁/think▷'],
 ])('takes the tags from the template %s', (template, open, close) => {
@@ -58,12 +53,11 @@ test('a template without a closing tag does not think', () => {
 
 test('names the tokens of the tags, and the space that models write beside them', () => {
   const [lines, brackets] = [thinkTags('</think>'), thinkTags('[/THINK]')];
-  const [channel, harmony] = [thinkTags('<channel|>'), thinkTags('<|channel|><|message|>')];
-  if (!lines || !brackets || !channel || !harmony) throw new Error('no tags');
+  const channel = thinkTags('<channel|>');
+  if (!lines || !brackets || !channel) throw new Error('no tags');
   expect(tagTokens(lines)).toEqual(['<think>', '</think>']);
   expect(tagTokens(brackets)).toEqual(['[THINK]', '[/THINK]']);
   expect(tagTokens(channel)).toEqual(['<|channel>', '<channel|>']);
-  expect(tagTokens(harmony)).toEqual(['<|channel|>', '<|message|>', '<|end|>', '<|start|>']);
   expect([opening(lines), ending(lines), closing(lines)]).toEqual([
     '<think>\n',
     '\n</think>\n\n',

@@ -218,7 +218,7 @@ class FakePipeline {
 }
 
 /** web-llm's own engine over a fake pipeline, and our adapter over both. `contextLength`: as loaded. */
-export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false, contextLength = 400) {
+export function fakeWebLlm(replyPrefix?: string, contextLength = 400) {
   const pipeline = new FakePipeline();
   const watch = new PipelineWatch();
   const engine = watchedEngine(webLlm, watch, { logLevel: 'SILENT' });
@@ -248,7 +248,6 @@ export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false, conte
     contextLength,
     lost,
     ...(replyPrefix !== undefined && { replyPrefix }),
-    keepTemplateText,
   });
   return { chat, pipeline, lock, loseDevice: () => device.dispatchEvent(new Event('lost')) };
 }

@@ -35,13 +35,17 @@ test('accepted, deltas, done: tokens and times are told in the contract’s unit
   const { events, text, deltas, done } = await run(fake, ask('hi'));
   expect(events[0]).toEqual({
     type: 'accepted',
-    accepted: { promptTokens: 1 + '<user> hi|<bot> '.length, cachedTokens: 0, fingerprint: 'fake' },
+    accepted: {
+      promptTokens: 1 + '<sys>the default|<user> hi|<bot> '.length,
+      cachedTokens: 0,
+      fingerprint: 'fake',
+    },
   });
   expect(text).toBe('hello');
   expect(deltas.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(5);
   expect(done).toMatchObject({
     finishReason: 'stop',
-    usage: { promptTokens: 17, cachedTokens: 0, completionTokens: 6 },
+    usage: { promptTokens: 34, cachedTokens: 0, completionTokens: 6 },
     timings: { prefillMs: 250, decodeMs: 500 },
   });
   expect(fake.lock.held).toBe(false);
@@ -151,11 +155,11 @@ test('the end of the context is a length, too', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(1000);
   const { done } = await run(fake, ask('hi'));
-  expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 400 - 17 + 1 } });
+  expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 400 - 34 + 1 } });
 });
 
 test('bounds are those of the context that was loaded, which may be shorter than the configuration says', async () => {
-  const fake = fakeWebLlm('<think>\n\n</think>\n\n', false, 100);
+  const fake = fakeWebLlm('<think>\n\n</think>\n\n', 100);
   expect(String(await failure(run(fake, ask('x'.repeat(3201)))))).toMatch(/is 100 tokens/);
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.answer = () => 'x'.repeat(300);
@@ -170,7 +174,7 @@ test('a prompt over the context fails before accepted, with both numbers', async
   const fake = fakeWebLlm();
   const error = await failure(run(fake, ask('x'.repeat(500))));
   expect(error).toMatchObject({ wire: { status: 400, code: 'context_length_exceeded', param: 'messages' } });
-  expect(String(error)).toMatch(/400 tokens.* takes 514/);
+  expect(String(error)).toMatch(/400 tokens.* takes 531/);
   expect((await run(fake, ask('hi'))).text).toBe('ok');
 });
 
@@ -180,12 +184,12 @@ test('a prompt is counted, also one over the context, and nothing is computed', 
   const accepted = (promptTokens: number) => [
     { type: 'accepted', accepted: { promptTokens, fingerprint: 'fake' } },
   ];
-  expect(await count('hi')).toEqual(accepted(17));
-  expect(await count('x'.repeat(500))).toEqual(accepted(515));
+  expect(await count('hi')).toEqual(accepted(34));
+  expect(await count('x'.repeat(500))).toEqual(accepted(532));
   expect(fake.pipeline.pieces).toBe(0);
   expect(fake.lock.held).toBe(false);
-  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 17 } });
-  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 514: 115 too many/);
+  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
+  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 531: 132 too many/);
 });
 
 test('system messages go to the front from wherever they are; names and dollar signs do no harm', async () => {
@@ -208,13 +212,10 @@ test('system messages go to the front from wherever they are; names and dollar s
   );
 });
 
-test("the configuration's own system message is used only where the variant keeps it", async () => {
+test("the configuration's own system message is used where the caller sends none", async () => {
   const fake = fakeWebLlm();
   await run(fake, job([user('hi')]));
-  expect(fake.pipeline.prompt).toBe('<user> hi|<bot> ok');
-  const kept = fakeWebLlm(undefined, true);
-  await run(kept, job([user('hi')]));
-  expect(kept.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> ok');
+  expect(fake.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> ok');
 });
 
 test('a partial reply is continued: only what is new comes, and counts', async () => {
@@ -223,13 +224,13 @@ test('a partial reply is continued: only what is new comes, and counts', async (
   const { text, done } = await run(fake, ask('hi', { resume: { text: 'ab', tokens: 2 }, maxTokens: 2 }));
   expect(fake.pipeline.prompt).toMatch(/<bot> abc$/);
   expect(text).toBe('cd');
-  expect(done).toMatchObject({ finishReason: 'length', usage: { promptTokens: 19, completionTokens: 2 } });
+  expect(done).toMatchObject({ finishReason: 'length', usage: { promptTokens: 36, completionTokens: 2 } });
 });
 
 test('a last message of the assistant is continued; a conversation without a user is answered', async () => {
   const fake = fakeWebLlm();
   await run(fake, job([user('hi'), { role: 'assistant', content: 'Well,' }]));
-  expect(fake.pipeline.prompt).toBe('<user> hi|<bot> Well,ok');
+  expect(fake.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> Well,ok');
   await run(fake, job([{ role: 'system', content: 'speak' }]));
   expect(fake.pipeline.prompt).toContain('<sys>speak|<user> |<bot> ');
 });
@@ -379,7 +380,7 @@ test('an abort in a long prompt does not wait for its end', async () => {
   expect(fake.pipeline.pieces).toBe(3);
   expect(fake.lock.held).toBe(false);
   fake.pipeline.onForward = () => undefined;
-  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 17 } });
+  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
 });
 
 test('a reader that leaves frees the engine', async () => {

@@ -1,7 +1,7 @@
 import type { Tensor } from '@huggingface/transformers';
 import { expect, test } from 'vitest';
 
-import { WindowScores } from '../../../../src/engines/whisper/window-scores.ts';
+import { WindowScores } from '../../../../src/engines/whisper/internals/window-scores.ts';
 
 /** 10 words; from 10 on they are times. The prompt is one token. */
 const FIRST = 10;

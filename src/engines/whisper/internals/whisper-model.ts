@@ -1,3 +1,12 @@
+/**
+ * Whisper in transformers.js, one window at a time.
+ * @remarks
+ * - Relies on: `generate()` calling `model.forward` once a step, with the whole prompt in the first; `model.sessions`
+ *   with their `outputNames`; that `generate()` with `max_new_tokens` decodes one window.
+ * - Read in: @huggingface/transformers 4.3.1, `models/whisper/modeling_whisper.js`.
+ * - Notices: `sessions` is missing; the first step of a window gave no logits for its prompt.
+ * - Then: the load or the transcription fails with an error that names the version.
+ */
 import {
   AutoModelForSpeechSeq2Seq,
   AutoTokenizer,
@@ -9,9 +18,9 @@ import {
   WhisperFeatureExtractor,
 } from '@huggingface/transformers';
 
-import type { Build } from '../onnx/transformers-files.ts';
-import type { TranscriptionJob } from '../../jobs/transcription.ts';
-import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
+import type { Build } from '../../onnx/transformers-files.ts';
+import type { TranscriptionJob } from '../../../jobs/transcription.ts';
+import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 import { logSumExp, WindowScores } from './window-scores.ts';
 
 /** Length of an encoder frame in seconds, which is also the step of timestamp tokens. */
@@ -94,7 +103,8 @@ export class WhisperModel {
     this.isMultilingual = config.is_multilingual === true;
     const { lang_to_id: ids = {}, alignment_heads: heads = [] } = config;
     this.languages = this.isMultilingual ? Object.keys(ids).map((token) => token.slice(2, -2)) : [];
-    const sessions: Record<string, { outputNames: readonly string[] }> = model.sessions;
+    const sessions = model.sessions as Record<string, { outputNames: readonly string[] }> | undefined;
+    if (!sessions) throw changed('its models have no `sessions`');
     const outputs = Object.values(sessions).flatMap(({ outputNames }) => outputNames);
     this.timesWords = heads.length > 0 && outputs.some((name) => name.startsWith('cross_attentions'));
     const forward = model.forward.bind(model);
@@ -194,11 +204,14 @@ export class WhisperModel {
 
   /** Probability that the window has no speech. @param position position of the start token */
   #noSpeech(position: number): number {
-    if (!this.#promptLogits) throw new Error('the decoder gave no scores');
-    const { data, dims } = this.#promptLogits;
+    const { data, dims } = this.#promptLogits ?? { data: [], dims: [] };
+    if ((dims.at(1) ?? 0) <= position) throw changed('generate() gave no scores of its prompt');
     const width = dims.at(-1) ?? 0;
     const scores = (data as Float32Array).slice(position * width, (position + 1) * width);
     const noSpeech = this.firstTimestamp - 2;
     return Math.exp((scores[noSpeech] ?? -Infinity) - logSumExp(scores));
   }
 }
+
+const changed = (what: string): Error =>
+  new Error(`@huggingface/transformers has changed: ${what}. Install version 4.3.1.`);
