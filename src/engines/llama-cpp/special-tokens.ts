@@ -1,7 +1,5 @@
-import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
-import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
-import type { SpecialTokens } from '../prompt/chat-prompt.ts';
+import { FormatError, readHeader, startOfBlob, hasChatMl, TOKENS_KEY, readGguf, readTexts } from '#gguf';
+import type { SpecialTokens } from '#chat-template';
 
 /** Reads the texts of two token ids from a GGUF file (null if it has none), and whether it has ChatML's tokens. */
 export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
