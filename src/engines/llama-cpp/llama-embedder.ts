@@ -7,6 +7,7 @@ import type { EmbeddingJob } from '../../jobs/embedding.ts';
 import type { Events } from '../../jobs/kinds.ts';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
+import { CallerText } from '../prompt/caller-text.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import { OneByOne } from '../turns.ts';
 import type { Chunk } from './completion-format.ts';
@@ -24,6 +25,8 @@ interface EmbedderOptions extends EmbeddingTraining {
   /** Length of a vector. */
   dimensions: number;
   contextLength: number;
+  /** Texts of special tokens, which no text to embed may become. */
+  reserved: readonly string[];
 }
 
 /** An embedding model in llama.cpp's server. It computes one text at a time; requests take turns. */
@@ -36,12 +39,14 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
   readonly #turns = new OneByOne();
+  readonly #callers: CallerText;
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
     this.#wllama = wllama;
     this.#calls = calls;
     this.#options = options;
+    this.#callers = new CallerText(options.reserved);
     this.fingerprint = options.fingerprint;
     this.facts = { contextLength: options.contextLength };
   }
@@ -82,7 +87,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   }
 
   async #compute(text: string): Promise<Embedded> {
-    const id = await this.#calls.beginEmbedding(text);
+    const id = await this.#calls.beginEmbedding(this.#callers.append('', text));
     let chunk: Chunk | undefined;
     for (let more = true; more;) {
       const result = await this.#calls.step(id);

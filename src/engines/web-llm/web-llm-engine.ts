@@ -11,8 +11,16 @@ import {
 import type { Engine, LoadedFacts } from '../engine.ts';
 import { createDeferred } from '../../util/async.ts';
 import { deviceLost } from '../../errors/engine-errors.ts';
+import { CallerText } from '../prompt/caller-text.ts';
 import { refuseOversized } from '../prompt/prompt-bounds.ts';
-import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
+import {
+  type Append,
+  asksToThink,
+  type Complete,
+  openReply,
+  ThinkFirst,
+  toCompletion,
+} from '../prompt/think-first.ts';
 import { thinkTags, type ThinkTags } from '../prompt/think-tags.ts';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -85,6 +93,8 @@ export interface WebLlmParts {
   engine: MLCEngine;
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
+  /** Texts of special tokens, which no text of a caller may become. */
+  reserved: readonly string[];
   fingerprint: string;
   /** Context length that the model was loaded with. */
   contextLength: number;
@@ -102,11 +112,13 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
   readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
+  readonly #callers: CallerText;
   readonly #lost: Promise<never>;
   #isLost = false;
 
   constructor(parts: WebLlmParts) {
     this.#parts = parts;
+    this.#callers = new CallerText(parts.reserved);
     this.fingerprint = parts.fingerprint;
     this.#tags = thinkTags(parts.replyPrefix ?? '');
     this.facts = { contextLength: parts.contextLength, thinks: this.#tags !== null };
@@ -126,9 +138,10 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       return this.#generate(job, this.#parts.replyPrefix, signal, onPrefill);
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
       this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
-    const { prompt, thinking } = openReply('', this.#tags, job, true);
+    const { prompt, thinking } = openReply('', this.#tags, job, true, this.#callers);
     if (!thinking) return complete(toCompletion(job, prompt));
-    return new ThinkFirst(job, prompt, thinking, complete).events(this.#parts.contextLength);
+    const append: Append = (start, text, allowed) => this.#callers.append(start, text, allowed);
+    return new ThinkFirst(job, prompt, thinking, complete, append).events(this.#parts.contextLength);
   }
 
   async *#generate(
@@ -141,7 +154,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#callers, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();
