@@ -99,7 +99,7 @@ A value that is not allowed is a 400 that names the field. Fields that are not i
 
 | what | limit |
 |---|---|
-| a body | 8 MiB; 32 MiB for chat completions, responses and decisions, because of [images](images.md) |
+| a body | 8 MiB; 32 MiB for chat completions, responses and decisions, because of [images](capabilities.md#images) |
 | values in a body (array elements and object members) | ${MAX_VALUES.toLocaleString('en')}; for embeddings, 300,000 token ids in addition |
 | nesting | 200 levels |
 | a prompt | 32 characters per token of the model's context |
@@ -261,7 +261,7 @@ const HEADERS = `## Response headers
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 
-These endpoints take forms with an audio file, on sites that add a speech model. [speech.md](speech.md#requests) lists the fields.
+These endpoints take forms with an audio file, on sites that add a speech model. [capabilities.md](capabilities.md#speech-to-text) lists the fields.
 `;
 
 function section({ path, rules, unread }: Endpoint): string {

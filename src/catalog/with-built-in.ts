@@ -9,7 +9,7 @@ export interface BuiltInOptions {
 }
 
 /**
- * Adds the browser's own model as a variant of a model (docs/built-in.md).
+ * Adds the browser's own model as a variant of a model (docs/capabilities.md).
  * @throws CatalogError if the catalog has no such model
  * @example
  * start({ catalog: withBuiltIn(defaultCatalog, 'amber-phoenix-4') });

@@ -125,7 +125,7 @@ describe("the manual's samples run", () => {
       'samples/five-lines.js': `${sample('README.md', 'const openai')}\nexport { openai, key };`,
       'samples/fetch.js': `${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
       'samples/keys.js': `${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
-      'samples/built-in.js': `${sample('docs/built-in.md', 'withBuiltIn(')}\nexport { localtext };`,
+      'samples/built-in.js': `${sample('docs/capabilities.md', 'withBuiltIn(')}\nexport { localtext };`,
       'samples/smallest.ts': sample('docs/models.md', 'export const rewritten'),
       'samples/catalog.js': `${sample('docs/models.md', 'extendCatalog(defaultCatalog')}
         import { keys } from 'localtext';

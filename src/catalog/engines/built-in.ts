@@ -2,7 +2,7 @@ import { z } from '../../util/full-zod.ts';
 import type { VariantBase } from '../variant.ts';
 import type { EngineRules } from './engine-rules.ts';
 
-/** Chat with the browser's own model (Prompt API, `LanguageModel`), which has no files (docs/built-in.md). */
+/** Chat with the browser's own model (Prompt API, `LanguageModel`), which has no files (docs/capabilities.md). */
 export interface BuiltInVariant extends VariantBase {
   engine: 'built-in';
   /** Languages of prompts and replies as BCP 47 tags, for which the browser checks its support. Default: unspecified. */

@@ -77,7 +77,7 @@ export type Complete = (completion: Completion) => Events<'chat'>;
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
 
-/** Fraction of a reply's tokens for reasoning, by effort (docs/reasoning.md). */
+/** Fraction of a reply's tokens for reasoning, by effort (docs/capabilities.md). */
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
 /**
