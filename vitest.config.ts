@@ -13,7 +13,7 @@ const ISOLATED = [
   'test/unit/engine-host/models/model-adder{,.remote}.test.ts',
   'test/unit/engines/{restartable-helper,onnx/text-tokenizer,llama-cpp/read-ahead-blob,sound/read-audio}.test.ts',
   'test/unit/page/election/election-member.test.ts',
-  'test/unit/api/body/request-body.test.ts',
+  'test/unit/service/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
   'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates,usage}.test.ts',
 ];

@@ -49,4 +49,4 @@ export const count = (value: number): string => integer.format(value);
 export const plural = (value: number, noun: string): string =>
   `${integer.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 
-export { messageOf } from '../src/util/printable.ts';
+export { messageOf } from '#base';

@@ -1,14 +1,14 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
-import { MAX_VALUES } from '../src/api/body/request-body.ts';
-import { chatRules } from '../src/api/chat/chat-schema.ts';
-import { completionRules } from '../src/api/completions/completion-schema.ts';
-import { decisionRules } from '../src/api/decisions/decision-schema.ts';
-import { embeddingsRules } from '../src/api/embeddings/embeddings-request.ts';
+import { MAX_VALUES } from '../src/service/body/request-body.ts';
+import { chatRules } from '../src/service/chat/chat-schema.ts';
+import { completionRules } from '../src/service/completions/completion-schema.ts';
+import { decisionRules } from '../src/service/decisions/decision-schema.ts';
+import { embeddingsRules } from '../src/service/embeddings/embeddings-request.ts';
 import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
 import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
-import { responseRules } from '../src/api/responses/response-schema.ts';
+import { responseRules } from '../src/service/responses/response-schema.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../src/errors/error-codes.ts';
+import type { ErrorCode } from '../src/base/errors/error-codes.ts';
 
 /** Documentation of every error code, for `node scripts/errors.mjs`. */
 interface ErrorDocumentation {

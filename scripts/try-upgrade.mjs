@@ -10,7 +10,7 @@ const SENTINELS = {
   '@wllama/wllama': {
     unit: [
       'test/unit/engines/llama-cpp',
-      'test/unit/model-files/gguf/architectures.test.ts',
+      'test/unit/gguf/architectures.test.ts',
       'test/unit/tools/wllama-worker.test.ts',
       'test/unit/tools/kernels',
     ],

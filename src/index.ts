@@ -3,19 +3,19 @@
  * @module localtext
  */
 
-export type { AddOptions, AddSource } from './page/added-models.ts';
-export type { AddedModels } from './page/added-models-handle.ts';
-export { createFetch } from './page/create-fetch.ts';
-export { keys, type Keys } from './page/keys.ts';
-export { LocaltextError } from './page/localtext-error.ts';
-export type { Localtext, LocaltextStatus } from './page/localtext.ts';
-export type { ExportedFile } from './page/model-files.ts';
-export { start } from './page/start.ts';
-export type { StartOptions } from './page/start-options.ts';
-export { watchRequests } from './page/watch-requests.ts';
-export type { Weights } from './page/weights-handle.ts';
-export type { AddedModel, EmbeddingShape } from './catalog/added-models.ts';
-export type { Catalog } from './catalog/catalog.ts';
+export type { AddOptions, AddSource } from '#page';
+export type { AddedModels } from '#page';
+export { createFetch } from '#page';
+export { keys, type Keys } from '#page';
+export { LocaltextError } from '#page';
+export type { Localtext, LocaltextStatus } from '#page';
+export type { ExportedFile } from '#page';
+export { start } from '#page';
+export type { StartOptions } from '#page';
+export { watchRequests } from '#page';
+export type { Weights } from '#page';
+export type { AddedModel, EmbeddingShape } from '#catalog';
+export type { Catalog } from '#catalog';
 export type {
   DeviceLimits,
   EngineStatus,
@@ -25,9 +25,9 @@ export type {
   SourceOptions,
   VariantEstimate,
   VariantReason,
-} from './protocol/worker-control.ts';
-export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/request-log.ts';
-export type { ErrorCode } from './errors/error-codes.ts';
+} from '#protocol';
+export type { LoggedBody, RequestClient, RequestLogEntry } from '#protocol';
+export type { ErrorCode } from '#base';
 export type {
   HubFile,
   HubOffer,
@@ -35,7 +35,7 @@ export type {
   ModelDetails,
   StoredVariant,
   WeightsOverview,
-} from './protocol/weights-messages.ts';
-export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
-export type { KeyLimits } from './database/database.ts';
-export type { IsolationNeed } from './database/isolation-record.ts';
+} from '#protocol';
+export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from '#keys';
+export type { KeyLimits } from '#database';
+export type { IsolationNeed } from '#database';

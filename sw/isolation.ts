@@ -1,7 +1,6 @@
-import { hasCredentialless, readIsolation, readStartedPaths } from '../src/database/isolation-record.ts';
-import { ISOLATED_MARK } from '../src/protocol/local-paths.ts';
-import { scopeOf } from '../src/protocol/locks.ts';
-import { withTimeout } from '../src/util/async.ts';
+import { hasCredentialless, readIsolation, readStartedPaths } from '#database';
+import { ISOLATED_MARK, scopeOf } from '#protocol';
+import { withTimeout } from '#base';
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -1,8 +1,7 @@
 /// Replaces localtext's service worker on a site that no longer has it there: deletes what it stored, and
 /// itself.
-import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
-import type { ServiceWorkerReply } from '../src/protocol/discovery.ts';
-import { delay, withTimeout } from '../src/util/async.ts';
+import { nameIn, requestsRun, scopeOf, type ServiceWorkerReply } from '#protocol';
+import { delay, withTimeout } from '#base';
 
 declare const self: ServiceWorkerGlobalScope;
 /**

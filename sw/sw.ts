@@ -1,6 +1,6 @@
 /// Listeners only. No state is kept in memory: the browser stops this worker at any time.
-import { addLocaltext } from '../src/service-worker/index.ts';
-import type { SiteFile } from '../src/protocol/site-file.ts';
+import { addLocaltext } from '#service-worker';
+import type { SiteFile } from '#base';
 import { decidesIsolation, isolate } from './isolation.ts';
 
 declare const self: ServiceWorkerGlobalScope & {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
-import { memoryShortage } from '../../src/catalog/device-memory.ts';
+import type { CatalogModel, Variant } from '../../src/catalog.ts';
+import { memoryShortage } from '#catalog';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { allowHub, hubAllowed } from '../client/model-hub.ts';
 import { findDevice, type DeviceFacts } from '../client/find-device.ts';

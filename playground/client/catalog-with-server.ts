@@ -1,4 +1,4 @@
-import { defaultCatalog, type Catalog } from '../../src/catalog/index.ts';
+import { defaultCatalog, type Catalog } from '../../src/catalog.ts';
 
 const SMALL = 'amber-phoenix-4';
 

@@ -1,3 +1,3 @@
-import { defaultCatalog, extendCatalog, speech, type Catalog } from '../../src/catalog/index.ts';
+import { defaultCatalog, extendCatalog, speech, type Catalog } from '../../src/catalog.ts';
 
 export const catalogWithSpeech = (catalog = defaultCatalog): Catalog => extendCatalog(catalog, speech);

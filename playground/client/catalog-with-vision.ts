@@ -1,3 +1,3 @@
-import { defaultCatalog, extendCatalog, vision, type Catalog } from '../../src/catalog/index.ts';
+import { defaultCatalog, extendCatalog, vision, type Catalog } from '../../src/catalog.ts';
 
 export const catalogWithVision = (catalog = defaultCatalog): Catalog => extendCatalog(catalog, vision);

@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals';
-import { defaultCatalog, speech, vision } from '../../src/catalog/index.ts';
-import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
+import { defaultCatalog, speech, vision } from '../../src/catalog.ts';
+import type { CatalogModel, Variant } from '../../src/catalog.ts';
 import { modelStatuses } from './localtext.ts';
 import { completionModels, modelIds } from './models.ts';
 

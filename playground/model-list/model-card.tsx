@@ -1,4 +1,4 @@
-import type { Variant } from '../../src/catalog/index.ts';
+import type { Variant } from '../../src/catalog.ts';
 import type { ModelStatus, VariantReason } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';

@@ -1,5 +1,4 @@
-import { ImageError } from '../../src/images/check-image.ts';
-import { decodeImage, drawImage } from '../../src/images/draw-image.ts';
+import { ImageError, decodeImage, drawImage } from '#images';
 import { bytes } from '../format.ts';
 import { MAX_PICTURE_BYTES, MAX_SIDE } from './picture.ts';
 

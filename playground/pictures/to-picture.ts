@@ -1,5 +1,5 @@
-import { checkImage } from '../../src/images/check-image.ts';
-import { withTrustedWorkers } from '../../src/util/trusted-urls.ts';
+import { checkImage } from '#images';
+import { withTrustedWorkers } from '#browser';
 import { bytes } from '../format.ts';
 import { MAX_PICTURE_BYTES, MAX_SIDE, PICTURE_TYPES, type Picture } from './picture.ts';
 import type { Shrunk } from './picture-worker.ts';

@@ -5,7 +5,7 @@ const bundles = {
   page: { index: 'src/index.ts' },
   sw: { index: 'src/service-worker/index.ts' },
   worker: { worker: 'src/engine-host/worker.ts' },
-  catalog: { index: 'src/catalog/index.ts' },
+  catalog: { index: 'src/catalog.ts' },
   store: { index: 'src/page/status-store/index.ts' },
   react: { index: 'src/page/react/index.ts' },
 };

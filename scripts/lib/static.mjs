@@ -54,7 +54,7 @@ export async function buildStatic() {
   return [
     ...modules,
     // Bundled separately, because chunks shared with the page library would cost each page one more request. It holds no state.
-    ...(await buildFile('localtext/catalog.js', 'src/catalog/index.ts', 'es', {})),
+    ...(await buildFile('localtext/catalog.js', 'src/catalog.ts', 'es', {})),
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
     ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
     ...(await buildServiceWorker('localtext-sw-import.js', 'sw/import.ts', true)),

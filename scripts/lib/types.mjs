@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 const entries = {
   page: 'src/index.ts',
   sw: 'src/service-worker/index.ts',
-  catalog: 'src/catalog/index.ts',
+  catalog: 'src/catalog.ts',
   store: 'src/page/status-store/index.ts',
   react: 'src/page/react/index.ts',
   node: 'src/node/vite-plugin/vite-plugin.ts',

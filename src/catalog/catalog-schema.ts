@@ -1,5 +1,5 @@
-import { z } from '../util/full-zod.ts';
-import { KINDS, type ModelKind } from '../jobs/kinds.ts';
+import { z } from '#base/full-zod';
+import { KINDS, type ModelKind } from '#jobs';
 import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
 import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
 

@@ -1,4 +1,4 @@
-import type { ModelKind } from '../jobs/kinds.ts';
+import type { ModelKind } from '#jobs';
 import type { BuiltInVariant } from './engines/built-in.ts';
 import type { Variant } from './engines/index.ts';
 import { hasProjector, hasWeights } from './variant.ts';

@@ -1,28 +1,68 @@
-/**
- * Models and their weights.
- * @module localtext/catalog
- */
-
-export type {
-  BuiltInVariant,
-  Catalog,
-  CatalogModel,
-  DeviceNeeds,
-  HubSource,
-  TransformersVariant,
-  UpstreamVariant,
-  Variant,
-  VariantBase,
-  WebLlmVariant,
-  WeightFile,
-  WhisperVariant,
-  WllamaVariant,
+export {
+  addedFilePath,
+  addedFolder,
+  addedVariantName,
+  hasId,
+  isAddedVariant,
+  isModelId,
+  toModelId,
+  withAdded,
+  type AddedModel,
+  type AddedModelRecord,
+  type EmbeddingShape,
+} from './added-models.ts';
+export {
+  builtInVariant,
+  hasWeights,
+  maySee,
+  weightBytes,
+  withoutServers,
+  type BuiltInVariant,
+  type Catalog,
+  type CatalogModel,
+  type DeviceNeeds,
+  type HubSource,
+  type SamplingDefaults,
+  type TransformersVariant,
+  type UpstreamVariant,
+  type Variant,
+  type VariantBase,
+  type VariantSampling,
+  type WebLlmVariant,
+  type WeightFile,
+  type WhisperVariant,
+  type WllamaVariant,
 } from './catalog.ts';
-export { CatalogError } from './parse-catalog.ts';
-export { defaultCatalog } from './default-catalog.ts';
-export { extendCatalog, type CatalogExtension } from './parse-catalog.ts';
-export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';
-export { parseCatalog } from './parse-catalog.ts';
+export { DEFAULT_CATALOG_HASH } from './default-catalog-hash.ts';
+export { defaultModels } from './default-models.ts';
+export {
+  formatBytes,
+  memoryShortage,
+  reportedMemoryGiB,
+  usableBytes,
+  wasmShortage,
+} from './device-memory.ts';
+export { builtIn as builtInRules } from './engines/built-in.ts';
+export { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
+export { prefix, type EmbeddingTraining, type EngineRules, type KvWindow } from './engines/engine-rules.ts';
+export { rulesOf } from './engines/index.ts';
+export { COPIED_SHARE, SLOTS, llamaCpp as llamaCppRules, promptStates } from './engines/llama-cpp.ts';
+export { transformers as transformersRules } from './engines/transformers.ts';
+export { CHAT_CONFIG, folderOf, libraryPath, webLlm as webLlmRules } from './engines/web-llm.ts';
+export { whisper as whisperRules } from './engines/whisper.ts';
 export { hubModels } from './hub-models.ts';
+export { MIN_CONTEXT, chooseContext, estimateMemory, halvedLengths } from './memory-estimate.ts';
 export { speech } from './speech-models.ts';
+export { hasProjector } from './variant.ts';
 export { vision } from './vision-models.ts';
+export {
+  MANIFEST,
+  byteCount,
+  commitHash,
+  manifestSchema,
+  sha256Hex,
+  weightFile,
+  weightPath,
+  type Manifest,
+} from './weight-path.ts';
+export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';

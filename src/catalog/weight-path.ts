@@ -1,4 +1,4 @@
-import { z } from '../util/full-zod.ts';
+import { z } from '#base/full-zod';
 
 /** Relative path that stays in its folder, such as `a/b.gguf`: no `..`, no `\`, no absolute path, no scheme. */
 export const weightPath = z

@@ -1,10 +1,8 @@
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
 
-import type { AddedModelRecord } from '../catalog/added-models.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import { nameIn } from '../protocol/locks.ts';
-import type { EngineFacts } from '../protocol/model-facts.ts';
-import { abortable, delay } from '../util/async.ts';
+import type { AddedModelRecord, Catalog } from '#catalog';
+import { nameIn, type EngineFacts } from '#protocol';
+import { abortable, delay } from '#base';
 
 const VERSION = 3;
 

@@ -1,4 +1,4 @@
-import type { ResponseStore, StoredResponse } from '../protocol/service-dependencies.ts';
+import type { ResponseStore, StoredResponse } from '#protocol';
 import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
 
 /** Lifetime of a stored response, as in OpenAI's service. */

@@ -1,29 +1,30 @@
-import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
-import { withoutServers } from '../catalog/catalog.ts';
-import { writeAddedModels, writeEngineFacts } from '../database/database.ts';
-import { openBackend } from '../model-files/backends/open-backend.ts';
-import { DownloadRate } from '../model-files/download/download-rate.ts';
-import { ModelStorage } from '../model-files/model-storage.ts';
-import { WeightSources } from '../model-files/sources/weight-sources.ts';
-import { WeightStore } from '../model-files/weight-store.ts';
-import { requestFiles } from '../protocol/added-files.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
-import { BackendBenchmark } from './backend-benchmark.ts';
-import { untilFailure } from '../util/async.ts';
-import { detectDevice, type Device } from '../engines/device.ts';
-import { factsWriter } from './models/engine-facts.ts';
-import { VariantLoader } from './models/load-variant.ts';
-import { CrashGuard } from './models/crash-guard.ts';
-import { defaultBudget, Estimates } from './models/memory-budget.ts';
-import { LoadedModels } from './models/loaded-models.ts';
-import { ModelAdder } from './models/model-adder.ts';
-import { ModelManager } from './models/model-manager.ts';
-import { StatusChannel } from './models/model-status.ts';
-import { variantPlanner } from './models/variant-choice.ts';
+import { withAdded, withoutServers, type AddedModelRecord } from '#catalog';
+import { writeAddedModels, writeEngineFacts } from '#database';
+import { openBackend, DownloadRate, ModelStorage, WeightSources, WeightStore } from '#weights';
+import {
+  requestFiles,
+  PROTOCOL_VERSION,
+  type EngineStatus,
+  type PageServices,
+  type WorkerOptions,
+} from '#protocol';
+import {
+  BackendBenchmark,
+  factsWriter,
+  VariantLoader,
+  CrashGuard,
+  defaultBudget,
+  Estimates,
+  LoadedModels,
+  ModelAdder,
+  ModelManager,
+  StatusChannel,
+  variantPlanner,
+} from '#models';
+import { untilFailure } from '#base';
+import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
 import type { WeightsService } from './requests/serve-weights.ts';
-import type { Engines } from '../engines/engine.ts';
 
 export interface HostOptions extends WorkerOptions {
   engines: Engines;

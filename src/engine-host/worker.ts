@@ -1,18 +1,21 @@
 import { expose, proxy } from 'comlink';
 
-import type { AddedModelRecord } from '../catalog/added-models.ts';
-import { readAddedModels } from '../database/database.ts';
-import { listenForCalls, type ServePort } from '../protocol/discovery.ts';
-import { engineLock, holdLock, keepLock } from '../protocol/locks.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WorkerControl } from '../protocol/worker-control.ts';
-import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
+import type { AddedModelRecord } from '#catalog';
+import { readAddedModels } from '#database';
+import {
+  listenForCalls,
+  engineLock,
+  holdLock,
+  keepLock,
+  PROTOCOL_VERSION,
+  type ServePort,
+  type WorkerControl,
+} from '#protocol';
+import { hasTrustedTypes, trusting } from '#browser';
 import { EngineHost } from './engine-host.ts';
 import { serveLinked, servePort } from './requests/serve-port.ts';
-import type { EnginePlugin } from '../engines/engine.ts';
-import { setAppScope } from '../engines/engine-file.ts';
-import type { HelperHost } from '../engines/helper-worker.ts';
-import { ENGINES } from '../engines/registry.ts';
+import { setAppScope, type EnginePlugin, type HelperHost } from '#engine-kit';
+import { ENGINES } from '#engines';
 
 // onnxruntime-web starts its threads with a plain URL, which Trusted Types would block.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);

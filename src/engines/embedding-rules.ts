@@ -1,7 +1,7 @@
-import type { EmbeddingTraining } from '../catalog/engines/engine-rules.ts';
-import { requestError, serverError, type ServiceError, unsupported } from '../errors/service-error.ts';
-import type { EmbeddingEvent, EmbeddingJob } from '../jobs/embedding.ts';
-import { MAX_CHARACTERS } from './prompt/prompt-bounds.ts';
+import type { EmbeddingTraining } from '#catalog';
+import { requestError, serverError, unsupported, type ServiceError } from '#base';
+import type { EmbeddingEvent, EmbeddingJob } from '#jobs';
+import { MAX_CHARACTERS } from '#chat-template';
 
 /** Rejects oversized text or token ids before tokenizing them. @throws ServiceError `context_length_exceeded` */
 export function refuseOversizedInput(

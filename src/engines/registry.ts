@@ -1,6 +1,6 @@
-import type { Variant } from '../catalog/catalog.ts';
+import type { Variant } from '#catalog';
 import { builtIn } from './built-in/plugin.ts';
-import type { EnginePlugin } from './engine.ts';
+import type { EnginePlugin } from '#engine-kit';
 import { llamaCpp } from './llama-cpp/plugin.ts';
 import { transformers } from './onnx/plugin.ts';
 import { webLlm } from './web-llm/plugin.ts';

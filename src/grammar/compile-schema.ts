@@ -1,12 +1,11 @@
-import { invalidField } from '../errors/service-error.ts';
-import type { Constraint, SchemaPart } from '../jobs/chat.ts';
+import { invalidField, targetOf, valueAt } from '#base';
+import type { Constraint, SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
 import type { SchemaContext } from './schema-context.ts';
 import { SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
-import { targetOf, valueAt } from '../util/json-pointer.ts';
 
 type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
 

@@ -11,7 +11,7 @@ import {
 } from './forms.ts';
 import { distinct } from './keyword-forms.ts';
 import type { Language, Languages } from './language.ts';
-import { isObject } from '../util/schema-children.ts';
+import { isObject } from '#base';
 
 /** The schemas of an element. */
 export const elementSchemas = ({ layers }: ArrayForm, index: number): Schema[] =>

@@ -1,4 +1,4 @@
-import { literal } from '../util/gbnf.ts';
+import { literal } from '#base';
 import { complement, contains, type Ranges } from './code-points.ts';
 import { type AutomatonState, TooCostlyError } from './language.ts';
 

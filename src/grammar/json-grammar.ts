@@ -1,4 +1,4 @@
-import { literal } from '../util/gbnf.ts';
+import { literal } from '#base';
 import { accepts, elementSchemas, memberSchemas, otherMembers } from './form-members.ts';
 import {
   anyString,

@@ -1,4 +1,4 @@
-import { children, isObject, type Schema } from '../util/schema-children.ts';
+import { children, isObject, type Schema } from '#base';
 
 const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */

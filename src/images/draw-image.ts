@@ -1,4 +1,4 @@
-import { sha256 } from '../util/sha256.ts';
+import { sha256 } from '#base';
 import { checkImage, ImageError, nameOf, tooManyPixels } from './check-image.ts';
 
 /** An image in the format that llama.cpp takes. */

@@ -1,10 +1,4 @@
-import {
-  withDatabase,
-  withTransaction,
-  DEFAULT_LIMITS,
-  type KeyLimits,
-  type KeyRecord,
-} from '../database/database.ts';
+import { withDatabase, withTransaction, DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '#database';
 import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {

@@ -1,12 +1,13 @@
-import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '../database/database.ts';
-import type {
-  Admission,
-  Admitted,
-  KeyStore,
-  LimitState,
-  Reservation,
-} from '../protocol/service-dependencies.ts';
-import { holdLock, inFlightLock } from '../protocol/locks.ts';
+import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '#database';
+import {
+  holdLock,
+  inFlightLock,
+  type Admission,
+  type Admitted,
+  type KeyStore,
+  type LimitState,
+  type Reservation,
+} from '#protocol';
 
 /** Minimum interval of `lastUsed` updates by calls that count against no limit: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;

@@ -1,6 +1,4 @@
-import { hubModels } from '../catalog/hub-models.ts';
-import { speech } from '../catalog/speech-models.ts';
-import { vision } from '../catalog/vision-models.ts';
+import { hubModels, speech, vision } from '#catalog';
 
 /** The lists of models that extend the default catalog; all of their weights come from the model hub. */
 export const MODEL_LISTS = [speech, vision, hubModels];

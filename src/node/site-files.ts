@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { SiteFile } from '../protocol/site-file.ts';
+import type { SiteFile } from '#base';
 import { markFile, marksOf } from './page-mark.ts';
 import { isFallback } from './wasm-files.ts';
 

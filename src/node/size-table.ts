@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Variant } from '../catalog/catalog.ts';
-import { defaultCatalog } from '../catalog/default-catalog.ts';
+import type { Variant } from '#catalog';
+import { defaultCatalog } from '#catalog/default';
 import { MODEL_LISTS } from './model-lists.ts';
 
 type Row = [name: string, visitor: string, engine: string, deployed: string];

@@ -1,5 +1,5 @@
-import type { AddedModel } from '../catalog/added-models.ts';
-import type { HubOffer, ModelDetails } from '../protocol/weights-messages.ts';
+import type { AddedModel } from '#catalog';
+import type { HubOffer, ModelDetails } from '#protocol';
 import type { AddOptions, AddSource } from './added-models.ts';
 import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';

@@ -1,9 +1,6 @@
-import type { AddedModel } from '../catalog/added-models.ts';
-import { readAddedModels } from '../database/database.ts';
-import { offerFiles } from '../protocol/added-files.ts';
-import type { ModelSource } from '../protocol/weights-command.ts';
-import type { HubFile } from '../protocol/weights-messages.ts';
-import type { LoadProgress } from '../protocol/worker-control.ts';
+import type { AddedModel } from '#catalog';
+import { readAddedModels } from '#database';
+import { offerFiles, type ModelSource, type HubFile, type LoadProgress } from '#protocol';
 import { withStorage } from './requirements.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isV1Path } from '../util/url-path.ts';
+import { isV1Path } from '#base';
 import { joinElection } from './election/join.ts';
 import { loadChunk } from './load-chunk.ts';
 import { missingApis, requireBrowser } from './requirements.ts';

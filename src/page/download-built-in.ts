@@ -1,7 +1,7 @@
 /// <reference types="dom-chromium-ai" />
-import { builtInVariant, type Catalog } from '../catalog/catalog.ts';
-import type { LoadProgress } from '../protocol/worker-control.ts';
-import { expected, languageModel } from '../page-services/language-model.ts';
+import { builtInVariant, type Catalog } from '#catalog';
+import type { LoadProgress } from '#protocol';
+import { expected, languageModel } from './page-services/language-model.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /**

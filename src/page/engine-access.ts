@@ -1,13 +1,14 @@
-import type { WireError } from '../errors/wire-error.ts';
+import type { WireError } from '#base';
 import {
   LINES_TYPE,
   LOAD_PATH,
-  type LoadLine,
   PROTOCOL_HEADER,
   STATUS_PATH,
-} from '../protocol/local-paths.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { EngineStatus, OnProgress } from '../protocol/worker-control.ts';
+  PROTOCOL_VERSION,
+  type LoadLine,
+  type EngineStatus,
+  type OnProgress,
+} from '#protocol';
 import { startErrors } from './load-chunk.ts';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 

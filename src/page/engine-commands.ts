@@ -1,8 +1,6 @@
-import { ServiceError } from '../errors/service-error.ts';
-import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
-import type { WeightsReplies } from '../protocol/weights-messages.ts';
-import type { OnProgress } from '../protocol/worker-control.ts';
-import { commandWeights } from '../transport/engine-client.ts';
+import { ServiceError } from '#base';
+import type { CommandOf, WeightsCommand, WeightsReplies, OnProgress } from '#protocol';
+import { commandWeights } from '#link';
 import type { ElectionMember } from './election/election-member.ts';
 import { pageConnection } from './election/page-connection.ts';
 import { fromWire } from './localtext-error.ts';

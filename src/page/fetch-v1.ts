@@ -1,6 +1,5 @@
-import type { PageToServiceWorker } from '../protocol/discovery.ts';
-import { CALL_HEADER } from '../protocol/local-paths.ts';
-import { isV1Path } from '../util/url-path.ts';
+import { CALL_HEADER, type PageToServiceWorker } from '#protocol';
+import { isV1Path } from '#base';
 
 /**
  * Fetches as `fetch` does, but an abort reaches the engine at once. With the page's own `fetch`, browsers do

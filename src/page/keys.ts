@@ -1,7 +1,7 @@
 import { loadChunk } from './load-chunk.ts';
 import { siteScope } from './site.ts';
 import { withStorage } from './requirements.ts';
-import type { KeyAdministrator } from '../keys/key-administrator.ts';
+import type { KeyAdministrator } from '#keys';
 
 /**
  * The administrator's side of the keys, whose code is fetched when first used. Every call throws
@@ -13,7 +13,7 @@ export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate'
 /** Keys of the app of this scope. */
 export function keysOf(scope: () => string): Keys {
   const ask = async <T>(question: (administrator: KeyAdministrator) => Promise<T>): Promise<T> => {
-    const { KeyAdministrator: Administrator } = await loadChunk(import('../keys/key-administrator.ts'));
+    const { KeyAdministrator: Administrator } = await loadChunk(import('#keys/administrator'));
     return withStorage(() => question(new Administrator(scope())));
   };
   return {

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../errors/error-codes.ts';
-import type { WireError } from '../errors/wire-error.ts';
+import type { ErrorCode, WireError } from '#base';
 
 /** Error of the page library: `message` says what was wrong and what to do, `code` is for programs. */
 export class LocaltextError extends Error {

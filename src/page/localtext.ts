@@ -2,14 +2,14 @@ import {
   fatalLoadsKey,
   NO_ENGINE,
   statusChannel,
+  PROTOCOL_VERSION,
   type EngineStatus,
   type LoadProgress,
   type ModelStatus,
   type StatusMessage,
-} from '../protocol/worker-control.ts';
-import type { IsolationNeed } from '../database/isolation-record.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
+} from '#protocol';
+import type { IsolationNeed } from '#database';
+import type { Catalog } from '#catalog';
 import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';

@@ -1,4 +1,4 @@
-import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
+import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '#protocol';
 import { LocaltextError } from './localtext-error.ts';
 
 /** One file of an exported model. */

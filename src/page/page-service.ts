@@ -1,6 +1,6 @@
-import { browserV1 } from '../routing/browser-v1.ts';
-import { keepSettings } from '../database/database.ts';
-import { asServiceError, serverError } from '../errors/service-error.ts';
+import { browserV1 } from '#routing';
+import { keepSettings } from '#database';
+import { asServiceError, serverError } from '#base';
 import type { ElectionMember } from './election/election-member.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';

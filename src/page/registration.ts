@@ -1,6 +1,6 @@
 import { Workbox } from 'workbox-window';
 
-import { trustedScriptUrl } from '../util/trusted-urls.ts';
+import { trustedScriptUrl } from '#browser';
 import { startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';

@@ -1,4 +1,4 @@
-import { withTimeout } from '../util/async.ts';
+import { withTimeout } from '#base';
 import { startErrors } from './load-chunk.ts';
 
 /**

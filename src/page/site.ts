@@ -1,4 +1,4 @@
-import { scopeOf } from '../protocol/locks.ts';
+import { scopeOf } from '#protocol';
 
 /** Paths of the site, defined by the Vite plugin, or when the files for sites without a bundler are built. */
 declare const __LOCALTEXT_BASE__: string | undefined;

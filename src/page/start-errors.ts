@@ -1,7 +1,6 @@
-import { serverError, type ServiceError } from '../errors/service-error.ts';
-import { blockedMessage } from '../util/policy-violations.ts';
+import { serverError, messageOf, type ServiceError } from '#base';
+import { blockedMessage } from '#browser';
 import { LocaltextError } from './localtext-error.ts';
-import { messageOf } from '../util/printable.ts';
 
 /** The oldest versions that have every required API; `AbortSignal.any` is the newest of them. */
 const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';

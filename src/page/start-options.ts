@@ -1,5 +1,5 @@
-import type { Catalog } from '../catalog/catalog.ts';
-import type { DeviceLimits, ImageOptions, SourceOptions } from '../protocol/worker-control.ts';
+import type { Catalog } from '#catalog';
+import type { DeviceLimits, ImageOptions, SourceOptions } from '#protocol';
 import type { EngineSettings } from './election/engine-worker.ts';
 import { siteBase } from './site.ts';
 

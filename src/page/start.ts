@@ -1,4 +1,4 @@
-import { scopeOf } from '../protocol/locks.ts';
+import { scopeOf } from '#protocol';
 import { joinElection } from './election/join.ts';
 import { loadChunk } from './load-chunk.ts';
 import { Localtext } from './localtext.ts';
@@ -72,8 +72,8 @@ async function activation(): Promise<void> {
 /** Stores settings for the service worker. Earlier settings that are absent now are deleted. */
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Checked before anything uses it. Pages with the default catalog load no checks.
-  if (catalog) (await loadChunk(import('../catalog/parse-catalog.ts'))).parseCatalog(catalog);
-  const { keepSettings } = await loadChunk(import('../database/database.ts'));
+  if (catalog) (await loadChunk(import('#catalog/parse'))).parseCatalog(catalog);
+  const { keepSettings } = await loadChunk(import('#database/database'));
   await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 

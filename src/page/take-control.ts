@@ -1,4 +1,4 @@
-import { delay, withTimeout } from '../util/async.ts';
+import { delay, withTimeout } from '#base';
 import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';

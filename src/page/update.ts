@@ -1,9 +1,13 @@
 import { messageSW } from 'workbox-window';
 
-import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
-import { requestsRun, scopeOf } from '../protocol/locks.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { abortable, delay, withTimeout } from '../util/async.ts';
+import {
+  requestsRun,
+  scopeOf,
+  PROTOCOL_VERSION,
+  type PageToServiceWorker,
+  type ServiceWorkerReply,
+} from '#protocol';
+import { abortable, delay, withTimeout } from '#base';
 import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
 

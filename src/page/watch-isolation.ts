@@ -4,10 +4,9 @@ import {
   readIsolation,
   writeIsolation,
   type IsolationNeed,
-} from '../database/isolation-record.ts';
-import { ISOLATED_MARK } from '../protocol/local-paths.ts';
-import { scopeOf } from '../protocol/locks.ts';
-import { delay } from '../util/async.ts';
+} from '#database';
+import { ISOLATED_MARK, scopeOf } from '#protocol';
+import { delay } from '#base';
 
 const TRIED = 'localtext:reloaded-for-isolation:';
 const POLL_INTERVAL_MS = 250;

@@ -1,5 +1,4 @@
-import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { requestLogChannel, PROTOCOL_VERSION, type RequestLogEntry, type RequestLogMessage } from '#protocol';
 import { siteScope } from './site.ts';
 
 /**

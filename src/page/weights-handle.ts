@@ -1,4 +1,4 @@
-import type { ImportedFile, WeightsOverview } from '../protocol/weights-messages.ts';
+import type { ImportedFile, WeightsOverview } from '#protocol';
 import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
 import type { ExportedFile } from './model-files.ts';

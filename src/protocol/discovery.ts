@@ -1,5 +1,5 @@
 import { nameIn } from './locks.ts';
-import type { WireError } from '../errors/wire-error.ts';
+import type { WireError } from '#base';
 
 /**
  * Service worker → every window of the origin: a request waits, and the port with it leads to the asker. The

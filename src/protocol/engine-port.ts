@@ -1,8 +1,8 @@
 import type { EngineStatus, LoadProgress } from './worker-control.ts';
-import type { EventOf, Job, Kind } from '../jobs/kinds.ts';
+import type { EventOf, Job, Kind } from '#jobs';
 import type { WeightsCommand } from './weights-command.ts';
 import type { WeightsReplies } from './weights-messages.ts';
-import type { WireError } from '../errors/wire-error.ts';
+import type { WireError } from '#base';
 
 /**
  * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight

@@ -1,5 +1,5 @@
 import type { LoadProgress } from './worker-control.ts';
-import type { WireError } from '../errors/wire-error.ts';
+import type { WireError } from '#base';
 
 /**
  * Paths that the service worker answers beside /v1, without a key. Only the page library and the engine

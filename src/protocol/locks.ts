@@ -1,4 +1,4 @@
-import { createDeferred } from '../util/async.ts';
+import { createDeferred } from '#base';
 
 /**
  * An origin may have several apps, each below its own path with its own service worker: that path is an app's

@@ -1,4 +1,4 @@
-import type { Kind, KINDS } from '../jobs/kinds.ts';
+import type { Kind, KINDS } from '#jobs';
 
 /** Facts about a model, in the fields of GET /v1/models: docs/compatibility.md. Unknown ones are absent. */
 export interface ModelFacts {

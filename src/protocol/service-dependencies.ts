@@ -1,7 +1,6 @@
-import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
+import type { CatalogModel, VariantSampling } from '#catalog';
 import type { Origin, StageFacts, WaitingStage } from './engine-port.ts';
-import type { ChatMessage } from '../jobs/chat.ts';
-import type { EventOf, JobOf, Kind, ModelKind } from '../jobs/kinds.ts';
+import type { ChatMessage, EventOf, JobOf, Kind, ModelKind } from '#jobs';
 import type { ModelFacts } from './model-facts.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import type { ModelStatus, VariantReason } from './worker-control.ts';

@@ -1,5 +1,5 @@
 import { MAX_NAME_LENGTH } from './local-paths.ts';
-import * as z from '../util/zod.ts';
+import * as z from '#base/zod';
 
 const MAX_FILES = 100;
 

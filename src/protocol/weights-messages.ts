@@ -1,4 +1,4 @@
-import type { AddedModel, EmbeddingShape } from '../catalog/added-models.ts';
+import type { AddedModel, EmbeddingShape } from '#catalog';
 
 /** A model of a repository of the model hub. */
 export interface HubFile {

@@ -1,6 +1,6 @@
-import type { ModelKind } from '../jobs/kinds.ts';
+import type { ModelKind } from '#jobs';
 import type { PageModel } from './page-model.ts';
-import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
+import type { Catalog, VariantSampling } from '#catalog';
 import { nameIn } from './locks.ts';
 
 /**

@@ -1,28 +1,22 @@
-import { withAdded } from '../catalog/added-models.ts';
-import { defaultModels } from '../catalog/default-models.ts';
-import { createEngineClient, loadModel, readStatus } from '../transport/engine-client.ts';
-import type { EngineConnection } from '../transport/engine-connection.ts';
-import { createKeyStore } from '../keys/key-store.ts';
-import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
-import { shared } from '../util/async.ts';
-import { showSpan, type Span } from '../util/user-timing.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { catalogDirectory } from '../api/models/models.ts';
-import { ownSignal } from '../api/http/call.ts';
-import type { ServedVariant } from '../protocol/service-dependencies.ts';
-import { createService, type Service } from '../api/service.ts';
-import { asServiceError, storageUnavailable } from '../errors/service-error.ts';
-import { readAddedModels, readCatalog } from '../database/database.ts';
-import { createResponseStore } from '../database/response-store.ts';
+import { withAdded, defaultModels, type Catalog } from '#catalog';
+import { createEngineClient, loadModel, readStatus, type EngineConnection } from '#link';
+import { createKeyStore } from '#keys';
 import {
+  requestLogChannel,
+  PROTOCOL_VERSION,
   NO_ENGINE,
   statusChannel,
+  type RequestLogEntry,
+  type RequestLogMessage,
+  type ServedVariant,
   type EngineStatus,
   type LoadProgress,
   type StatusMessage,
-} from '../protocol/worker-control.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { ModelFacts } from '../protocol/model-facts.ts';
+  type ModelFacts,
+} from '#protocol';
+import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
+import { catalogDirectory, ownSignal, createService, type Service } from '#service';
+import { readAddedModels, readCatalog, createResponseStore } from '#database';
 import { readDeviceFacts, withServerFacts } from './model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
 import { Servers } from './servers.ts';

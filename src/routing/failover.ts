@@ -1,4 +1,4 @@
-import { asServiceError } from '../errors/service-error.ts';
+import { asServiceError } from '#base';
 import { UpstreamError } from './upstream/upstream-failures.ts';
 import type { Target } from './model-targets.ts';
 

@@ -1,8 +1,7 @@
-import { KINDS } from '../jobs/kinds.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import { readEngineFacts } from '../database/database.ts';
-import { engineLock } from '../protocol/locks.ts';
-import type { ModelFacts } from '../protocol/model-facts.ts';
+import { KINDS } from '#jobs';
+import type { Catalog } from '#catalog';
+import { readEngineFacts } from '#database';
+import { engineLock, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
 type Facts = ReadonlyMap<string, ModelFacts>;

@@ -1,4 +1,4 @@
-import type { CatalogModel, UpstreamVariant, Variant } from '../catalog/catalog.ts';
+import type { CatalogModel, UpstreamVariant, Variant } from '#catalog';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 
 /** A server, or variants of the device, that may answer for a model. */

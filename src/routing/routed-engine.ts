@@ -1,12 +1,18 @@
-import type { EngineConnection } from '../transport/engine-connection.ts';
-import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../protocol/service-dependencies.ts';
-import { type EventOf, type JobOf, type Kind, withJobLimits } from '../jobs/kinds.ts';
+import type { EngineConnection } from '#link';
+import {
+  keepLock,
+  requestLock,
+  type EngineClient,
+  type EngineRequest,
+  type ModelEntry,
+  type Waiting,
+} from '#protocol';
+import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
-import { keepLock, requestLock } from '../protocol/locks.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 

@@ -1,13 +1,7 @@
-import type { Catalog, CatalogModel, UpstreamVariant } from '../catalog/catalog.ts';
-import { readServerSettings } from '../database/database.ts';
+import type { Catalog, CatalogModel, UpstreamVariant } from '#catalog';
+import { readServerSettings } from '#database';
 import { UpstreamServer } from './upstream/upstream-server.ts';
-import {
-  type EngineStatus,
-  idleStatus,
-  NO_ENGINE,
-  type ModelStatus,
-  type VariantReason,
-} from '../protocol/worker-control.ts';
+import { idleStatus, NO_ENGINE, type EngineStatus, type ModelStatus, type VariantReason } from '#protocol';
 import { modelTargets, type Target } from './model-targets.ts';
 
 /** The servers used so far and their health, for the life of this service worker or page. */

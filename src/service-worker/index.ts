@@ -3,20 +3,22 @@
  * @module localtext/sw
  */
 
-import { serverError } from '../errors/service-error.ts';
-import type { EngineConnection, Ways } from '../transport/engine-connection.ts';
-import { linked } from '../transport/find-engine.ts';
-import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
-import { CALL_HEADER } from '../protocol/local-paths.ts';
-import { requestsRun, scopeOf } from '../protocol/locks.ts';
-import type { SiteFile } from '../protocol/site-file.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { browserV1 } from '../routing/browser-v1.ts';
+import { serverError, isV1Path, type SiteFile } from '#base';
+import { linked, type EngineConnection, type Ways } from '#link';
+import {
+  CALL_HEADER,
+  requestsRun,
+  scopeOf,
+  PROTOCOL_VERSION,
+  type NeedEngine,
+  type PageToServiceWorker,
+  type ServiceWorkerReply,
+} from '#protocol';
+import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { watchClient, watchLimit } from './watch-client.ts';
-import { isV1Path } from '../util/url-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** The URL of a request, or the object with a URL that Workbox passes to its routes. */

@@ -5,19 +5,13 @@ import {
   KEEP_ALIVE_PATH,
   MAX_NAME_LENGTH,
   PROTOCOL_HEADER,
+  PROTOCOL_VERSION,
   type LoadLine,
-} from '../protocol/local-paths.ts';
-import { EventStream } from '../api/http/response.ts';
-import {
-  asServiceError,
-  invalidField,
-  protocolMismatch,
-  requestError,
-  ServiceError,
-} from '../errors/service-error.ts';
-import type { V1 } from '../routing/browser-v1.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { LoadProgress } from '../protocol/worker-control.ts';
+  type LoadProgress,
+} from '#protocol';
+import { EventStream } from '#service';
+import { asServiceError, invalidField, protocolMismatch, requestError, ServiceError } from '#base';
+import type { V1 } from '#routing';
 
 /** Time limit for an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;

@@ -1,7 +1,5 @@
-import type { SiteFile } from '../protocol/site-file.ts';
-import { delay, withTimeout } from '../util/async.ts';
-import { sha256 } from '../util/sha256.ts';
-import { trustedScriptUrl } from '../util/trusted-urls.ts';
+import { delay, withTimeout, sha256, type SiteFile } from '#base';
+import { trustedScriptUrl } from '#browser';
 
 declare const self: {
   location: { href: string };

@@ -1,8 +1,12 @@
-import { readCached } from '../model-files/backends/open-backend.ts';
-import { openWeightsFolder } from '../model-files/backends/opfs-backend.ts';
-import { recordName } from '../model-files/integrity/integrity-record.ts';
-import { scopeOf } from '../protocol/locks.ts';
-import { pathNote, readSmallFile, type StoredPath } from '../model-files/backends/storage-backend.ts';
+import {
+  readCached,
+  openWeightsFolder,
+  recordName,
+  pathNote,
+  readSmallFile,
+  type StoredPath,
+} from '#weights';
+import { scopeOf } from '#protocol';
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -1,4 +1,4 @@
-import { type ClientWatch, followSignals } from '../api/http/call.ts';
+import { followSignals, type ClientWatch } from '#service';
 
 const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;

@@ -8,7 +8,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { tinyGguf } from '../unit/model-files/gguf/tiny-gguf.ts';
+import { tinyGguf } from '../unit/gguf/tiny-gguf.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';

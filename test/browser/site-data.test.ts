@@ -2,7 +2,7 @@ import type { BrowserContext, CDPSession, Page } from 'playwright';
 import { afterAll, beforeEach, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
-import { delay, withTimeout } from '../../src/util/async.ts';
+import { delay, withTimeout } from '../../src/base/async.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { defaultCatalog, extendCatalog, speech } from '../../src/catalog/index.ts';
+import { defaultCatalog, extendCatalog, speech } from '../../src/catalog.ts';
 import type { StartOptions } from '../../src/page/start-options.ts';
 import type { Body } from '../browser/lifetime/site/run.ts';
 import { StaticSite } from '../support/static-site.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright';
 import { expect, inject, onTestFinished, test } from 'vitest';
 
-import { CHUNK_BYTES } from '../../src/model-files/backends/storage-backend.ts';
+import { CHUNK_BYTES } from '../../src/weights/backends/storage-backend.ts';
 import { browserOfFile } from '../support/browser-of-file.ts';
 import { SlowSite } from '../support/slow-site.ts';
 import { ask, openExample } from './support/drive.ts';

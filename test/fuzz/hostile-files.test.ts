@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { FormatError, readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
-import { inspectModel, type ModelFile } from '../../src/model-files/gguf/inspect-model.ts';
-import { readSafetensors } from '../../src/model-files/gguf/read-safetensors.ts';
+import { FormatError, readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
+import { inspectModel, type ModelFile } from '../../src/gguf/inspect-model.ts';
+import { readSafetensors } from '../../src/gguf/read-safetensors.ts';
 import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';

@@ -4,8 +4,8 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
-import { readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
-import { readGguf } from '../../src/model-files/gguf/read-gguf.ts';
+import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
+import { readGguf } from '../../src/gguf/read-gguf.ts';
 import { Random } from '../chaos/random.ts';
 import { damaged } from './hostile-file.ts';
 import { AlteredSite } from '../support/altered-site.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { checkJsonSchema } from '../../src/api/body/json-schema.ts';
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { checkJsonSchema } from '../../src/service/body/json-schema.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../src/grammar/compile-schema.ts';
 import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';

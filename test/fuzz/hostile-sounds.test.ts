@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { openSound } from '../../src/engines/sound/read-audio.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { clipPath, FORMATS } from '../support/speech/speech-model.ts';

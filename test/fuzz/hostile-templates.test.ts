@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { BoundedTemplate } from '../../src/engines/prompt/bounded-template.ts';
-import { ChatPrompt } from '../../src/engines/prompt/chat-prompt.ts';
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { BoundedTemplate } from '../../src/chat-template/bounded-template.ts';
+import { ChatPrompt } from '../../src/chat-template/chat-prompt.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { hostileConversation } from './hostile-conversation.ts';
@@ -63,7 +63,11 @@ test(
       const bos = random.pick([null, '<s>']);
       const ms = await cpuTime(() => {
         try {
-          const { prompt } = new ChatPrompt(source, { bos, eos: '</s>', reserved: [] }, random.below(2) === 0).open(job);
+          const { prompt } = new ChatPrompt(
+            source,
+            { bos, eos: '</s>', reserved: [] },
+            random.below(2) === 0,
+          ).open(job);
           expect(typeof prompt).toBe('string');
           counts.opened++;
         } catch (error) {

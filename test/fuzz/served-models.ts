@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import 'fake-indexeddb/auto';
 import { vi } from 'vitest';
 
-import { catalogDirectory } from '../../src/api/models/models.ts';
-import { createService } from '../../src/api/service.ts';
+import { catalogDirectory } from '../../src/service/model-list/models.ts';
+import { createService } from '../../src/service/service.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { withDatabase } from '../../src/database/database.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { CHAT_ARCHITECTURES, ENCODERS } from '../../src/model-files/gguf/architectures.ts';
+import { CHAT_ARCHITECTURES, ENCODERS } from '../../src/gguf/architectures.ts';
 import { launch } from '../support/launch.ts';
 import { installLlama } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';

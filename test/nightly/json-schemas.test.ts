@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../src/grammar/compile-schema.ts';
 import { Random } from '../chaos/random.ts';
 import { firstLayers } from '../support/first-layers.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import * as catalog from '../../src/catalog/index.ts';
+import * as catalog from '../../src/catalog.ts';
 import * as doctor from '../../src/node/cli/doctor-command.ts';
 import * as init from '../../src/node/cli/init-command.ts';
 import * as pull from '../../src/node/cli/pull-command.ts';

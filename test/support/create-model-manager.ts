@@ -1,5 +1,5 @@
-import { LoadedModels } from '../../src/engine-host/models/loaded-models.ts';
-import { ModelManager, type ModelManagerOptions } from '../../src/engine-host/models/model-manager.ts';
+import { LoadedModels } from '../../src/models/loaded-models.ts';
+import { ModelManager, type ModelManagerOptions } from '../../src/models/model-manager.ts';
 import { ENGINES } from '../../src/engines/registry.ts';
 
 type Given = Pick<ModelManagerOptions, 'catalog' | 'load'> & Partial<ModelManagerOptions>;

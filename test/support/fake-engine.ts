@@ -10,7 +10,7 @@ import type {
   EngineRequest,
   Waiting,
 } from '../../src/protocol/service-dependencies.ts';
-import { ServiceError } from '../../src/errors/service-error.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
-import { ByteCursor } from '../../src/model-files/gguf/byte-cursor.ts';
-import { align, readGguf, tensorBytes, type GgufTensor } from '../../src/model-files/gguf/read-gguf.ts';
+import { ByteCursor } from '../../src/gguf/byte-cursor.ts';
+import { align, readGguf, tensorBytes, type GgufTensor } from '../../src/gguf/read-gguf.ts';
 
 /** Position of the number of tensors in a file. */
 const COUNT_AT = 8;

@@ -1,6 +1,6 @@
 import { setFloat16 } from '@petamoriken/float16';
 
-import type { GgufTensor } from '../../src/model-files/gguf/read-gguf.ts';
+import type { GgufTensor } from '../../src/gguf/read-gguf.ts';
 import { halves } from './requantize.ts';
 import { rewriteTensors } from './rewrite-tensors.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
-import { readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
-import { readSafetensors } from '../../src/model-files/gguf/read-safetensors.ts';
+import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
+import { readSafetensors } from '../../src/gguf/read-safetensors.ts';
 import { writeGguf } from './write-gguf.ts';
 
 const FOLDER = 'public/models/all-minilm-l6-v2';

@@ -1,5 +1,5 @@
-import { ByteCursor } from '../../src/model-files/gguf/byte-cursor.ts';
-import { align, type GgufTensor, readGguf, tensorBytes } from '../../src/model-files/gguf/read-gguf.ts';
+import { ByteCursor } from '../../src/gguf/byte-cursor.ts';
+import { align, type GgufTensor, readGguf, tensorBytes } from '../../src/gguf/read-gguf.ts';
 
 /** A tensor's data in another element type. */
 export interface Converted {

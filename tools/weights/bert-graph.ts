@@ -1,4 +1,4 @@
-import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { SafetensorsTensor } from '#gguf';
 import {
   type BertOperators,
   type OutlierChannels,

@@ -1,4 +1,4 @@
-import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { SafetensorsTensor } from '#gguf';
 
 /**
  * Protocol Buffers encoding, as much of it as ONNX needs. Own code: a library with its generated ONNX messages would be

@@ -1,4 +1,4 @@
-import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { SafetensorsTensor } from '#gguf';
 import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
 
 /** Outputs of a layer norm: for the following products, and for the residual sum. */

@@ -1,8 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { readHeader } from '../../src/model-files/gguf/byte-cursor.ts';
-import { readSafetensors, type SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import { readHeader, readSafetensors, type SafetensorsTensor } from '#gguf';
 import type { OutlierChannels, Matrix } from './operators.ts';
 import { type BertConfig, bertGraph, bertInt8Graph } from './bert-graph.ts';
 

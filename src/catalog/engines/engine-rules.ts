@@ -1,5 +1,5 @@
-import { z } from '../../util/full-zod.ts';
-import type { ModelKind } from '../../jobs/kinds.ts';
+import { z } from '#base/full-zod';
+import type { ModelKind } from '#jobs';
 import { type VariantBase, weightBytes } from '../variant.ts';
 
 /** Part of a KV cache that only holds the last tokens (sliding window). */

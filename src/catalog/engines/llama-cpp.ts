@@ -1,4 +1,4 @@
-import { z } from '../../util/full-zod.ts';
+import { z } from '#base/full-zod';
 import { hasProjector, type VariantBase, weightBytes } from '../variant.ts';
 import {
   type EmbeddingTraining,

@@ -1,4 +1,4 @@
-import { z } from '../../util/full-zod.ts';
+import { z } from '#base/full-zod';
 import type { VariantBase } from '../variant.ts';
 import { type EngineRules, httpUrl, vectorLength } from './engine-rules.ts';
 

@@ -1,5 +1,5 @@
-import { serverError } from '../../errors/service-error.ts';
-import { z } from '../../util/full-zod.ts';
+import { serverError } from '#base';
+import { z } from '#base/full-zod';
 import type { VariantBase } from '../variant.ts';
 import { weightPath } from '../weight-path.ts';
 import { type EngineRules, httpUrl, proportional } from './engine-rules.ts';

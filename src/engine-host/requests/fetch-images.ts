@@ -1,7 +1,6 @@
-import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
-import { invalidField, ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { ChatImage } from '../../jobs/chat.ts';
-import { readStream } from '../../util/read-stream.ts';
+import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '#images';
+import { invalidField, ServiceError, unsupported, readStream } from '#base';
+import type { ChatImage } from '#jobs';
 
 /** Maximum number of images in a request. */
 const MAX_IMAGES = 16;

@@ -1,16 +1,21 @@
-import { isContextLengthError } from '../../errors/engine-errors.ts';
+import { isContextLengthError } from '#base';
 import {
   charactersOf,
-  type ChatJob,
-  type Constraint,
   estimateTokens,
   imagesOf,
   repeats,
-} from '../../jobs/chat.ts';
-import type { Events, EventOf, JobOf, Kind, ModelKind, ModelOf } from '../../jobs/kinds.ts';
+  type ChatJob,
+  type Constraint,
+  type Events,
+  type EventOf,
+  type JobOf,
+  type Kind,
+  type ModelKind,
+  type ModelOf,
+} from '#jobs';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
-import type { Engine } from '../../engines/engine.ts';
+import type { Engine } from '#engine-kit';
 
 /** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
@@ -102,7 +107,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       return { ...job, input: { ...job.input, images: images.map(toFetched) } };
     },
     async *run(...args) {
-      yield* (await import('../decisions/decide.ts')).decide(...args);
+      yield* (await import('#models/decide')).decide(...args);
     },
     work: ({ questions }) =>
       questions.reduce((sum, { options }) => sum + QUESTION + OPTION * options.length, 0),
@@ -124,7 +129,7 @@ async function withGrammar(
 ): Promise<{ job: ChatJob; loosened?: string[] }> {
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
   if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
-  const { compileSchema } = await import('../../grammar/compile-schema.ts');
+  const { compileSchema } = await import('#grammar');
   const { gbnf, loosened } = compileSchema(constraint);
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }

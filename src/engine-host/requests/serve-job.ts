@@ -1,24 +1,20 @@
-import { toWireError } from '../../errors/engine-errors.ts';
-import { serverError } from '../../errors/service-error.ts';
-import type { Timings } from '../../jobs/any-job.ts';
+import { toWireError, serverError, abortable, showSpan, type SpanDetail } from '#base';
 import {
   answers,
   completeTimings,
+  KINDS,
+  withJobLimits,
+  type Timings,
   type EventOf,
   type Job,
   type JobOf,
   type Kind,
-  KINDS,
   type ModelOf,
-  withJobLimits,
-} from '../../jobs/kinds.ts';
-import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
-import { abortable } from '../../util/async.ts';
-import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
-import type { LoadedModel } from '../models/loaded-model.ts';
-import type { ModelManager } from '../models/model-manager.ts';
-import type { Engine } from '../../engines/engine.ts';
-import type { Claim, SlotQueue } from '../../engines/slot-queue.ts';
+} from '#jobs';
+import type { Origin, StageFacts, WaitingStage } from '#protocol';
+import type { LoadedModel, ModelManager } from '#models';
+import type { Engine } from '#engine-kit';
+import type { Claim, SlotQueue } from '#scheduling';
 import { rulesOf } from './job-rules.ts';
 import { yieldsAs } from './yields-as.ts';
 

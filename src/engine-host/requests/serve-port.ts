@@ -1,13 +1,19 @@
-import { toWireError } from '../../errors/engine-errors.ts';
-import { requestError } from '../../errors/service-error.ts';
-import type { Kind } from '../../jobs/kinds.ts';
-import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
-import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
-import { requestLock, whenReleased } from '../../protocol/locks.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EngineStatus, OnProgress } from '../../protocol/worker-control.ts';
-import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
-import type { ModelManager } from '../models/model-manager.ts';
+import { toWireError, requestError, abortable, createDeferred, type Deferred } from '#base';
+import type { Kind } from '#jobs';
+import {
+  CREDIT_WINDOW,
+  KEEP_ALIVE_MS,
+  KEEP_ALIVE_PATH,
+  PROTOCOL_HEADER,
+  requestLock,
+  whenReleased,
+  PROTOCOL_VERSION,
+  type AskerMessage,
+  type EngineMessage,
+  type EngineStatus,
+  type OnProgress,
+} from '#protocol';
+import type { ModelManager } from '#models';
 import { JobPaused, type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';

@@ -1,15 +1,13 @@
-import type { CommandOf, WeightsCommand } from '../../protocol/weights-command.ts';
-import type { WeightsReplies } from '../../protocol/weights-messages.ts';
-import type { OnProgress } from '../../protocol/worker-control.ts';
-import { requestError } from '../../errors/service-error.ts';
-import type { ModelStorage } from '../../model-files/model-storage.ts';
+import type { CommandOf, WeightsCommand, WeightsReplies, OnProgress } from '#protocol';
+import { requestError } from '#base';
 import {
   exportDescription,
-  type ImportExportDependencies,
   importFile,
-} from '../../model-files/model-import-export.ts';
-import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
-import type { ModelAdder } from '../models/model-adder.ts';
+  type ModelStorage,
+  type ImportExportDependencies,
+  type WeightSources,
+} from '#weights';
+import type { ModelAdder } from '#models';
 
 export interface WeightsService extends ImportExportDependencies {
   modelStorage: ModelStorage;
@@ -59,7 +57,7 @@ export async function serveWeights<T extends CommandType>(
   signal: AbortSignal,
   onProgress: OnProgress = () => undefined,
 ): Promise<WeightsReplies[T]> {
-  const { commandSchema } = await import('../../protocol/weights-command.ts');
+  const { commandSchema } = await import('#protocol/weights-command');
   if (!commandSchema.safeParse(command).success)
     throw requestError(400, 'Unknown command of the weight store, or invalid fields.');
   const reply = await HANDLERS[command.type](service, command, signal, onProgress);

@@ -1,8 +1,6 @@
-import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
-import type { Origin } from '../../protocol/engine-port.ts';
-import { requestError, type ServiceError } from '../../errors/service-error.ts';
-import { abortable } from '../../util/async.ts';
-import { sha256 } from '../../util/sha256.ts';
+import type { EventOf, JobOf, Kind } from '#jobs';
+import type { Origin } from '#protocol';
+import { requestError, abortable, sha256, type ServiceError } from '#base';
 import { rulesOf } from './job-rules.ts';
 import type { JobSink } from './serve-job.ts';
 

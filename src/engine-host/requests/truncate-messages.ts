@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../jobs/chat.ts';
+import type { ChatMessage } from '#jobs';
 
 /** Maximum number of tries. Each drops at least one turn, and the last try all turns that may be dropped. */
 export const MAX_TRUNCATIONS = 6;

@@ -1,6 +1,6 @@
-import type { Job } from '../../jobs/kinds.ts';
-import type { Origin } from '../../protocol/engine-port.ts';
-import type { Yielding } from '../../engines/slot-queue.ts';
+import type { Job } from '#jobs';
+import type { Origin } from '#protocol';
+import type { Yielding } from '#scheduling';
 import { rulesOf } from './job-rules.ts';
 
 /** Maximum work of a job that yields only to clients with fewer slots, in reply tokens. */

@@ -1,13 +1,19 @@
 import { transfer } from 'comlink';
 
-import type { BuiltInVariant } from '../../catalog/catalog.ts';
-import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../errors/engine-errors.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
-import type { PageModelEvent, PageModel } from '../../protocol/page-model.ts';
-import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
-import type { Events } from '../../jobs/kinds.ts';
-import { abortable, Channel, withTimeout } from '../../util/async.ts';
-import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
+import type { BuiltInVariant } from '#catalog';
+import {
+  contextLengthExceeded,
+  engineCrashed,
+  isContextLengthError,
+  serverError,
+  ServiceError,
+  abortable,
+  Channel,
+  withTimeout,
+} from '#base';
+import type { PageModelEvent, PageModel } from '#protocol';
+import { imagesOf, type ChatEvent, type ChatImage, type ChatJob, type Events } from '#jobs';
+import type { Engine, LoadedFacts, LoadEngine } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
 
@@ -102,7 +108,7 @@ class BuiltInEngine implements Engine<'chat'> {
   async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
     const images = imagesOf(input);
     if (images.length === 0) return new Map();
-    const { decodeImages } = await import('../images/decode-images.ts');
+    const { decodeImages } = await import('../pictures/decode-images.ts');
     const read = await decodeImages(images, (decoder, source) => decoder.bitmap(source), signal);
     return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
   }

@@ -1,6 +1,6 @@
-import type { BuiltInVariant } from '../../catalog/catalog.ts';
-import type { PageModelAvailability, PageModel } from '../../protocol/page-model.ts';
-import { withTimeout } from '../../util/async.ts';
+import type { BuiltInVariant } from '#catalog';
+import type { PageModelAvailability, PageModel } from '#protocol';
+import { withTimeout } from '#base';
 
 const ASK_MS = 5000;
 

@@ -1,14 +1,15 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import type { PageModelMessage, PageModelPart, PageModelRequest } from '../../protocol/page-model.ts';
+import { ServiceError } from '#base';
+import type { PageModelMessage, PageModelPart, PageModelRequest } from '#protocol';
 import {
+  imagesOf,
+  engineFields,
   type ChatImage,
   type ChatJob,
   type ChatMessage,
   type Constraint,
-  imagesOf,
-} from '../../jobs/chat.ts';
-import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
-import { withToolCalls } from '../prompt/tool-call-text.ts';
+  type EngineSampling,
+} from '#jobs';
+import { withToolCalls } from '#chat-template';
 
 /** Error for what the browser's model cannot do. The next variant may be able to (`passOn`). */
 export function cannot(param: string, rule: string): ServiceError {

@@ -1,11 +1,11 @@
-import { builtIn as rules, type BuiltInVariant } from '../../catalog/engines/built-in.ts';
-import type { EnginePlugin } from '../engine.ts';
+import { builtInRules as rules, type BuiltInVariant } from '#catalog';
+import type { EnginePlugin } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
 
 export const builtIn: EnginePlugin<BuiltInVariant> = {
   ...rules,
   capabilities: () => ['chat', 'tools', 'json_schema'],
   unmet: (variant, page) => builtInFault(page.pageModel, variant),
-  helpers: { image: async () => (await import('../images/image-worker.ts')).imageWorker },
+  helpers: { image: async () => (await import('../pictures/image-worker.ts')).imageWorker },
   load: async (variant, context) => (await import('./built-in-engine.ts')).loadBuiltIn(variant, context),
 };

@@ -1,7 +1,13 @@
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { ggufFacts, type GgufFacts, OtherModelError } from '../../model-files/gguf/gguf-facts.ts';
-import { readGguf } from '../../model-files/gguf/read-gguf.ts';
+import { serverError, type ServiceError } from '#base';
+import {
+  FormatError,
+  readHeader,
+  startOfBlob,
+  ggufFacts,
+  OtherModelError,
+  readGguf,
+  type GgufFacts,
+} from '#gguf';
 
 /**
  * Reads the header of a chat model's file; null if it is malformed, for which llama.cpp reports the reason.

@@ -1,8 +1,16 @@
-import type { VariantSampling } from '../../catalog/catalog.ts';
-import type { ChatEvent, Constraint, EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
-import { serverError } from '../../errors/service-error.ts';
-import { engineFields, type EngineSampling, foldSeed, type Sampling } from '../../jobs/sampling.ts';
-import type { Completion } from '../prompt/think-first.ts';
+import type { VariantSampling } from '#catalog';
+import {
+  engineFields,
+  foldSeed,
+  type ChatEvent,
+  type Constraint,
+  type EngineFinishReason,
+  type TokenLogprob,
+  type EngineSampling,
+  type Sampling,
+} from '#jobs';
+import { serverError } from '#base';
+import type { Completion } from '#chat-template';
 
 /** Translates a completion into a request to llama.cpp's server. */
 export function completionRequest(

@@ -1,11 +1,15 @@
-import { DEFAULT_SAMPLING } from '../../catalog/engines/default-sampling.ts';
-import { COPIED_SHARE } from '../../catalog/engines/llama-cpp.ts';
-import { formatBytes, memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
-import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
-import type { GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
-import { inspectModel, type InspectedModel, isProjector } from '../../model-files/gguf/inspect-model.ts';
-import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
-import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
+import {
+  DEFAULT_SAMPLING,
+  COPIED_SHARE,
+  formatBytes,
+  memoryShortage,
+  wasmShortage,
+  chooseContext,
+  estimateMemory,
+} from '#catalog';
+import { inspectModel, isProjector, type GgufFacts, type InspectedModel } from '#gguf';
+import type { RemoteFile } from '#weights';
+import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { runsMainWasm } from './wasm-build.ts';
 
 const POOLING_GUESS =
@@ -61,7 +65,7 @@ export const ggufFormat: AddedFormat = {
       shortage: fit.shortage,
       async fault() {
         if (chatTemplate === null || embedding) return undefined;
-        const { templateFault } = await import('../prompt/prompt-renderer.ts');
+        const { templateFault } = await import('#chat-template');
         return templateFault(chatTemplate);
       },
     };

@@ -1,5 +1,5 @@
-import { literal } from '../../util/gbnf.ts';
-import type { LabelScores } from '../engine.ts';
+import { literal } from '#base';
+import type { LabelScores } from '#engine-kit';
 import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
 import { RequestRejectedError } from './internals/server-calls.ts';
 

@@ -1,15 +1,12 @@
 import type { Wllama } from '@wllama/wllama';
 
-import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
-import { engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { EmbeddingJob } from '../../jobs/embedding.ts';
-import type { Events } from '../../jobs/kinds.ts';
+import type { EmbeddingTraining } from '#catalog';
+import { engineCrashed, requestError, ServiceError, unsupported } from '#base';
+import type { EmbeddingJob, Events } from '#jobs';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
-import type { Engine } from '../engine.ts';
-import { CallerText } from '../prompt/caller-text.ts';
-import { outOfMemory } from '../out-of-memory.ts';
-import { OneByOne } from '../turns.ts';
+import { outOfMemory, type Engine } from '#engine-kit';
+import { CallerText } from '#chat-template';
+import { OneByOne } from '#scheduling';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 

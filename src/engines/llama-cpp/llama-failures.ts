@@ -1,6 +1,5 @@
-import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
-import { type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import { contextLengthExceeded, engineCrashed, requestError, serverError, ServiceError } from '#base';
+import { imagesOf, type ChatJob } from '#jobs';
 import { isCrowded, RequestRejectedError } from './internals/server-calls.ts';
 
 /** Error of llama.cpp's server when it splits text into tokens or images into tiles, before it computes anything. */

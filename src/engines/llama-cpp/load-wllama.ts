@@ -1,21 +1,26 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
-import { promptStates, SLOTS } from '../../catalog/engines/llama-cpp.ts';
-import type { GgufFacts } from '../../model-files/gguf/gguf-facts.ts';
-import { abortable, withTimeout } from '../../util/async.ts';
-import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { chatThreads, hasThreads, requestAdapter } from '../device.ts';
-import { PromptRenderer } from '../prompt/prompt-renderer.ts';
-import { halvedLengths } from '../../catalog/memory-estimate.ts';
+import { weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
+import type { GgufFacts } from '#gguf';
+import { abortable, withTimeout, serverError, type ServiceError } from '#base';
+import {
+  chatThreads,
+  hasThreads,
+  requestAdapter,
+  watchWasm,
+  isLackOfMemory,
+  isOutOfMemory,
+  loadFitting,
+  type Engine,
+  type EngineContext,
+  type LoadEngine,
+} from '#engine-kit';
+import { PromptRenderer } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
 import { noCache } from './no-cache.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
-import { watchWasm } from '../engine-file.ts';
-import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';

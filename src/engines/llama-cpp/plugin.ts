@@ -1,5 +1,5 @@
-import { llamaCpp as rules, type WllamaVariant } from '../../catalog/engines/llama-cpp.ts';
-import type { EnginePlugin } from '../engine.ts';
+import { llamaCppRules as rules, type WllamaVariant } from '#catalog';
+import type { EnginePlugin } from '#engine-kit';
 
 export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
@@ -12,8 +12,8 @@ export const llamaCpp: EnginePlugin<WllamaVariant> = {
   wasm: 'wllama.wasm',
   added: async () => (await import('./gguf-format.ts')).ggufFormat,
   helpers: {
-    template: async () => (await import('../prompt/chat-prompt.ts')).templateWorker,
-    image: async () => (await import('../images/image-worker.ts')).imageWorker,
+    template: async () => (await import('#chat-template')).templateWorker,
+    image: async () => (await import('../pictures/image-worker.ts')).imageWorker,
   },
   load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
 };

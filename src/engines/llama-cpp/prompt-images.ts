@@ -1,6 +1,6 @@
-import type { ModelImage } from '../../images/draw-image.ts';
-import { requestError, unsupported } from '../../errors/service-error.ts';
-import { type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import type { ModelImage } from '#images';
+import { requestError, unsupported } from '#base';
+import { imagesOf, type ChatImage, type ChatJob } from '#jobs';
 
 /** Repetitions of an image's digest (64 characters) in a prompt's key: about the length of 500 tokens. */
 const DIGESTS_IN_KEY = 32;
@@ -36,7 +36,7 @@ export class ImageReader {
       throw unsupported(first.param, rule);
     }
     const missing = images.filter((image) => !this.#pixmaps.has(image));
-    const { decodeImages } = await import('../images/decode-images.ts');
+    const { decodeImages } = await import('../pictures/decode-images.ts');
     const decoded = await decodeImages(missing, (decoder, source) => decoder.pixmap(source), signal);
     for (const [index, image] of missing.entries())
       if (decoded[index]) this.#pixmaps.set(image, decoded[index]);

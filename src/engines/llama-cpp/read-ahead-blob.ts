@@ -1,4 +1,4 @@
-import { CHUNK_BYTES, readChunk } from '../../model-files/backends/storage-backend.ts';
+import { CHUNK_BYTES, readChunk } from '#weights';
 
 /** Number of buffered chunks. llama.cpp reads a layer's tensors out of file order, within some megabytes. */
 const KEPT_CHUNKS = 6;

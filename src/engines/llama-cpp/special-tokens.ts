@@ -1,8 +1,14 @@
-import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/gguf-facts.ts';
-import { readGguf, readNumbers, readTexts } from '../../model-files/gguf/read-gguf.ts';
-import { isControlToken } from '../prompt/caller-text.ts';
-import type { SpecialTokens } from '../prompt/chat-prompt.ts';
+import {
+  FormatError,
+  readHeader,
+  startOfBlob,
+  hasChatMl,
+  TOKENS_KEY,
+  readGguf,
+  readNumbers,
+  readTexts,
+} from '#gguf';
+import { isControlToken, type SpecialTokens } from '#chat-template';
 
 const TYPES_KEY = 'tokenizer.ggml.token_type';
 /** Types of tokens that are no text: unknown and control tokens. */

@@ -1,10 +1,7 @@
 import type { WllamaCompat } from '@wllama/wllama';
 
-import type { EngineContext } from '../engine.ts';
-import { readScript } from '../engine-file.ts';
-import { toWireError } from '../../errors/engine-errors.ts';
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { messageOf } from '../../util/printable.ts';
+import { readScript, type EngineContext } from '#engine-kit';
+import { toWireError, serverError, messageOf, type ServiceError } from '#base';
 
 /** A module with a 64-bit memory and a function that multiplies bytes with relaxed SIMD. */
 const MODULE = new Uint8Array([

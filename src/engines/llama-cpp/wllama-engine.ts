@@ -1,26 +1,23 @@
 import type { Wllama } from '@wllama/wllama';
 
-import type { VariantSampling } from '../../catalog/catalog.ts';
-import { contextLengthExceeded, engineCrashed } from '../../errors/engine-errors.ts';
-import type { ServiceError } from '../../errors/service-error.ts';
-import type { ModelImage } from '../../images/draw-image.ts';
-import type { ChatJob } from '../../jobs/chat.ts';
-import type { Sampling } from '../../jobs/sampling.ts';
-import type { Events } from '../../jobs/kinds.ts';
-import { Channel, Mutex } from '../../util/async.ts';
-import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
-import { outOfMemory } from '../out-of-memory.ts';
-import { refuseOversized, refuseOversizedText, refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
-import type { PromptRenderer } from '../prompt/prompt-renderer.ts';
+import type { VariantSampling } from '#catalog';
+import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError } from '#base';
+import type { ModelImage } from '#images';
+import type { ChatJob, Sampling, Events } from '#jobs';
+import { outOfMemory, type Engine, type LabelScores, type LoadedFacts } from '#engine-kit';
 import {
-  type Append,
+  refuseOversized,
+  refuseOversizedText,
+  refuseUnknownTokens,
   answerPrompt,
-  type ChatOpening,
-  type Completion,
   ThinkFirst,
   toCompletion,
-} from '../prompt/think-first.ts';
-import { tagTokens } from '../prompt/think-tags.ts';
+  tagTokens,
+  type PromptRenderer,
+  type Append,
+  type ChatOpening,
+  type Completion,
+} from '#chat-template';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import {

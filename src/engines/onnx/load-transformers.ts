@@ -1,7 +1,6 @@
-import { type TransformersVariant, weightBytes } from '../../catalog/catalog.ts';
-import { abortable } from '../../util/async.ts';
-import { watchGpu } from '../device.ts';
-import type { EngineContext, LoadEngine } from '../engine.ts';
+import { weightBytes, type TransformersVariant } from '#catalog';
+import { abortable } from '#base';
+import { watchGpu, type EngineContext, type LoadEngine } from '#engine-kit';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import type { onnxWorker } from './onnx-worker.ts';
 import { openOnnxWorker } from './open-onnx-worker.ts';

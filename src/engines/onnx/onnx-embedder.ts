@@ -1,5 +1,4 @@
-import type { WatchedGpu } from '../device.ts';
-import type { HelperWorker } from '../helper-worker.ts';
+import type { WatchedGpu, HelperWorker } from '#engine-kit';
 import type { onnxWorker } from './onnx-worker.ts';
 import type { TextTokenizer } from './text-tokenizer.ts';
 import type { Embedder, TokenizedText } from './transformers-engine.ts';

@@ -1,13 +1,9 @@
-import { z } from '../../util/full-zod.ts';
-import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { prefix } from '../../catalog/engines/engine-rules.ts';
-import { memoryShortage, wasmShortage } from '../../catalog/device-memory.ts';
-import { estimateMemory } from '../../catalog/memory-estimate.ts';
-import { requestError } from '../../errors/service-error.ts';
-import { parseJson } from '../../model-files/formats/check-format.ts';
-import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
-import type { RemoteFile } from '../../model-files/sources/hub-source.ts';
-import type { AddedFormat, FoundModel, SizedDevice } from '../added-format.ts';
+import { z } from '#base/full-zod';
+import { prefix, memoryShortage, wasmShortage, estimateMemory, type TransformersVariant } from '#catalog';
+import { requestError } from '#base';
+import { parseJson, type ModelFile } from '#gguf';
+import type { RemoteFile } from '#weights';
+import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { configSchema, MAX_TOKENIZER_BYTES } from './transformers-files.ts';
 
 /** Graphs that the CPU can run, in float32 or 8 bits, by exporters' file names. */

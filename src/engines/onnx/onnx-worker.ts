@@ -1,7 +1,7 @@
 import { AutoModel, env, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
-import type { TransformersVariant } from '../../catalog/catalog.ts';
+import type { TransformersVariant } from '#catalog';
 import { type Runtime, wasmOptions } from './runtime-files.ts';
 import { dataFilesOf, graphOf } from './transformers-files.ts';
 import { serveFiles } from './serve-files.ts';

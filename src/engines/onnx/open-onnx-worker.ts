@@ -1,8 +1,6 @@
 import { proxy, type Remote } from 'comlink';
 
-import { hasThreads, processors } from '../device.ts';
-import type { EngineContext } from '../engine.ts';
-import { HelperWorker } from '../helper-worker.ts';
+import { hasThreads, processors, HelperWorker, type EngineContext } from '#engine-kit';
 import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';

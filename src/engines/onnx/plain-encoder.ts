@@ -1,6 +1,6 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
-import { CallerText, isControlToken } from '../prompt/caller-text.ts';
+import { CallerText, isControlToken } from '#chat-template';
 
 /** Tokenizes callers' texts, of which nothing becomes a special token. */
 export class PlainEncoder {

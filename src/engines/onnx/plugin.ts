@@ -1,5 +1,5 @@
-import { transformers as rules, type TransformersVariant } from '../../catalog/engines/transformers.ts';
-import type { EnginePlugin } from '../engine.ts';
+import { transformersRules as rules, type TransformersVariant } from '#catalog';
+import type { EnginePlugin } from '#engine-kit';
 
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,

@@ -1,6 +1,5 @@
-import type { EngineContext } from '../engine.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
-import { checkWasm, engineFileError, readScript } from '../engine-file.ts';
+import { checkWasm, engineFileError, readScript, type EngineContext } from '#engine-kit';
+import { serverError, ServiceError } from '#base';
 import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
 /** URLs of onnxruntime's files, and its number of threads. */

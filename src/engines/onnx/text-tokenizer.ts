@@ -1,10 +1,6 @@
-import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { corruptFile, engineCrashed } from '../../errors/engine-errors.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
-import { abortable, withTimeout } from '../../util/async.ts';
-import type { EngineContext } from '../engine.ts';
-import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
-import { RestartableHelper } from '../restartable-helper.ts';
+import type { TransformersVariant } from '#catalog';
+import { corruptFile, engineCrashed, serverError, ServiceError, abortable, withTimeout } from '#base';
+import { isOutOfMemory, outOfMemory, RestartableHelper, type EngineContext } from '#engine-kit';
 import type { FileFault, TokenizerFacts, tokenizerWorker } from './tokenizer-worker.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { folderOf, readTokenizerFiles } from './transformers-files.ts';

@@ -1,6 +1,6 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
-import { messageOf } from '../../util/printable.ts';
+import { messageOf } from '#base';
 import { PlainEncoder } from './plain-encoder.ts';
 import { serveFiles } from './serve-files.ts';
 import type { TokenizedText } from './transformers-engine.ts';

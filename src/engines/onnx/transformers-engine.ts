@@ -1,13 +1,9 @@
-import type { TransformersVariant } from '../../catalog/catalog.ts';
-import type { EmbeddingTraining } from '../../catalog/engines/engine-rules.ts';
-import type { EmbeddingJob } from '../../jobs/embedding.ts';
-import type { Events } from '../../jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
-import { engineCrashed } from '../../errors/engine-errors.ts';
-import { rateLimited, requestError, ServiceError } from '../../errors/service-error.ts';
-import { abortable, withTimeout } from '../../util/async.ts';
+import type { TransformersVariant, EmbeddingTraining } from '#catalog';
+import type { EmbeddingJob, Events } from '#jobs';
+import type { Engine } from '#engine-kit';
+import { engineCrashed, rateLimited, requestError, ServiceError, abortable, withTimeout } from '#base';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
-import { OneByOne, type TakesTurns, Turns } from '../turns.ts';
+import { OneByOne, Turns, type TakesTurns } from '#scheduling';
 
 /**
  * Maximum number of tokens in a batch, padding included. On the CPU padding costs as much as text, and 512 was

@@ -1,11 +1,8 @@
-import { z } from '../../util/full-zod.ts';
+import { z } from '#base/full-zod';
 
-import type { TransformersVariant, WhisperVariant } from '../../catalog/catalog.ts';
-import type { EngineContext } from '../engine.ts';
-import { corruptFile } from '../../errors/engine-errors.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
-import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
-import { messageOf } from '../../util/printable.ts';
+import type { TransformersVariant, WhisperVariant } from '#catalog';
+import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
+import { corruptFile, serverError, ServiceError, messageOf } from '#base';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | WhisperVariant;

@@ -1,4 +1,4 @@
-import type { EngineContext } from '../engine.ts';
+import type { EngineContext } from '#engine-kit';
 import { folderOf, graphOf, type OnnxVariant } from './transformers-files.ts';
 
 /** Opens a model's file by its name in the model's folder; null if there is none. */

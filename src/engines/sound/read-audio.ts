@@ -15,7 +15,7 @@ import {
   WEBM,
 } from 'mediabunny';
 
-import { invalidField, type ServiceError } from '../../errors/service-error.ts';
+import { invalidField, type ServiceError } from '#base';
 import { BoundedSource } from './internals/bounded-source.ts';
 import { Resampler, SAMPLE_RATE } from './resampler.ts';
 

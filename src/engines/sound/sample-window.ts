@@ -1,4 +1,4 @@
-import { abortable } from '../../util/async.ts';
+import { abortable } from '#base';
 import type { Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
 

@@ -1,9 +1,8 @@
 import type { Remote } from 'comlink';
 
-import { invalidField, ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { DecodeAudio } from '../../protocol/worker-control.ts';
-import { abortable, withTimeout } from '../../util/async.ts';
-import { RestartableHelper } from '../restartable-helper.ts';
+import { invalidField, ServiceError, unsupported, abortable, withTimeout } from '#base';
+import type { DecodeAudio } from '#protocol';
+import { RestartableHelper } from '#engine-kit';
 import type { ForPage, Sound } from './read-audio.ts';
 import { SAMPLE_RATE } from './resampler.ts';
 import type { Refused, soundWorker } from './sound-worker.ts';

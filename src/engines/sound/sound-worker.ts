@@ -1,7 +1,6 @@
 import { transfer } from 'comlink';
 
-import { toWireError } from '../../errors/engine-errors.ts';
-import type { WireError } from '../../errors/wire-error.ts';
+import { toWireError, type WireError } from '#base';
 import { type ForPage, openSound, type Sound } from './read-audio.ts';
 
 /** Result of a failed call. Errors are values, as thrown errors lose their fields between workers. */

@@ -1,17 +1,13 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
-import type { WebLlmVariant } from '../../catalog/catalog.ts';
-import { requestAdapter } from '../device.ts';
-import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
-import { abortable } from '../../util/async.ts';
-import { loadFitting } from '../out-of-memory.ts';
+import { halvedLengths, MIN_CONTEXT, libraryPath, type WebLlmVariant } from '#catalog';
+import { requestAdapter, loadFitting, type Engine, type EngineContext, type LoadEngine } from '#engine-kit';
+import { abortable } from '#base';
 import { serveArtifacts } from './internals/artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
-import { halvedLengths, MIN_CONTEXT } from '../../catalog/memory-estimate.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './internals/gpu-device.ts';
 import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
-import { libraryPath } from '../../catalog/engines/web-llm.ts';
 import { PipelineWatch, watchedEngine } from './internals/pipeline-watch.ts';
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */

@@ -1,5 +1,5 @@
-import { webLlm as rules, type WebLlmVariant } from '../../catalog/engines/web-llm.ts';
-import type { EnginePlugin } from '../engine.ts';
+import { webLlmRules as rules, type WebLlmVariant } from '#catalog';
+import type { EnginePlugin } from '#engine-kit';
 
 export const webLlm: EnginePlugin<WebLlmVariant> = {
   ...rules,

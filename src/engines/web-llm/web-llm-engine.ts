@@ -1,27 +1,26 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
-import type { ChatJob, ChatTimings, Delta, TokenLogprob } from '../../jobs/chat.ts';
-import type { Events } from '../../jobs/kinds.ts';
+import type { ChatJob, ChatTimings, Delta, TokenLogprob, Events } from '#jobs';
 import {
   CountedError,
   type Pipeline,
   type PipelineWatch,
   type PromptCount,
 } from './internals/pipeline-watch.ts';
-import type { Engine, LoadedFacts } from '../engine.ts';
-import { createDeferred } from '../../util/async.ts';
-import { deviceLost } from '../../errors/engine-errors.ts';
-import { CallerText } from '../prompt/caller-text.ts';
-import { refuseOversized } from '../prompt/prompt-bounds.ts';
+import type { Engine, LoadedFacts } from '#engine-kit';
+import { createDeferred, deviceLost } from '#base';
 import {
-  type Append,
+  CallerText,
+  refuseOversized,
   asksToThink,
-  type Complete,
   openReply,
   ThinkFirst,
   toCompletion,
-} from '../prompt/think-first.ts';
-import { thinkTags, type ThinkTags } from '../prompt/think-tags.ts';
+  thinkTags,
+  type Append,
+  type Complete,
+  type ThinkTags,
+} from '#chat-template';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 import { toWebLlmRequest } from './web-llm-request.ts';

@@ -1,6 +1,5 @@
-import { contextLengthExceeded, deviceLost } from '../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
-import { isOutOfMemory } from '../out-of-memory.ts';
+import { contextLengthExceeded, deviceLost, requestError, serverError, ServiceError } from '#base';
+import { isOutOfMemory } from '#engine-kit';
 
 const FAILED = 'The model failed on this request. Try again, or use another model.';
 const NOT_COMPILED =

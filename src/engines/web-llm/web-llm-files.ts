@@ -1,12 +1,11 @@
-import { z } from '../../util/full-zod.ts';
+import { z } from '#base/full-zod';
 
-import { isControlToken } from '../prompt/caller-text.ts';
-import type { WebLlmVariant } from '../../catalog/catalog.ts';
-import type { EngineContext } from '../engine.ts';
-import { corruptFile } from '../../errors/engine-errors.ts';
-import { parseJson } from '../../model-files/formats/check-format.ts';
+import { isControlToken } from '#chat-template';
+import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from '#catalog';
+import type { EngineContext } from '#engine-kit';
+import { corruptFile } from '#base';
+import { parseJson } from '#gguf';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
-import { CHAT_CONFIG, folderOf, libraryPath } from '../../catalog/engines/web-llm.ts';
 
 const TENSORS = 'tensor-cache.json';
 

@@ -4,12 +4,16 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
-import { engineFields, type EngineSampling, foldSeed } from '../../jobs/sampling.ts';
-import { invalidField, requestError } from '../../errors/service-error.ts';
-import type { CallerText } from '../prompt/caller-text.ts';
-import { withToolCalls } from '../prompt/tool-call-text.ts';
-import { refuseUnknownTokens } from '../prompt/prompt-bounds.ts';
+import {
+  engineFields,
+  foldSeed,
+  type ChatJob,
+  type ChatMessage,
+  type Constraint,
+  type EngineSampling,
+} from '#jobs';
+import { invalidField, requestError } from '#base';
+import { withToolCalls, refuseUnknownTokens, type CallerText } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job as a request to web-llm. */

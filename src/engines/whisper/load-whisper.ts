@@ -1,6 +1,5 @@
-import type { WhisperVariant } from '../../catalog/catalog.ts';
-import { requestAdapter } from '../device.ts';
-import type { LoadEngine } from '../engine.ts';
+import type { WhisperVariant } from '#catalog';
+import { requestAdapter, type LoadEngine } from '#engine-kit';
 import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
 import { loadFailure } from '../onnx/runtime-files.ts';
 import { buildsOf, noGpu, requireFiles } from '../onnx/transformers-files.ts';

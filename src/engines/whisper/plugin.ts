@@ -1,5 +1,5 @@
-import { whisper as rules, type WhisperVariant } from '../../catalog/engines/whisper.ts';
-import type { EnginePlugin } from '../engine.ts';
+import { whisperRules as rules, type WhisperVariant } from '#catalog';
+import type { EnginePlugin } from '#engine-kit';
 
 export const whisper: EnginePlugin<WhisperVariant> = {
   ...rules,

@@ -1,4 +1,4 @@
-import type { TranscriptionSegment } from '../../jobs/transcription.ts';
+import type { TranscriptionSegment } from '#jobs';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
 import { cutWindow } from './cut-window.ts';
 import {

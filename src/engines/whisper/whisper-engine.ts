@@ -1,9 +1,6 @@
-import { engineCrashed } from '../../errors/engine-errors.ts';
-import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { TranscriptionJob, TranscriptionProgress } from '../../jobs/transcription.ts';
-import type { Events } from '../../jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
-import type { HelperWorker } from '../helper-worker.ts';
+import { engineCrashed, ServiceError, unsupported } from '#base';
+import type { TranscriptionJob, TranscriptionProgress, Events } from '#jobs';
+import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
 import { SampleWindow } from '../sound/sample-window.ts';

@@ -1,4 +1,4 @@
-import type { TimedWord } from '../../jobs/transcription.ts';
+import type { TimedWord } from '#jobs';
 
 const PUNCTUATION = /^(?:\s|(?![%&#@*])\p{P})+|(?:\s|(?![%&#@*])\p{P})+$/gu;
 const trim = (text: string): string => text.replaceAll(PUNCTUATION, '');

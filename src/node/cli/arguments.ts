@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { messageOf } from '../../util/printable.ts';
+import { messageOf } from '#base';
 
 /** Error of a failed command. Printed as it is, without a stack. */
 export class CommandError extends Error {

@@ -1,4 +1,4 @@
-import { messageOf } from '../../util/printable.ts';
+import { messageOf } from '#base';
 
 /** Why a `fetch()` failed: undici reports only "fetch failed", and the reason is in the cause. */
 export function describeFetchError(error: unknown): string {

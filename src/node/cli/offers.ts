@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 
-import { defaultCatalog } from '../../catalog/default-catalog.ts';
+import { defaultCatalog } from '#catalog/default';
 import { cacheFolder } from './pull/cache-folder.ts';
 import { makeFolder, naming } from '../files.ts';
 import { hubEndpoint, probeHub } from './pull/pull-hub.ts';

@@ -1,5 +1,5 @@
-import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import { extendCatalog } from '../../catalog/parse-catalog.ts';
+import { defaultCatalog } from '#catalog/default';
+import { extendCatalog } from '#catalog/parse';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache-folder.ts';

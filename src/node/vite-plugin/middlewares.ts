@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import sirv from 'sirv';
 import type { Connect } from 'vite';
 
-import { isV1Path } from '../../util/url-path.ts';
+import { isV1Path } from '#base';
 
 /** Headers that make a page cross-origin isolated, which WASM threads need. */
 const isolationHeaders = {

@@ -1,9 +1,14 @@
-import { abortable, backoff, delay, withTimeout } from '../../util/async.ts';
-import { listenForCalls, LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
-import { protocolMismatch, serverError, ServiceError } from '../../errors/service-error.ts';
-import type { EngineMessage } from '../../protocol/engine-port.ts';
-import { leaderLock, leaderUrlLock, requestsRun } from '../../protocol/locks.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { abortable, backoff, delay, withTimeout, protocolMismatch, serverError, ServiceError } from '#base';
+import {
+  listenForCalls,
+  LEADER_EXIT_CHANNEL,
+  leaderLock,
+  leaderUrlLock,
+  requestsRun,
+  PROTOCOL_VERSION,
+  type LeaderExit,
+  type EngineMessage,
+} from '#protocol';
 import { loadChunk, startErrors } from '../load-chunk.ts';
 import { LocaltextError } from '../localtext-error.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';

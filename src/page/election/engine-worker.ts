@@ -1,15 +1,16 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
-import type { ServePort } from '../../protocol/discovery.ts';
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { buildReplaced } from '../../errors/engine-errors.ts';
-import { engineLock, whenReleased } from '../../protocol/locks.ts';
-import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
-import { withTrustedWorkers } from '../../util/trusted-urls.ts';
-import { pageServices } from '../../page-services/page-services.ts';
+import type { Catalog } from '#catalog';
+import {
+  engineLock,
+  whenReleased,
+  PROTOCOL_VERSION,
+  type WorkerControl,
+  type WorkerOptions,
+  type ServePort,
+} from '#protocol';
+import { serverError, buildReplaced, abortable, delay, withTimeout, type ServiceError } from '#base';
+import { blockedMessage, onBlockedWorker, withTrustedWorkers } from '#browser';
+import { pageServices } from '../page-services/page-services.ts';
 import { LoadJournal } from './load-journal.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import { abortable, delay, withTimeout } from '../../util/async.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /**
@@ -85,7 +86,7 @@ async function spawn(
 ): Promise<EngineWorker> {
   const modules = Promise.all([
     import('comlink'),
-    settings.catalog ?? import('../../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
+    settings.catalog ?? import('#catalog/default').then((module) => module.defaultCatalog),
   ]);
   const [comlink, catalog] = await abortable(modules, signal);
   signal.throwIfAborted();

@@ -1,7 +1,6 @@
-import { DEFAULT_CATALOG_HASH } from '../../catalog/default-catalog-hash.ts';
-import { type NeedEngine, settingsChannel } from '../../protocol/discovery.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import { Mutex } from '../../util/async.ts';
+import { DEFAULT_CATALOG_HASH } from '#catalog';
+import { settingsChannel, PROTOCOL_VERSION, type NeedEngine } from '#protocol';
+import { Mutex } from '#base';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
 

@@ -1,4 +1,4 @@
-import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker-control.ts';
+import { fatalLoadsKey, loadsKey, type LoadRecords } from '#protocol';
 
 /**
  * Age after which a load that ended its tab is tried again: the device may have been short of memory by

@@ -1,5 +1,5 @@
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EngineConnection } from '../../transport/engine-connection.ts';
+import { PROTOCOL_VERSION } from '#protocol';
+import type { EngineConnection } from '#link';
 import type { ElectionMember } from './election-member.ts';
 
 /** Reaches the engine from a page: this tab's own through its page when it leads, another tab's by a call. */

@@ -1,4 +1,4 @@
-import { shared } from '../../util/async.ts';
+import { shared } from '#base';
 import type { Localtext } from '../localtext.ts';
 import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './state.ts';
 

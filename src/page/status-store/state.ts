@@ -1,5 +1,5 @@
 import type { Localtext, LocaltextStatus } from '../localtext.ts';
-import type { LoadProgress, VariantEstimate } from '../../protocol/worker-control.ts';
+import type { LoadProgress, VariantEstimate } from '#protocol';
 
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */

@@ -1,5 +1,5 @@
-import { estimateTokens } from '../../jobs/chat.ts';
-import { catch as orElse, z } from '../../util/zod.ts';
+import { estimateTokens } from '#jobs';
+import { catch as orElse, z } from '#base/zod';
 
 /** Schema of an array whose length is checked before its elements. */
 export const listOf = <Element extends z.ZodMiniType>(element: Element, most: number) =>

@@ -1,4 +1,4 @@
-import { backoff } from '../../util/async.ts';
+import { backoff } from '#base';
 
 const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 

@@ -1,6 +1,6 @@
-import { findExcess } from '../../util/json-bounds.ts';
-import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
-import { FIRST_FAULT, type z } from '../../util/zod.ts';
+import { findExcess } from '#base';
+import { yieldToEventLoop } from '#browser';
+import { FIRST_FAULT, type z } from '#base/zod';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */

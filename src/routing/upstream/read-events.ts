@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { z } from '../../util/zod.ts';
+import type { z } from '#base';
 import { conforming, Deadline, readBytes, TimeSlice } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 

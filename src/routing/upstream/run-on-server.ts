@@ -1,7 +1,6 @@
-import type { Waiting } from '../../protocol/service-dependencies.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import type { Timings } from '../../jobs/any-job.ts';
-import { completeTimings } from '../../jobs/kinds.ts';
+import type { Waiting } from '#protocol';
+import { ServiceError } from '#base';
+import { completeTimings, type Timings } from '#jobs';
 import { cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 

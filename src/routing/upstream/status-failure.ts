@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/error-codes.ts';
+import type { ErrorCode } from '#base';
 import { errorSchema } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { fault, UpstreamError } from './upstream-failures.ts';

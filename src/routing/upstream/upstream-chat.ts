@@ -1,17 +1,16 @@
 import {
   charactersOf,
+  imagesOf,
   type ChatEvent,
   type ChatJob,
   type ChatUsage,
   type Delta,
   type EngineFinishReason,
-  imagesOf,
   type TokenLogprob,
-} from '../../jobs/chat.ts';
-import { unsupported } from '../../errors/service-error.ts';
+} from '#jobs';
+import { unsupported, type z } from '#base';
 import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
-import type { z } from '../../util/zod.ts';
 import { runOnServer } from './run-on-server.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';

@@ -1,11 +1,11 @@
 import {
-  charactersOf,
+  decisionCharactersOf as charactersOf,
   type DecisionAnswer,
   type DecisionEvent,
   type DecisionJob,
   type DecisionQuestion,
-} from '../../jobs/decision.ts';
-import * as z from '../../util/zod.ts';
+} from '#jobs';
+import * as z from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';

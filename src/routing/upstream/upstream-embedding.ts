@@ -1,9 +1,7 @@
-import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
-import { unsupported } from '../../errors/service-error.ts';
-import { CHARACTERS_A_TOKEN } from '../../jobs/chat.ts';
+import { CHARACTERS_A_TOKEN, type EmbeddingEvent, type EmbeddingJob } from '#jobs';
+import { unsupported, type z } from '#base';
 import { embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
-import type { z } from '../../util/zod.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 

@@ -1,6 +1,4 @@
-import type { ErrorCode } from '../../errors/error-codes.ts';
-import type { WireError } from '../../errors/wire-error.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { serverError, ServiceError, type ErrorCode, type WireError } from '#base';
 
 /** A server's failure. */
 export class UpstreamError extends ServiceError {

@@ -4,9 +4,8 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import type { ChatImage, ChatJob, ChatMessage } from '../../jobs/chat.ts';
-import { SAMPLING, type Sampling } from '../../jobs/sampling.ts';
-import { type ServiceError, unsupported } from '../../errors/service-error.ts';
+import { SAMPLING, type ChatImage, type ChatJob, type ChatMessage, type Sampling } from '#jobs';
+import { unsupported, type ServiceError } from '#base';
 
 export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }

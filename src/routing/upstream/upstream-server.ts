@@ -1,4 +1,4 @@
-import type { UpstreamVariant } from '../../catalog/catalog.ts';
+import type { UpstreamVariant } from '#catalog';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { statusFailure } from './status-failure.ts';
 import {

@@ -1,6 +1,5 @@
-import type { ChatUsage } from '../../jobs/chat.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
-import { catch as orElse, z } from '../../util/zod.ts';
+import type { ChatUsage, TranscriptionEvent, TranscriptionJob } from '#jobs';
+import { catch as orElse, z } from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJson } from './read-answer.ts';
 import { readEvents } from './read-events.ts';

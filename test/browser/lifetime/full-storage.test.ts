@@ -1,7 +1,7 @@
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 
-import { delay } from '../../../src/util/async.ts';
+import { delay } from '../../../src/base/async.ts';
 import { stopServiceWorker } from '../../support/service-worker-control.ts';
 import type { Run } from './site/run.ts';
 import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';

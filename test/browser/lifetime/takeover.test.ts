@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { createDeferred } from '../../../src/util/async.ts';
+import { createDeferred } from '../../../src/base/async.ts';
 import { smallChat } from '../../support/small-chat.ts';
 import type { Body, Run } from './site/run.ts';
 import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';

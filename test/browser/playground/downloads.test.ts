@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
-import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
+import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { SlowSite } from '../../support/slow-site.ts';

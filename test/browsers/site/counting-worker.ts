@@ -4,12 +4,12 @@ import { expose } from 'comlink';
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
 import { listenForCalls, type ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
-import { delay } from '../../../src/util/async.ts';
-import type { Engine } from '../../../src/engines/engine.ts';
+import { delay } from '../../../src/base/async.ts';
+import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
-import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
+import { StatusChannel } from '../../../src/models/model-status.ts';
 // Within this script: Vite's code before a dynamic import needs a document.
-export { decide } from '../../../src/engine-host/decisions/decide.ts';
+export { decide } from '../../../src/models/decisions/decide.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
 const TOKEN_MS = 20;

@@ -7,7 +7,7 @@ import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
 import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
-import { engineFileName } from '../../../src/engines/engine-file.ts';
+import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** Scores of some tokens, and how fast prompt and tokens were computed. */
 interface Scored {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
-import type { SafetensorsTensor } from '../../../src/model-files/gguf/read-safetensors.ts';
+import type { SafetensorsTensor } from '../../../src/gguf/read-safetensors.ts';
 import { bertGraph } from '../../../tools/weights/bert-graph.ts';
 
 /** Ids after the 256 bytes. */

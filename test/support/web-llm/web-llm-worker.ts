@@ -1,9 +1,9 @@
 import { expose } from 'comlink';
 
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../src/engines/device.ts';
-import type { Engine } from '../../../src/engines/engine.ts';
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { detectDevice } from '../../../src/engine-kit/device.ts';
+import type { Engine } from '../../../src/engine-kit/engine.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { loadWebLlm } from '../../../src/engines/web-llm/load-web-llm.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 

@@ -5,14 +5,14 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
 import { EngineHost } from '../../../src/engine-host/engine-host.ts';
-import { loadId } from '../../../src/engine-host/models/load-id.ts';
+import { loadId } from '../../../src/models/load-id.ts';
 import type { PageServices } from '../../../src/protocol/worker-control.ts';
 import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
-import type { Engines } from '../../../src/engines/engine.ts';
+import type { Engines } from '../../../src/engine-kit/engine.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
-import { sha256 } from '../../../src/util/sha256.ts';
+import { sha256 } from '../../../src/base/sha256.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
-import { serveFile } from '../model-files/file-server.ts';
+import { serveFile } from '../weights/file-server.ts';
 import { toy } from './toy-engine.ts';
 
 const never = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
-import { callConstraint } from '../../../src/api/tools/call-constraint.ts';
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { checkJsonSchema } from '../../../src/service/body/json-schema.ts';
+import { callConstraint } from '../../../src/service/tools/call-constraint.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { withPointers } from '../../../src/grammar/schema-references.ts';
 import { Random } from '../../chaos/random.ts';

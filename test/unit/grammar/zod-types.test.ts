@@ -2,7 +2,7 @@ import { zodFunction, zodResponseFormat, zodResponsesFunction, zodTextFormat } f
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
+import { checkJsonSchema } from '../../../src/service/body/json-schema.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { Random } from '../../chaos/random.ts';
 import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';

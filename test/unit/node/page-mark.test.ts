@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import type { SiteFile } from '../../../src/protocol/site-file.ts';
+import type { SiteFile } from '../../../src/base/site-file.ts';
 import { markPage } from '../../../src/node/page-mark.ts';
 import { addFolder, type FileLists } from '../../../src/node/site-files.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SAMPLING, type Sampling } from '../../../src/jobs/sampling.ts';
 import { toUpstreamRequest } from '../../../src/routing/upstream/upstream-request.ts';
 import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
-import { CallerText } from '../../../src/engines/prompt/caller-text.ts';
+import { CallerText } from '../../../src/chat-template/caller-text.ts';
 import { toWebLlmRequest } from '../../../src/engines/web-llm/web-llm-request.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';

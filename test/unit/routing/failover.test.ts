@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { Failover } from '../../../src/routing/failover.ts';
 
 const refusal = (passOn: boolean) =>

@@ -9,12 +9,12 @@ import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import type { EventOf, JobOf, Kind } from '../../../src/jobs/kinds.ts';
 import type { EngineClient, Waiting } from '../../../src/protocol/service-dependencies.ts';
-import { serverError } from '../../../src/errors/service-error.ts';
+import { serverError } from '../../../src/base/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../src/routing/servers.ts';
 import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.ts';
-import { createDeferred } from '../../../src/util/async.ts';
+import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const never = new AbortController().signal;

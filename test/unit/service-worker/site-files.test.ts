@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import type { SiteFile } from '../../../src/protocol/site-file.ts';
+import type { SiteFile } from '../../../src/base/site-file.ts';
 import { ownFiles, SiteFiles } from '../../../src/service-worker/site-files.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 

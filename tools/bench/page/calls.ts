@@ -1,4 +1,4 @@
-import { detectDevice, type Gpu } from '../../../src/engines/device.ts';
+import { detectDevice, type Gpu } from '../../../src/engine-kit/device.ts';
 import { KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../../src/protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import { texts } from './embedding-texts.ts';

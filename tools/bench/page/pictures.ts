@@ -5,7 +5,7 @@ import { type Localtext, start } from '../../../src/index.ts';
 import type OpenAI from 'openai';
 
 import { clientOf, timed } from './engines.ts';
-import { engineFileName } from '../../../src/engines/engine-file.ts';
+import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** Location of the weights, `<url>/vision`, and the model's id. */
 export interface VisionFiles {

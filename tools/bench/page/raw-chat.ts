@@ -2,7 +2,7 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type StateLimits, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { once } from './once.ts';
-import { engineFileName } from '../../../src/engines/engine-file.ts';
+import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /**
  * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.

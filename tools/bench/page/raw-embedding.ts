@@ -1,7 +1,7 @@
 import { env, type FeatureExtractionPipeline, pipeline } from '@huggingface/transformers';
 
 import { once } from './once.ts';
-import { engineFileName } from '../../../src/engines/engine-file.ts';
+import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** transformers.js as a user without localtext would run it. */
 export const rawEmbedding = once(async (): Promise<FeatureExtractionPipeline> => {

@@ -5,7 +5,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { type Localtext, start } from '../../../src/index.ts';
 import { arrivals, perSecond } from './beside-load.ts';
 import { CHAT_MODEL, clientOf } from './engines.ts';
-import { engineFileName } from '../../../src/engines/engine-file.ts';
+import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** Location of the weights, `<url>/whisper`, and the sound. */
 export interface SpeechFiles {

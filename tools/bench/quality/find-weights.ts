@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Variant, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { extendCatalog } from '../../../src/catalog/parse-catalog.ts';
-import { startOfBlob } from '../../../src/model-files/gguf/byte-cursor.ts';
-import { inspectModel } from '../../../src/model-files/gguf/inspect-model.ts';
+import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
+import { inspectModel } from '../../../src/gguf/inspect-model.ts';
 import { MODEL_LISTS } from '../../../src/node/model-lists.ts';
 
 /** Weights to measure. */

@@ -1,9 +1,9 @@
 import { openAsBlob } from 'node:fs';
 
 import type { VariantSampling } from '../../../src/catalog/catalog.ts';
-import { startOfBlob } from '../../../src/model-files/gguf/byte-cursor.ts';
-import { inspectModel } from '../../../src/model-files/gguf/inspect-model.ts';
-import { ChatPrompt } from '../../../src/engines/prompt/chat-prompt.ts';
+import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
+import { inspectModel } from '../../../src/gguf/inspect-model.ts';
+import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
 import { openQuestions, quotations } from './open-questions.ts';

@@ -13,7 +13,7 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import { printable } from '../../../util/printable.ts';
+import { printable } from '#base';
 import type { Chunk, RawLogprob } from '../completion-format.ts';
 import { readable, TextJoiner } from './escaped-text.ts';
 import { kernelsOf, proxyOf, type ResultAnswer } from './worker-proxy.ts';

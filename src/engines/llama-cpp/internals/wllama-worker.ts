@@ -9,8 +9,7 @@
  * - Notices: test/unit/tools/wllama-worker.test.ts compares the file with what the package starts.
  * - Then: the engine does not start, and a test fails before a release.
  */
-import { BLOCKED_WORKER, onBlockedWorker } from '../../../util/policy-violations.ts';
-import { hasTrustedTypes, trusting } from '../../../util/trusted-urls.ts';
+import { BLOCKED_WORKER, onBlockedWorker, hasTrustedTypes, trusting } from '#browser';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
 
 // oxlint-disable-next-line no-unused-vars -- Emscripten's script reads it

@@ -11,10 +11,9 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import type { ServiceError } from '../../../errors/service-error.ts';
-import { BLOCKED_WORKER } from '../../../util/policy-violations.ts';
-import { scriptFault } from '../../engine-file.ts';
-import { openWorker, workerBlocked } from '../../open-worker.ts';
+import type { ServiceError } from '#base';
+import { BLOCKED_WORKER } from '#browser';
+import { scriptFault, openWorker, workerBlocked } from '#engine-kit';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
 
 interface Task {

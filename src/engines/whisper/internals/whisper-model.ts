@@ -20,8 +20,8 @@ import {
 
 import { PlainEncoder } from '../../onnx/plain-encoder.ts';
 import type { Build } from '../../onnx/transformers-files.ts';
-import type { TranscriptionJob } from '../../../jobs/transcription.ts';
-import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
+import type { TranscriptionJob } from '#jobs';
+import { yieldToEventLoop } from '#browser';
 import { logSumExp, WindowScores } from './window-scores.ts';
 
 /** Length of an encoder frame in seconds, which is also the step of timestamp tokens. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { IdleTimeout } from '../../../model-files/download/retry.ts';
+import { IdleTimeout } from '#base';
 
 const TIMEOUT_MS = 20_000;
 /** Maximum bytes read of a page or script: the examined parts are at the beginning. */

@@ -2,7 +2,7 @@ import { type Content, eachOf, isFound, isHtml, isScriptType, fetchContent } fro
 import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
 import type { Examined } from './service-worker.ts';
-import type { SiteFile } from '../../../protocol/site-file.ts';
+import type { SiteFile } from '#base';
 
 export interface FileOptions {
   /** Whether the page is isolated. */

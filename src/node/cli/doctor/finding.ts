@@ -1,4 +1,4 @@
-import { printable } from '../../../util/printable.ts';
+import { printable } from '#base';
 
 const MAX_CHARACTERS = 1000;
 

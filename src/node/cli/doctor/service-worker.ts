@@ -4,7 +4,7 @@ import { fault, type Finding, ok, warning } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
 import { examineContent } from './imported-scripts.ts';
 import type { FileLists } from '../../site-files.ts';
-import type { SiteFile } from '../../../protocol/site-file.ts';
+import type { SiteFile } from '#base';
 
 /** Result of examining the service worker's script, with its lists of the site's files. */
 export interface Examined extends FileLists {

@@ -1,7 +1,7 @@
 import { eachOf, fetchAnswer, isFound, isHtml } from './answers.ts';
 import { fault, type Finding, ok, warning } from './finding.ts';
-import type { WeightFile } from '../../../catalog/catalog.ts';
-import { defaultCatalog } from '../../../catalog/default-catalog.ts';
+import type { WeightFile } from '#catalog';
+import { defaultCatalog } from '#catalog/default';
 
 /**
  * Checks the weights of the default catalog, whose sizes are known: they exist, have the right size, and are

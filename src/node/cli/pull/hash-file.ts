@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
-import type { WeightFile } from '../../../catalog/catalog.ts';
+import type { WeightFile } from '#catalog';
 
 /** Whether the file at `path` exists with the size and hash of the catalog. */
 export async function isIntact(

@@ -1,12 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
 
-import {
-  IdleTimeout,
-  isTransient,
-  TransientStatusError,
-  withRetries,
-} from '../../../model-files/download/retry.ts';
-import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
+import { IdleTimeout, isTransient, TransientStatusError, withRetries } from '#base';
+import { DEFAULT_HUB } from '#weights/hub';
 import { isFileError } from '../../files.ts';
 import { PullError } from '../arguments.ts';
 import { describeFetchError } from '../fetch-error.ts';

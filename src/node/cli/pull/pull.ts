@@ -1,7 +1,7 @@
 import { copyFile, link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import type { WeightFile } from '../../../catalog/catalog.ts';
+import type { WeightFile } from '#catalog';
 import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
@@ -10,7 +10,7 @@ import { PullError } from '../arguments.ts';
 import { hashFile, isIntact } from './hash-file.ts';
 import { withPullLock } from './pull-lock.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
-import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
+import { DEFAULT_HUB } from '#weights/hub';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 

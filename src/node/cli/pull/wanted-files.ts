@@ -1,12 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
-import { rulesOf } from '../../../catalog/engines/index.ts';
-import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/weight-path.ts';
+import {
+  rulesOf,
+  MANIFEST,
+  manifestSchema,
+  type Catalog,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+  type Manifest,
+} from '#catalog';
 import { replaceFile } from '../../files.ts';
-import { ServiceError } from '../../../errors/service-error.ts';
-import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
+import { ServiceError } from '#base';
+import { commitOf, isCommit, listHubFiles } from '#weights/hub';
 import { PullError } from '../arguments.ts';
 
 /** Adds files and commits to the manifest of a models folder; its other entries stay. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { build, preview } from 'vite';
 
 import { CommandError } from '../arguments.ts';
-import { messageOf } from '../../../util/printable.ts';
+import { messageOf } from '#base';
 
 export interface Address {
   port: number;

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
 import { rulesOf } from '../../../../src/engine-host/requests/job-rules.ts';
-import { bytesOfDataUrl } from '../../../../src/engines/images/data-url.ts';
+import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/engine-host/requests/fetch-images.ts';
-import { createDeferred } from '../../../../src/util/async.ts';
+import { createDeferred } from '../../../../src/base/async.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
 
 const [picture = Buffer.alloc(0)] = PICTURES;

@@ -1,14 +1,14 @@
 import { expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
-import { ServiceError } from '../../../../src/errors/service-error.ts';
+import { ServiceError } from '../../../../src/base/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
-import type { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
-import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
+import type { ModelManager } from '../../../../src/models/model-manager.ts';
+import type { Plan } from '../../../../src/models/variant-choice.ts';
 import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
-import type { Engine } from '../../../../src/engines/engine.ts';
-import { createDeferred } from '../../../../src/util/async.ts';
+import type { Engine } from '../../../../src/engine-kit/engine.ts';
+import { createDeferred } from '../../../../src/base/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 

@@ -1,14 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
-import type { Engine } from '../../../../src/engines/engine.ts';
-import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
+import type { Engine } from '../../../../src/engine-kit/engine.ts';
+import { contextLengthExceeded, engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
 import { servePort } from '../../../../src/engine-host/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import { requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
-import { weightsService } from '../../model-files/weights-service.ts';
+import { weightsService } from '../../weights/weights-service.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 

@@ -5,7 +5,7 @@ import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
 import type { Origin } from '../../../../src/protocol/engine-port.ts';
 import type { JobSink } from '../../../../src/engine-host/requests/serve-job.ts';
 import { SharedJobs } from '../../../../src/engine-host/requests/shared-jobs.ts';
-import { createDeferred } from '../../../../src/util/async.ts';
+import { createDeferred } from '../../../../src/base/async.ts';
 
 const job: ChatJob = {
   kind: 'chat',

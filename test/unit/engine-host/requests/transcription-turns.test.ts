@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { Variant } from '../../../../src/catalog/catalog.ts';
 import { JobPaused, serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
-import type { Engine } from '../../../../src/engines/engine.ts';
+import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';

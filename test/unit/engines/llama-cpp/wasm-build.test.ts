@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { chatThreads, processors } from '../../../../src/engines/device.ts';
-import { setAppScope } from '../../../../src/engines/engine-file.ts';
+import { chatThreads, processors } from '../../../../src/engine-kit/device.ts';
+import { setAppScope } from '../../../../src/engine-kit/engine-file.ts';
 import { chooseBuild } from '../../../../src/engines/llama-cpp/wasm-build.ts';
 
 const { signal } = new AbortController();

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
 
-import type { EngineContext } from '../../../../src/engines/engine.ts';
-import type { HelperWorker } from '../../../../src/engines/helper-worker.ts';
+import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
+import type { HelperWorker } from '../../../../src/engine-kit/helper-worker.ts';
 import { TextTokenizer } from '../../../../src/engines/onnx/text-tokenizer.ts';
-import { engineCrashed } from '../../../../src/errors/engine-errors.ts';
-import { abortable } from '../../../../src/util/async.ts';
+import { engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
+import { abortable } from '../../../../src/base/async.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 import { variantOf } from './variant-of.ts';
 
@@ -24,7 +24,7 @@ const sound: FakeTokenizer = {
 let next: FakeTokenizer[] = [];
 const opened: { end(reason: unknown): void }[] = [];
 
-vi.mock(import('../../../../src/engines/helper-worker.ts'), () => ({
+vi.mock(import('../../../../src/engine-kit/helper-worker.ts'), () => ({
   HelperWorker: {
     open: async (_: string, load: (helper: FakeTokenizer) => Promise<unknown>) => {
       const tokenizer = next.shift() ?? sound;

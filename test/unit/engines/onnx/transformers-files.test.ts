@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { EngineContext } from '../../../../src/engines/engine.ts';
+import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
 import {
   buildsOf,
   checkConfig,

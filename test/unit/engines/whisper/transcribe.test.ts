@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { TranscriptionJob, TranscriptionProgress } from '../../../../src/jobs/transcription.ts';
-import { createDeferred } from '../../../../src/util/async.ts';
+import { createDeferred } from '../../../../src/base/async.ts';
 import { cutWindow } from '../../../../src/engines/whisper/cut-window.ts';
 import { type Listener, transcribeWindow } from '../../../../src/engines/whisper/transcribe-window.ts';
 import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';

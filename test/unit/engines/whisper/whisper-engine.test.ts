@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 
-import { invalidField } from '../../../../src/errors/service-error.ts';
+import { invalidField } from '../../../../src/base/errors/service-error.ts';
 import type { TranscriptionJob } from '../../../../src/jobs/transcription.ts';
-import { delay } from '../../../../src/util/async.ts';
+import { delay } from '../../../../src/base/async.ts';
 import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 

@@ -6,7 +6,7 @@ import type { EngineSettings } from '../../../../src/page/election/engine-worker
 import { callChannel, listenForCalls } from '../../../../src/protocol/discovery.ts';
 import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
-import { abortable } from '../../../../src/util/async.ts';
+import { abortable } from '../../../../src/base/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 import { sleep } from '../../../support/virtual-time.ts';
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { beforeEach, expect, test } from 'vitest';
 
 import type { EngineClient } from '../../../../src/protocol/service-dependencies.ts';
-import { textOf } from '../../../../src/api/transcriptions/transcript-formats.ts';
+import { textOf } from '../../../../src/service/transcriptions/transcript-formats.ts';
 import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';

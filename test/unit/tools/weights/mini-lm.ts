@@ -1,5 +1,5 @@
 import type { BertConfig } from '../../../../tools/weights/bert-graph.ts';
-import type { SafetensorsTensor } from '../../../../src/model-files/gguf/read-safetensors.ts';
+import type { SafetensorsTensor } from '../../../../src/gguf/read-safetensors.ts';
 
 export const miniLmConfig: BertConfig = {
   hidden_size: 384,

@@ -1,0 +1,59 @@
+export {
+  Channel,
+  Mutex,
+  abortable,
+  backoff,
+  createDeferred,
+  delay,
+  shared,
+  untilFailure,
+  withTimeout,
+  type Deferred,
+} from './async.ts';
+export {
+  ContextLengthError,
+  buildReplaced,
+  contextLengthExceeded,
+  corruptFile,
+  deviceLost,
+  engineCrashed,
+  engineLost,
+  isContextLengthError,
+  toWireError,
+} from './errors/engine-errors.ts';
+export type { ErrorCode } from './errors/error-codes.ts';
+export {
+  ServiceError,
+  asServiceError,
+  conflicting,
+  invalidField,
+  protocolMismatch,
+  rateLimited,
+  requestError,
+  serverError,
+  storageUnavailable,
+  unsupported,
+} from './errors/service-error.ts';
+export type { WireError } from './errors/wire-error.ts';
+export { literal } from './gbnf.ts';
+export { MAX_KEY, findExcess } from './json-bounds.ts';
+export { targetOf, valueAt } from './json-pointer.ts';
+export { messageOf, printable } from './printable.ts';
+export { readStream } from './read-stream.ts';
+export {
+  IdleTimeout,
+  IdleTimeoutError,
+  TransientStatusError,
+  UNREACHABLE,
+  UnreachableError,
+  WrongRangeError,
+  isTransient,
+  withRetries,
+} from './retry.ts';
+export { SCHEMA_LISTS, SCHEMA_MAPS, children, isObject, type Child, type Schema } from './schema-children.ts';
+export { sha256 } from './sha256.ts';
+export type { SiteFile } from './site-file.ts';
+export { TokenTexts } from './token-texts.ts';
+export { decoded, isV1Path } from './url-path.ts';
+export { showSpan, type Span, type SpanDetail } from './user-timing.ts';
+export type { z } from './zod.ts';

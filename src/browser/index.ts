@@ -1,0 +1,3 @@
+export { BLOCKED_WORKER, blockedMessage, onBlockedWorker } from './policy-violations.ts';
+export { hasTrustedTypes, trustedScriptUrl, trusting, withTrustedWorkers } from './trusted-urls.ts';
+export { yieldToEventLoop } from './yield-to-event-loop.ts';

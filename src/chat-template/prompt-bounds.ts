@@ -1,0 +1,46 @@
+import { charactersOf, textsOf, type ChatJob, type Sampling } from '#jobs';
+import { ContextLengthError, invalidField, type ServiceError } from '#base';
+
+/**
+ * Maximum number of prompt characters per token of the context. Text has about 4; the longest tokens are runs of one
+ * character. Tokenizing megabytes would block the thread for seconds.
+ */
+export const MAX_CHARACTERS = 32;
+
+/** Rejects an oversized input before it is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
+export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
+  const { length } = textsOf(input);
+  // Each message has at least one token, for its role.
+  if (length > contextLength) throw exceeded(contextLength, `${length} messages`, contextLength / length);
+  refuseCharacters(charactersOf(input), MAX_CHARACTERS, contextLength);
+}
+
+/** Rejects an oversized rendered prompt before it is tokenized. @throws ServiceError `context_length_exceeded` */
+export const refuseOversizedText = ({ length }: string, contextLength: number): void =>
+  refuseCharacters(length, 2 * MAX_CHARACTERS, contextLength);
+
+function refuseCharacters(characters: number, maxPerToken: number, contextLength: number): void {
+  const maxCharacters = contextLength * maxPerToken;
+  if (characters <= maxCharacters) return;
+  throw exceeded(
+    contextLength,
+    `${characters} characters, more than ${maxPerToken} for each`,
+    maxCharacters / characters,
+  );
+}
+
+const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
+  new ContextLengthError(
+    `This model's maximum context length is ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
+    share,
+  );
+
+/** Rejects biases for tokens that the model lacks, which would have no effect. @throws ServiceError 400 */
+export function refuseUnknownTokens({ logitBias = {} }: Sampling, vocabularySize: number): void {
+  const unknown = Object.keys(logitBias).find((token) => Number(token) >= vocabularySize);
+  if (unknown === undefined) return;
+  throw invalidField(
+    `logit_bias.${unknown}`,
+    `names no token of this model: ids end at ${vocabularySize - 1}`,
+  );
+}

@@ -1,0 +1,133 @@
+import { requestError, ServiceError, abortable, withTimeout } from '#base';
+import type { ChatJob, ChatMessage } from '#jobs';
+import { RestartableHelper } from '#engine-kit';
+import { SlotQueue } from '#scheduling';
+import { CallerText } from './caller-text.ts';
+import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
+import type { ChatOpening } from './think-first.ts';
+import { thinkTags } from './think-tags.ts';
+
+/** Time limit for parsing the template. */
+const LOAD_TIMEOUT_MS = 20_000;
+const RENDER_TIMEOUT_MS = 10_000;
+const NOT_PARSED = { fault: `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s` };
+
+/** Renders a model's prompts in a worker, which is terminated if the template exceeds a time limit. */
+export class PromptRenderer {
+  readonly #format: PromptFormat;
+  /** Prompts render one after another, as each has its own deadline. */
+  readonly #turns = new SlotQueue(1);
+  readonly #helper: RestartableHelper<typeof templateWorker>;
+  readonly #callers: CallerText;
+
+  constructor(format: PromptFormat) {
+    this.#format = format;
+    this.#callers = new CallerText(format.tokens.reserved);
+    this.#helper = new RestartableHelper('template', async (template) => {
+      const parsing = template.load(format).then((fault) => ({ fault }));
+      const { fault } = (await withTimeout(parsing, LOAD_TIMEOUT_MS)) ?? NOT_PARSED;
+      if (fault !== null) throw templateError(fault);
+    });
+    this.#helper.start().catch(() => undefined);
+  }
+
+  /** Text that is one token anywhere in a prompt; null if none is known. */
+  get specialText(): string | null {
+    return this.#format.tokens.eos;
+  }
+
+  /**
+   * Appends a text that the template did not write to a prompt.
+   * @param allowed special tokens that the text may contain
+   */
+  append(prompt: string, text: string, allowed?: readonly string[]): string {
+    return this.#callers.append(prompt, text, allowed);
+  }
+
+  /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
+  get chats(): boolean {
+    return this.#format.source !== null || this.#format.tokens.chatMl === true;
+  }
+
+  get thinks(): boolean {
+    return thinkTags(this.#format.source ?? '') !== null;
+  }
+
+  /**
+   * Renders the prompt of a job.
+   * @param marker text that stands for an image in the prompt
+   * @throws ServiceError 400 if the model's template rejects the conversation or exceeds its bounds
+   */
+  async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
+    const leave = await this.#turns.enter(signal);
+    try {
+      await abortable(this.#helper.start(), signal);
+      // An abort must not end the worker, or the template would have to be parsed again.
+      const opened = await this.#helper.call(
+        (template): Promise<Opened> => template.open(withoutImageUrls(job), marker),
+        { timeoutMs: RENDER_TIMEOUT_MS, toError: renderError },
+      );
+      if (opened.error) throw new ServiceError(opened.error);
+      return opened.opening;
+    } finally {
+      leave();
+    }
+  }
+
+  end(): void {
+    this.#helper.end();
+  }
+}
+
+const renderError = (cause: unknown): ServiceError =>
+  templateError(
+    cause === null
+      ? `it takes longer than ${RENDER_TIMEOUT_MS / 1000} s`
+      : 'its worker has ended, as for a lack of memory',
+  );
+
+const templateError = (why: string): ServiceError =>
+  requestError(
+    400,
+    `This model's chat template does not take these messages: ${why.slice(0, 300)}.`,
+    null,
+    'messages',
+  );
+
+/** Removes image URLs, which may contain the image and which the template does not need. */
+function withoutImageUrls(job: ChatJob): ChatJob {
+  if (!('messages' in job.input)) return job;
+  const messages = job.input.messages.map((message): ChatMessage =>
+    message.role === 'user' && message.images
+      ? { ...message, images: message.images.map((image) => ({ ...image, url: '' })) }
+      : message,
+  );
+  return { ...job, input: { messages } };
+}
+
+const unusable = (why: string): string => `has a chat template that cannot be used: ${why}`;
+
+/** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
+export async function templateFault(source: string): Promise<string | undefined> {
+  const renderer = new PromptRenderer({
+    source,
+    tokens: { bos: null, eos: null, reserved: [] },
+    addsBos: false,
+  });
+  const content = 'Hello';
+  const job: ChatJob = {
+    kind: 'chat',
+    model: '',
+    input: { messages: [{ role: 'user', content }] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  try {
+    const { prompt } = await renderer.open(job, null, new AbortController().signal);
+    return prompt.includes(content) ? undefined : unusable('it does not show the messages');
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.wire.status !== 400) throw error;
+    return unusable(error.message.split(': ').slice(1).join(': '));
+  } finally {
+    renderer.end();
+  }
+}

@@ -1,0 +1,254 @@
+import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob, Events } from '#jobs';
+import { TokenTexts } from '#base';
+import type { CallerText } from './caller-text.ts';
+import { ThoughtSplitter } from './thought-splitter.ts';
+import { closing, ending, opening, tagTokens, type ThinkTags } from './think-tags.ts';
+
+/** A rendered prompt, and the state in which its reply begins. */
+export interface ChatOpening {
+  prompt: string;
+  /** `isInside`: the prompt ends inside the reasoning. Null if the reply has no reasoning, or if it has ended. */
+  thinking: { tags: ThinkTags; isInside: boolean } | null;
+}
+
+/** Whether reasoning is enabled, for a model that can reason. */
+export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {}): boolean =>
+  enableThinking ?? effort !== 'none';
+
+/**
+ * Extends the prompt of a model that can reason with the opening tag and with what was already generated.
+ * @param marked the prompt, with the marks of callers' characters
+ * @param opens whether to add the opening tag if the prompt does not end with it; some templates leave it to the model
+ */
+export function openReply(
+  marked: string,
+  tags: ThinkTags,
+  { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
+  opens: boolean,
+  callers: CallerText,
+): ChatOpening {
+  const text = callers.mark(resume?.text ?? '');
+  if (!thoughts && text !== '') return { prompt: callers.broken(marked + text), thinking: answering(tags) };
+  const isOpen = marked.trimEnd().endsWith(tags.open);
+  const isInside = isOpen || opens || thoughts !== undefined;
+  const opened = isInside && !isOpen ? marked + opening(tags) : marked;
+  const whole = opened + callers.mark(thoughts?.text ?? '');
+  return thoughts?.ended
+    ? { prompt: callers.broken(whole + ending(tags) + text), thinking: answering(tags) }
+    : { prompt: callers.broken(whole), thinking: { tags, isInside } };
+}
+
+/** State of a reply whose reasoning has ended. A tag that closes the answer may follow. */
+const answering = (tags: ThinkTags): ChatOpening['thinking'] =>
+  tags.answerTags ? { tags, isInside: false } : null;
+
+/** Completes a prompt so that the answer follows at once, without reasoning. */
+export const answerPrompt = ({ prompt, thinking }: ChatOpening): string =>
+  thinking?.isInside ? prompt + ending(thinking.tags) : prompt;
+
+type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
+
+/** One request to the engine, which generates a reply or a part of it. */
+export interface Completion extends Form {
+  prompt: string;
+  maxTokens?: number;
+  /** Number of the reply's tokens that are already in the prompt. */
+  tokensBefore: number;
+  /** Control tokens to include in the reply's text. */
+  shownTokens?: string[];
+}
+
+export const toCompletion = (
+  { maxTokens, constraint, topLogprobs, resume }: ChatJob,
+  prompt: string,
+): Completion => ({
+  prompt,
+  tokensBefore: resume?.tokens ?? 0,
+  ...(maxTokens !== undefined && { maxTokens }),
+  ...(constraint && { constraint }),
+  ...(topLogprobs !== undefined && { topLogprobs }),
+});
+
+/** Appends generated text to a prompt, in which only the allowed special tokens stay special. */
+export type Append = (prompt: string, text: string, allowed: readonly string[]) => string;
+
+export type Complete = (completion: Completion) => Events<'chat'>;
+
+type Done = Extract<ChatEvent, { type: 'done' }>;
+
+/** Fraction of a reply's tokens for reasoning, by effort (docs/capabilities.md). */
+const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
+
+/**
+ * Generates a reply that may begin with reasoning. If the answer is constrained, or the reasoning has used up its
+ * tokens, the answer is a second completion, after the closing tag.
+ */
+export class ThinkFirst {
+  readonly #job: ChatJob;
+  readonly #prompt: string;
+  readonly #tags: ThinkTags;
+  readonly #splitter: ThoughtSplitter;
+  readonly #complete: Complete;
+  readonly #append: Append;
+  #tokens = 0;
+  /** Log probabilities of withheld text, which may be part of a tag. */
+  #logprobs: TokenLogprob[] = [];
+
+  constructor(
+    job: ChatJob,
+    prompt: string,
+    { tags, isInside }: NonNullable<ChatOpening['thinking']>,
+    complete: Complete,
+    append: Append,
+  ) {
+    this.#job = job;
+    this.#prompt = prompt;
+    this.#tags = tags;
+    this.#splitter = new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
+    this.#complete = complete;
+    this.#append = append;
+  }
+
+  /** @param contextLength tokens of prompt and reply together */
+  async *events(contextLength: number): Events<'chat'> {
+    const whole = toCompletion(this.#job, this.#prompt);
+    const { constraint, topLogprobs: _, ...plain } = whole;
+    // A constraint that begins with the reply leaves no room for reasoning.
+    if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
+    let budget = this.#budget(contextLength);
+    if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
+
+    const thought = new ThoughtMeter();
+    for await (const event of this.#complete(constraint ? plain : whole)) {
+      if (event.type === 'accepted') {
+        thought.accept(event.accepted);
+        budget = this.#budget(contextLength - event.accepted.promptTokens);
+        yield event;
+      } else if (event.type === 'delta') {
+        const wasInside = this.#splitter.isInside;
+        yield* this.#split(event.delta);
+        if (this.#isAnswerNext(wasInside, budget, whole)) break;
+      } else if (this.#splitter.isInside && event.finishReason === 'stop') {
+        // The model ended its turn inside the reasoning.
+        return yield* this.#answer(event);
+      } else {
+        yield* this.#rest();
+        return yield event;
+      }
+    }
+    yield* this.#answer(thought.done(this.#tokens));
+  }
+
+  /** Whether to start the second completion: the reasoning has used up its tokens, or ended before a constrained answer. */
+  #isAnswerNext(wasInside: boolean, budget: number, whole: Completion): boolean {
+    return this.#splitter.isInside ? this.#tokens >= budget : wasInside && whole.constraint !== undefined;
+  }
+
+  /** Emits withheld text, which turned out not to be a tag. */
+  *#rest(): Generator<ChatEvent> {
+    const { reasoning, text } = this.#splitter.flush();
+    if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
+    if (text) yield this.#answerDelta(text, 0);
+  }
+
+  /** Maximum number of reasoning tokens in a reply of `room` tokens. A dead engine may already have spent some. */
+  #budget(room: number): number {
+    const { maxTokens = Infinity, reasoning, resume } = this.#job;
+    const before = resume?.tokens ?? 0;
+    const off = reasoning?.enableThinking === false ? 'none' : undefined;
+    const share = SHARES[reasoning?.effort ?? off ?? 'medium'];
+    return Math.floor((Math.min(maxTokens, room) + before) * share) - before;
+  }
+
+  *#split({ text, tokens, logprobs }: Delta): Generator<ChatEvent> {
+    this.#tokens += tokens;
+    if (logprobs) this.#logprobs.push(...logprobs);
+    const wasInside = this.#splitter.isInside;
+    const split = this.#splitter.push(text);
+    const isThought = wasInside || this.#splitter.isInside || split.reasoning !== '';
+    if (isThought) {
+      this.#logprobs = split.text === '' ? [] : [...(logprobs ?? [])];
+      yield { type: 'delta', delta: { text: split.reasoning, tokens, isReasoning: true } };
+    }
+    if (split.text !== '' || !isThought) yield this.#answerDelta(split.text, isThought ? 0 : tokens);
+  }
+
+  #answerDelta(text: string, tokens: number): ChatEvent {
+    const logprobs = text === '' ? [] : tokensOf(text, this.#logprobs.splice(0));
+    return { type: 'delta', delta: { text, tokens, ...(logprobs.length > 0 && { logprobs }) } };
+  }
+
+  /** Generates the answer. @param thought end of the completion with the reasoning; null if there was none */
+  async *#answer(thought: Done | null): AsyncGenerator<ChatEvent> {
+    const { maxTokens } = this.#job;
+    const remaining = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
+    if (thought && remaining < 1) return yield { ...thought, finishReason: 'length' };
+    const part = toCompletion(this.#job, this.#closed());
+    this.#splitter.close();
+    for await (const event of this.#complete({
+      ...part,
+      tokensBefore: part.tokensBefore + this.#tokens,
+      ...(remaining < Infinity && { maxTokens: remaining }),
+    })) {
+      if (event.type === 'accepted' && !thought) yield event;
+      if (event.type === 'delta') yield part.constraint ? event : this.#answered(event.delta);
+      if (event.type !== 'done') continue;
+      const { text } = this.#splitter.flush();
+      if (text) yield this.#answerDelta(text, 0);
+      yield thought ? afterThoughts(thought, event) : event;
+    }
+  }
+
+  #answered({ text, tokens, logprobs = [] }: Delta): ChatEvent {
+    this.#logprobs.push(...logprobs);
+    return this.#answerDelta(this.#splitter.push(text).text, tokens);
+  }
+
+  /** Prompt with the exact reasoning text, so that its state is in the cache. */
+  #closed(): string {
+    const { isInside, thoughts } = this.#splitter;
+    const prompt = this.#append(this.#prompt, thoughts, tagTokens(this.#tags));
+    return prompt + (isInside ? ending(this.#tags) : closing(this.#tags));
+  }
+}
+
+/** Measures a completion that is stopped before its `done` event. */
+class ThoughtMeter {
+  readonly #began = performance.now();
+  #acceptedAt = this.#began;
+  #accepted: Pick<Accepted, 'promptTokens' | 'cachedTokens'> = { promptTokens: 0 };
+
+  accept(accepted: Accepted): void {
+    this.#accepted = accepted;
+    this.#acceptedAt = performance.now();
+  }
+
+  done(completionTokens: number): Done {
+    const { promptTokens, cachedTokens = 0 } = this.#accepted;
+    const prefillMs = this.#acceptedAt - this.#began;
+    return {
+      type: 'done',
+      finishReason: 'stop',
+      usage: { promptTokens, cachedTokens, completionTokens },
+      timings: { prefillMs, decodeMs: performance.now() - this.#acceptedAt },
+    };
+  }
+}
+
+/** Selects the last tokens, which make up `text`. The others are tags and the space beside them. */
+function tokensOf(text: string, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+  const texts = new TokenTexts();
+  const ends: number[] = [];
+  for (const logprob of logprobs) ends.push((ends.at(-1) ?? 0) + texts.next(logprob).length);
+  const start = (ends.at(-1) ?? 0) - text.length;
+  const last = ends.findLastIndex((end, index) => end <= start && end > (ends[index - 1] ?? 0));
+  return logprobs.slice(last + 1);
+}
+
+function afterThoughts({ usage, timings }: Done, answer: Done): Done {
+  return {
+    ...answer,
+    usage: { ...usage, completionTokens: usage.completionTokens + answer.usage.completionTokens },
+    timings: { ...timings, decodeMs: timings.decodeMs + answer.timings.prefillMs + answer.timings.decodeMs },
+  };
+}

@@ -1,0 +1,63 @@
+import type { AddedModel, AddedModelRecord } from '#catalog';
+import type { ModelFile } from '#gguf';
+import type { RemoteFile } from '#weights';
+import type { ModelDetails } from '#protocol';
+import type { Device } from './device.ts';
+
+/** A model among the files of a repository. */
+export interface FoundModel {
+  kind: 'chat' | 'embedding';
+  /** Path of the file. The part number of a split model is left out. */
+  file: string;
+  files: RemoteFile[];
+  /** Member of `files` that is left out if the engine cannot use it. */
+  optional?: RemoteFile | undefined;
+  /** Set if this is the default when the user names no file. */
+  isUsual?: boolean;
+}
+
+type Unstored<V> = V extends unknown ? Omit<V, 'name' | 'files'> : never;
+
+/** A model before its files are stored. */
+export interface DescribedModel<F> {
+  /** Files in load order. */
+  files: F[];
+  /** Member of `files` that encodes images. */
+  projector?: F | null;
+  model: Omit<AddedModel, 'id' | 'created'>;
+  variant: Unstored<AddedModelRecord['variant']>;
+  /** Sampling for requests that set none. */
+  defaults?: AddedModelRecord['defaults'];
+  details: Pick<ModelDetails, 'trainedContextLength' | 'hasChatTemplate' | 'canChat' | 'tensors' | 'warning'>;
+  /** Why the model does not fit this device, as a phrase that follows its name; undefined if it may fit. */
+  shortage: string | undefined;
+  /** Why a model that fits cannot run, as a phrase that follows its name. Checked only when the model is added. */
+  fault?(): Promise<string | undefined>;
+}
+
+export type SizedDevice = Pick<Device, 'gpu' | 'memoryGiB'>;
+
+/** How an engine finds and describes models that the user adds. */
+export interface AddedFormat {
+  /** What the format's models are called in messages: `GGUF file`. */
+  noun: string;
+  /** Set if the engine finds files by the names that they have in a repository. Other engines take any file. */
+  isNamed?: true;
+  /** @param isEmbedding whether the repository is tagged as having embedding models */
+  find(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[];
+  /** Why a repository has no usable model although it seems to, as a phrase that follows its name. */
+  lack?(files: readonly RemoteFile[]): string | undefined;
+  /** Reads the quantization from a file name; null if the name has none. */
+  quantization(file: string): string | null;
+  /** Why weights of this size do not fit, as a phrase that follows their name; undefined if they may fit. */
+  shortage(files: readonly { size: number }[], device: SizedDevice): string | undefined;
+  /**
+   * @param repository the files' repository; null if they do not come from one
+   * @throws ServiceError 400 `unsupported_model`; FormatError
+   */
+  describe<F extends ModelFile>(
+    files: readonly F[],
+    repository: string | null,
+    device: SizedDevice,
+  ): Promise<DescribedModel<F>>;
+}

@@ -1,0 +1,1 @@
+export { ENGINES } from './registry.ts';

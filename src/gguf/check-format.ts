@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+
+import type { WeightFile } from '#catalog';
+import { corruptFile, type ServiceError } from '#base';
+import { type ByteCursor, FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
+import { readGguf } from './read-gguf.ts';
+import { readSafetensors } from './read-safetensors.ts';
+
+/**
+ * Parses untrusted JSON and validates it.
+ * @param expected describes a value that the schema rejects: `is not a model description`
+ * @param refuse makes the error from a fault, a phrase that follows the file's name
+ */
+export function parseJson<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  expected: string,
+  refuse: (fault: string) => Error,
+): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('is not JSON, or cut short');
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw refuse(`${expected}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
+  [/\.gguf$/i, readGguf],
+  [/\.safetensors$/i, readSafetensors],
+];
+
+/**
+ * Checks a file's header before an engine reads it. A file with the catalog's hash may still be malformed, and
+ * engines' errors do not name the file.
+ * @throws ServiceError `weights_corrupt` naming the file
+ */
+export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
+  const [, check] = CHECKS.find(([pattern]) => pattern.test(file.path)) ?? [];
+  if (!check) return;
+  try {
+    await readHeader(startOfBlob(blob), check);
+  } catch (error) {
+    throw error instanceof FormatError ? corruptFile(file.path, error.message) : error;
+  }
+}
+
+/** Finds the first `.json` file that is not JSON. Used after a load that failed without naming a file. */
+export async function findBrokenJson(
+  files: readonly { file: WeightFile; blob: Blob }[],
+): Promise<ServiceError | null> {
+  for (const { file, blob } of files) {
+    if (!file.path.endsWith('.json')) continue;
+    const text = await blob.text().catch(() => null);
+    if (text === null) continue;
+    try {
+      JSON.parse(text);
+    } catch {
+      return corruptFile(file.path, 'is not JSON, or cut short');
+    }
+  }
+  return null;
+}

@@ -1,0 +1,151 @@
+import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
+import { printable } from '#base';
+import { ggufFacts, requireTensors, type GgufFacts } from './gguf-facts.ts';
+import { type Gguf, readGguf } from './read-gguf.ts';
+
+export interface ModelFile extends FileStart {
+  name: string;
+  /** Set for a projector that the user did not choose. It is left out if localtext cannot use it. */
+  optional?: boolean;
+}
+
+/** Detects a projector, a model's image or audio part, by its file name. */
+export function isProjector(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  return name.includes('mmproj') && name.endsWith('.gguf');
+}
+
+export interface InspectedModel<F> {
+  /** Facts of the first file, with the tensors of all files. */
+  facts: GgufFacts;
+  /** Name in the file's metadata, or derived from the file name. */
+  name: string;
+  /** Parts in order, then the projector. */
+  files: F[];
+  /** Projector; null if the model has none. */
+  projector: F | null;
+  bytes: number;
+}
+
+interface Part<F> {
+  file: F;
+  facts: GgufFacts;
+  tensorNames: string[];
+  /** Number of tensors in all parts, according to this part. */
+  tensorCount: unknown;
+}
+
+const MAX_FILES = 100;
+const MAX_NAME_LENGTH = 100;
+
+/** Reads the headers of all files of a model. @throws FormatError with a message that names the file */
+export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
+  if (files.length > MAX_FILES)
+    throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
+  const { parts, projectors } = await readFiles(files);
+  const [projector = null, another] = projectors;
+  if (another)
+    throw new FormatError(
+      `${another.name} is a second image part of one model: add the model with one of them`,
+    );
+  const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
+  const [first] = sorted;
+  if (!first) throw new FormatError('No file was given');
+  const count = first.facts.split?.count ?? 1;
+  const complete =
+    sorted.length === count &&
+    sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
+  if (!complete) throw incomplete(first.file.name, count, parts.length);
+  const tensors = countTensors(sorted);
+  const kept = [...sorted.map(({ file }) => file), ...projectors];
+  return {
+    facts: { ...first.facts, tensors },
+    name: (first.facts.name ?? (printable(baseName(first.file.name)) || 'model')).slice(0, MAX_NAME_LENGTH),
+    files: kept,
+    projector,
+    bytes: kept.reduce((total, { size }) => total + size, 0),
+  };
+}
+
+async function readFiles<F extends ModelFile>(
+  files: readonly F[],
+): Promise<{ parts: Part<F>[]; projectors: F[] }> {
+  const parts: Part<F>[] = [];
+  const projectors: F[] = [];
+  for (const file of files) {
+    try {
+      const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
+      if (!part) projectors.push(file);
+      else if (!file.optional) parts.push({ file, ...part });
+    } catch (error) {
+      if (!file.optional || !(error instanceof FormatError)) throw named(file, error);
+    }
+  }
+  return { parts, projectors };
+}
+
+/** llama.cpp's architecture name for image and audio projectors. */
+const PROJECTOR = 'clip';
+/** Architectures whose image tokens attend to each other, which requires larger batches than localtext uses. */
+const NEEDS_LARGE_BATCHES = /^gemma/;
+
+/** Reads a part of the model; null if it is a projector. */
+function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | null {
+  const gguf = readGguf(cursor);
+  const value = (key: string): unknown => gguf.metadata.get(key)?.value;
+  if (value('general.architecture') !== PROJECTOR) return partOf(gguf, cursor);
+  if (!gguf.tensors.some(({ name }) => name.startsWith('v.')))
+    throw new FormatError('is the audio part of a model: models that hear are not supported. Leave it out');
+  const type = value('clip.vision.projector_type') ?? value('clip.projector_type');
+  if (typeof type === 'string' && NEEDS_LARGE_BATCHES.test(type))
+    throw new FormatError(`is the image part of a ${type} model, which is not supported. Leave it out`);
+  requireTensors(gguf);
+  return null;
+}
+
+const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor), cursor);
+
+function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
+  return {
+    facts: ggufFacts(gguf, cursor),
+    tensorNames: gguf.tensors.map(({ name }) => name),
+    tensorCount: gguf.metadata.get('split.tensors.count')?.value,
+  };
+}
+
+/** Counts the tensors of all parts. llama.cpp requires unique names, and the number that the first part gives. */
+function countTensors(parts: readonly Part<ModelFile>[]): number {
+  const names = new Set<string>();
+  for (const { file, tensorNames } of parts) {
+    const twice = tensorNames.find((name) => names.has(name));
+    if (twice !== undefined)
+      throw new FormatError(
+        `${file.name} has the tensor ${printable(twice, 100)} of another part: the parts are not of one model`,
+      );
+    for (const name of tensorNames) names.add(name);
+  }
+  const [first] = parts;
+  if (typeof first?.tensorCount === 'number' && first.tensorCount !== names.size)
+    throw new FormatError(
+      `${first.file.name} says that its parts have ${first.tensorCount} tensors, and they have ${names.size}: the parts are not of one model`,
+    );
+  return names.size;
+}
+
+/** `folder/SmolLM2.Q8_0-00001-of-00003.gguf` → `SmolLM2.Q8_0` */
+const baseName = (path: string): string =>
+  (path.split('/').at(-1) ?? '').replace(/\.gguf$/i, '').replace(/-\d{5}-of-\d{5}$/, '');
+
+function named({ name }: ModelFile, error: unknown): unknown {
+  if (error instanceof FormatError) return new FormatError(`${name} ${error.message}`);
+  // The file is a folder, or was moved or changed after it was chosen.
+  if (error instanceof DOMException) return new FormatError(`${name} cannot be read (${error.name})`);
+  return error;
+}
+
+const incomplete = (name: string, count: number, partCount: number): FormatError =>
+  new FormatError(
+    count === 1
+      ? `${partCount} files were given, and ${name} is a whole model: add one model at a time`
+      : `${name} is a part of a model of ${count} files, and ${partCount} were given: add all of them together`,
+  );

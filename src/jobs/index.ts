@@ -1,0 +1,63 @@
+export type { Timings } from './any-job.ts';
+export {
+  CHARACTERS_A_TOKEN,
+  charactersOf,
+  estimateTokens,
+  imagesOf,
+  repeats,
+  textsOf,
+  type Accepted,
+  type ChatEvent,
+  type ChatImage,
+  type ChatJob,
+  type ChatMessage,
+  type ChatTimings,
+  type ChatUsage,
+  type Constraint,
+  type Delta,
+  type EngineFinishReason,
+  type Reasoning,
+  type SchemaPart,
+  type TokenLogprob,
+  type ToolCall,
+} from './chat.ts';
+export {
+  charactersOf as decisionCharactersOf,
+  type DecisionAnswer,
+  type DecisionEvent,
+  type DecisionJob,
+  type DecisionProgress,
+  type DecisionQuestion,
+} from './decision.ts';
+export type { EmbeddingEvent, EmbeddingJob, EmbeddingResult } from './embedding.ts';
+export {
+  KINDS,
+  answers,
+  completeTimings,
+  withJobLimits,
+  type EventOf,
+  type Events,
+  type Job,
+  type JobOf,
+  type Kind,
+  type ModelKind,
+  type ModelOf,
+} from './kinds.ts';
+export {
+  SAMPLING,
+  engineFields,
+  foldSeed,
+  type EngineSampling,
+  type Sampling,
+  type SamplingName,
+} from './sampling.ts';
+export type {
+  Cue,
+  Granularity,
+  TimedWord,
+  Transcript,
+  TranscriptionEvent,
+  TranscriptionJob,
+  TranscriptionProgress,
+  TranscriptionSegment,
+} from './transcription.ts';

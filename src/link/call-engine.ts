@@ -1,0 +1,192 @@
+import { serverError, ServiceError, Channel, type ErrorCode } from '#base';
+import type { Kind } from '#jobs';
+import {
+  CREDIT_WINDOW,
+  keepLock,
+  requestLock,
+  PROTOCOL_VERSION,
+  type AskerMessage,
+  type EngineMessage,
+  type Question,
+} from '#protocol';
+import type { EngineConnection } from './engine-connection.ts';
+import { findEngine, type FoundEngine } from './find-engine.ts';
+import { type EngineEnd, watchEngine } from './watch-engine.ts';
+
+interface EngineCall<T, K extends Kind> {
+  /** Unique: the request's lock has it in its name. */
+  id: string;
+  signal: AbortSignal;
+  /**
+   * Question for the next engine; null when nothing is left to ask. `pauses`: how often the question gave way
+   * to others.
+   */
+  nextQuestion(pauses: number): Question | null;
+  /** End of the answer if nothing was left to ask. */
+  rest?(): T | null;
+  /** Converts a message for the caller; null: the message is not for the caller. */
+  read(message: EngineMessage<K>): T | null;
+  /** Number of parts received so far. If it does not grow, the question itself may end the engines. */
+  received?(): number;
+}
+
+const DEADLINE_MS = 60_000;
+
+/**
+ * Number of engines in a row that end without a part of the answer, after which the call fails: the question
+ * may be the cause.
+ */
+const MAX_FAILURES = 3;
+/** Maximum number of workers that end without an error: each may take its tab with it. */
+const MAX_SILENT_DEATHS = 2;
+
+/** Engines that have ended in a row without a part of the answer. */
+class Deaths {
+  #all = 0;
+  #silent = 0;
+
+  /** @throws ServiceError when another try would be one too many */
+  count(end: EngineEnd | null, hasProgressed: boolean): void {
+    if (hasProgressed) this.#all = this.#silent = 0;
+    if (hasProgressed || end?.type !== 'died') return;
+    this.#all++;
+    if (!end.cause) this.#silent++;
+    if (this.#all < MAX_FAILURES && this.#silent < MAX_SILENT_DEATHS) return;
+    throw end.cause ? new ServiceError(end.cause) : engineFailed(this.#all);
+  }
+}
+
+/**
+ * Yields the engine's answer until it is complete; continues with the next engine if one ends or its tab
+ * leaves. Holds the request's lock meanwhile. Aborting the signal, or returning the iterator, tells the
+ * engine to stop.
+ * @throws ServiceError; the signal's reason when aborted
+ */
+export async function* callEngine<T, K extends Kind = Kind>(
+  { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
+  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T, K>,
+): AsyncGenerator<T, void, undefined> {
+  const holding = keepLock(locks, requestLock(scope, id), signal);
+  try {
+    const deaths = new Deaths();
+    let pauses = 0;
+    for (;;) {
+      const engine = await findEngine({ scope, transport, locks, deadlineMs }, signal);
+      await holding;
+      const question = nextQuestion(pauses);
+      if (!question) {
+        engine.dismiss();
+        const last = rest?.() ?? null;
+        if (last !== null) yield last;
+        return;
+      }
+      const before = received();
+      // Posted before the watch starts, which must first set up a lock and a channel.
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
+      const answer = new Answer<K>(engine, locks, signal);
+      try {
+        for (let message = await answer.read(); message; message = await answer.read()) {
+          const part = read(message);
+          if (part !== null) yield part;
+          if (answer.isWhole) return;
+        }
+      } finally {
+        answer.close();
+      }
+      if (answer.end?.type === 'paused') pauses++;
+      deaths.count(answer.end, received() > before);
+      const part = read({ type: 'waiting', stage: 'loading' });
+      if (part !== null) yield part;
+    }
+  } finally {
+    holding.then(
+      (release) => release(),
+      () => {},
+    );
+  }
+}
+
+export const engineFailed = (times: number): ServiceError =>
+  serverError(
+    'engine_failed',
+    `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`,
+  );
+
+/** Deltas per credit message. Half the window means few messages, and the engine never waits for credit. */
+const CREDIT_STEP = CREDIT_WINDOW / 2;
+
+/**
+ * Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked
+ * again.
+ */
+const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
+
+/** Messages of an engine's port, for one reader. */
+class Answer<K extends Kind> {
+  /** Whether the last message has been read. */
+  isWhole = false;
+  /** How the engine ended before its last message; null: it has not. */
+  end: EngineEnd | null = null;
+  readonly #engine: FoundEngine;
+  readonly #signal: AbortSignal;
+  readonly #stopWatching: () => void;
+  readonly #messages = new Channel<EngineMessage<K> | EngineEnd>();
+  #pendingCredit = 0;
+
+  constructor(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
+    this.#engine = engine;
+    this.#signal = signal;
+    this.#stopWatching = watchEngine(locks, engine.epoch, (end) => this.#messages.push(end));
+    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage<K>>) => this.#messages.push(data);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /**
+   * The next message; null when the engine has ended.
+   * @throws ServiceError that it sent; the signal's reason when aborted
+   */
+  async read(): Promise<EngineMessage<K> | null> {
+    this.#signal.throwIfAborted();
+    const message = await this.#messages.take();
+    this.#signal.throwIfAborted();
+    return this.#take(message ?? { type: 'died', cause: null });
+  }
+
+  close(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#stopWatching();
+    if (this.isWhole) this.#engine.port.close();
+    else this.#engine.dismiss();
+  }
+
+  #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | null {
+    if (message.type === 'died' || message.type === 'leaderExited' || message.type === 'paused') {
+      this.end = message;
+      return null;
+    }
+    if (message.type === 'error') {
+      this.isWhole = true;
+      if (!ENGINE_DEATHS.has(message.error.code)) throw new ServiceError(message.error);
+      this.end = { type: 'died', cause: message.error };
+      return null;
+    }
+    if (message.type === 'event') {
+      if (message.event.type === 'delta') this.#giveCredit();
+      this.isWhole = message.event.type === 'done';
+    } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';
+    return message;
+  }
+
+  #giveCredit(): void {
+    this.#pendingCredit++;
+    if (this.#pendingCredit < CREDIT_STEP) return;
+    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies AskerMessage);
+    this.#pendingCredit = 0;
+  }
+
+  /** Aborts at once, even if no reader waits. */
+  readonly #onAbort = (): void => {
+    this.#engine.dismiss();
+    this.#messages.fail(this.#signal.reason);
+  };
+}

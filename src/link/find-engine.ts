@@ -1,0 +1,152 @@
+import { protocolMismatch, serverError, ServiceError, backoff } from '#base';
+import {
+  callChannel,
+  leaderLock,
+  leaderUrlLock,
+  PROTOCOL_VERSION,
+  type CallEngine,
+  type ServePort,
+  type AskerMessage,
+  type EngineMessage,
+} from '#protocol';
+import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
+import { watchEngine } from './watch-engine.ts';
+
+/** An engine worker that has accepted our port. */
+export interface FoundEngine {
+  port: Port;
+  epoch: string;
+  /** Tells the engine that no further question follows. */
+  dismiss(): void;
+}
+
+/** A port, or a BroadcastChannel with a random name in its place, on which nothing can be transferred. */
+type Port = MessagePort | BroadcastChannel;
+
+/** Pauses between the offers of one call. */
+const OFFERS = { firstMs: 150, maxMs: 1000 };
+
+/**
+ * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still
+ * starting accepts the oldest first.
+ * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
+ */
+export function findEngine(
+  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
+  signal: AbortSignal,
+): Promise<FoundEngine> {
+  return new Promise((resolve, reject) => {
+    const ports = new Set<Port>();
+    let offers = 0;
+    let settled = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    const settle = (finish: () => void, kept?: Port): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      clearTimeout(deadline);
+      signal.removeEventListener('abort', onAbort);
+      for (const port of ports) if (port !== kept) dismiss(port);
+      finish();
+    };
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const fail = (error: unknown): void => settle(() => reject(error));
+
+    const listen = (port: Port): void => {
+      ports.add(port);
+      port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+        if (data.type === 'error') fail(new ServiceError(data.error));
+        if (data.type !== 'accepted') return;
+        if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
+        if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
+        settle(() => resolve({ port, epoch: data.epoch, dismiss: () => dismiss(port) }), port);
+      };
+    };
+    const ways: Ways = {
+      openPort() {
+        const { port1, port2 } = new MessageChannel();
+        if (settled) dismiss(port1);
+        else listen(port1);
+        return port2;
+      },
+      callWorker: () => listen(callWorker(scope)),
+    };
+
+    const offer = (again: boolean): void => {
+      timer = setTimeout(offer, backoff(offers++, OFFERS), true);
+      transport.offer(ways, again).catch(fail);
+    };
+
+    const deadline = setTimeout(
+      () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
+      deadlineMs,
+    );
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort);
+    offer(false);
+  });
+}
+
+function callWorker(scope: string): BroadcastChannel {
+  const channel = `${callChannel(scope)}:${crypto.randomUUID()}`;
+  const port = new BroadcastChannel(channel);
+  const calls = new BroadcastChannel(callChannel(scope));
+  calls.postMessage({ channel } satisfies CallEngine);
+  calls.close();
+  return port;
+}
+
+/** Dismisses a worker that has accepted the port, or accepts it later: it must not wait for a question. */
+function dismiss(port: Port): void {
+  port.onmessage = null;
+  port.postMessage({ type: 'cancel' } satisfies AskerMessage);
+  port.close();
+}
+
+async function engineUnavailable(
+  scope: string,
+  locks: LockManager,
+  deadlineMs: number,
+): Promise<ServiceError> {
+  const { held = [] } = await locks.query().catch(() => ({ held: [] }));
+  const names = held.map(({ name = '' }) => name);
+  const before = leaderUrlLock(scope, '');
+  const url = names.find((name) => name.startsWith(before))?.slice(before.length);
+  const holder = `holds the Web Lock ${leaderLock(scope)}`;
+  const tab = url ? `The tab ${url}, which ${holder},` : `The tab that ${holder}`;
+  const seconds = Math.round(deadlineMs / 1000);
+  return serverError(
+    'engine_unavailable',
+    names.includes(leaderLock(scope))
+      ? `${tab} did not respond within ${seconds} s. Close its open dialog, or the tab, and try again.`
+      : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
+  );
+}
+
+/**
+ * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the
+ * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before.
+ */
+export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
+  let link: MessagePort | null = null;
+  let stopWatching = (): void => {};
+  const forget = (): void => {
+    stopWatching();
+    link?.close();
+    link = null;
+  };
+  return {
+    ...transport,
+    async offer(ways, again) {
+      if (again) forget();
+      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
+      else await transport.offer(ways, again);
+    },
+    linkTo(epoch, port) {
+      forget();
+      link = port;
+      stopWatching = watchEngine(locks, epoch, forget);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { DecisionAnswer, DecisionJob, DecisionProgress, DecisionQuestion } from '#jobs';
+import type { Engine } from '#engine-kit';
+import { softmax } from './label-decisions.ts';
+
+// Answers with the similarity of the input to each option's description, for embedding models.
+
+/** Temperature of the softmax over similarities. docs/typed-answers.md has the calibration error. */
+const TEMPERATURE = 0.04;
+
+/** Unrelated texts. A predicate is true if the input is closer to it than to any of these. */
+const UNRELATED = [
+  'The meeting is on Monday at ten.',
+  'I bought a new chair for the kitchen.',
+  'She walks along the river every evening.',
+  'The report has twelve pages.',
+  'Please open the window.',
+  'He has two brothers and a sister.',
+  'The train stops at the next village.',
+  'They painted the old door green.',
+];
+
+const unrelated = new WeakMap<Engine<'embedding'>, Float32Array[]>();
+
+export async function decideBySimilarity(
+  engine: Engine<'embedding'>,
+  { model, input, questions }: DecisionJob,
+  signal: AbortSignal,
+): Promise<DecisionProgress> {
+  const embed = async (texts: string[]) => {
+    for await (const result of engine.run({ kind: 'embedding', model, input: { texts } }, signal))
+      return result;
+    throw new Error('the engine gave no vectors');
+  };
+  const others = unrelated.get(engine) ?? (await embed(UNRELATED)).vectors;
+  unrelated.set(engine, others);
+  const { vectors, promptTokens } = await embed([input.text, ...questions.flatMap(meanings).flat()]);
+  return { answers: toAnswers(questions, vectors, others), promptTokens, cachedTokens: 0 };
+}
+
+/** @param vectors unit vectors of the input, then of the texts of each question */
+function toAnswers(
+  questions: readonly DecisionQuestion[],
+  [input = new Float32Array(), ...vectors]: readonly Float32Array[],
+  others: readonly Float32Array[],
+): DecisionAnswer[] {
+  const similarity = (vector: Float32Array): number =>
+    vector.reduce((sum, value, index) => sum + value * (input[index] ?? 0), 0);
+  const nearest = Math.max(...others.map(similarity));
+  let at = 0;
+  return questions.map((question) => {
+    const scores = meanings(question).map(({ length }) => {
+      const own = vectors.slice(at, (at += length)).map(similarity);
+      return own.reduce((sum, value) => sum + value, 0) / length;
+    });
+    const isPredicate = question.type === 'predicate';
+    const probabilities = softmax(
+      [...scores, ...(isPredicate ? [nearest] : [])].map((score) => score / TEMPERATURE),
+    );
+    return isPredicate ? probabilities.slice(0, 1) : probabilities;
+  });
+}
+
+/** Lists the texts that represent each option. A score's label is left out if it has a description, which says more. */
+function meanings({ type, instructions, options }: DecisionQuestion): string[][] {
+  if (type === 'predicate') return [[instructions]];
+  return options.map(({ label, description }) => {
+    if (!description) return [label];
+    return type === 'score' ? [description] : [label, description];
+  });
+}

@@ -1,0 +1,57 @@
+import { hasProjector, type CatalogModel, type Variant } from '#catalog';
+import type { Engines } from '#engine-kit';
+import type { EngineFacts, ModelFacts } from '#protocol';
+import { shared } from '#base';
+import type { LoadedModel } from './loaded-model.ts';
+
+/** Creates a function that stores an engine's facts if they have changed. Most status changes do not affect them. */
+export function factsWriter(
+  epoch: string,
+  read: () => Promise<Record<string, ModelFacts>>,
+  write: (facts: EngineFacts) => Promise<void>,
+): () => void {
+  let written = '';
+  const writeChanged = shared(async () => {
+    try {
+      const models = await read();
+      const text = JSON.stringify(models);
+      if (text === written) return;
+      await write({ epoch, models });
+      written = text;
+    } catch (error) {
+      // Facts are optional: models also answer if the storage is full.
+      console.warn('localtext: the facts for GET /v1/models cannot be stored', error);
+    }
+  });
+  return () => void writeChanged();
+}
+
+/**
+ * Collects a model's facts for `GET /v1/models`.
+ * @param variant the variant that answers, or would
+ * @param bytes exact size of its weights; null if only the hub knows it
+ */
+export function modelFacts(
+  { kind }: Pick<CatalogModel, 'kind'>,
+  variant: Variant,
+  bytes: number | null,
+  loadedModel: Pick<LoadedModel, 'engine'> | undefined,
+  engines: Engines,
+): ModelFacts {
+  const engine = loadedModel?.engine ?? null;
+  // If memory is short, the model was loaded with a shorter context.
+  const { thinks = false, vision, contextLength = variant.contextLength } = engine?.facts ?? {};
+  // Before the load, only a projector shows that a model takes images.
+  const sees = engine ? vision === true : hasProjector(variant);
+  return {
+    context_length: contextLength,
+    ...(kind === 'chat' && { max_output_tokens: contextLength }),
+    capabilities: [
+      ...(engines[variant.engine]?.capabilities(variant, engine?.facts.chats) ?? []),
+      ...(thinks ? ['reasoning' as const] : []),
+      ...(sees ? ['vision' as const] : []),
+    ],
+    ...(bytes !== null && { size_bytes: bytes }),
+    loaded: engine !== null,
+  };
+}

@@ -1,0 +1,60 @@
+import { weightBytes, type WeightFile } from '#catalog';
+import type { LoadVariantOptions } from './loaded-model.ts';
+import type { WeightStore } from '#weights';
+import type { Progress } from '#protocol';
+
+type OnProgress = LoadVariantOptions['onProgress'];
+
+const isOfEngine = (phase: Progress['phase']): boolean => phase === 'load' || phase === 'compile';
+
+/**
+ * Keeps progress from going back: once the engine loads, later downloads are not reported,
+ * and the bytes of a phase only grow.
+ */
+export function onlyForward(onProgress: OnProgress): OnProgress {
+  let current: Progress['phase'] = 'download';
+  let maxBytes = 0;
+  return (progress) => {
+    const { phase, loadedBytes } = progress;
+    if (isOfEngine(current) && !isOfEngine(phase)) return;
+    if (current !== phase) maxBytes = 0;
+    current = phase;
+    maxBytes = Math.max(maxBytes, loadedBytes);
+    onProgress({ ...progress, loadedBytes: maxBytes });
+  };
+}
+
+export interface FilesProgress {
+  file(file: WeightFile, loadedBytes: number): void;
+  stored(file: WeightFile): void;
+}
+
+/** Sums the downloaded bytes of a model's files. */
+export async function loadProgress(
+  store: WeightStore,
+  files: readonly WeightFile[],
+  { onProgress }: LoadVariantOptions,
+): Promise<FilesProgress> {
+  const totalBytes = weightBytes({ files });
+  const missing = new Set(await store.missing(files));
+  const loaded = new Map(files.map((file) => [file, missing.has(file) ? 0 : file.bytes]));
+  const report = (): void => {
+    // Once all files are stored, the engine reports the progress.
+    if (missing.size === 0) return onProgress({ phase: 'load', loadedBytes: 0, totalBytes });
+    const loadedBytes = [...loaded.values()].reduce((total, bytes) => total + bytes, 0);
+    onProgress({ phase: 'download', loadedBytes, totalBytes });
+  };
+  report();
+  return {
+    file(file, loadedBytes) {
+      if (!missing.has(file)) return;
+      loaded.set(file, loadedBytes);
+      report();
+    },
+    stored(file) {
+      if (!missing.delete(file)) return;
+      loaded.set(file, file.bytes);
+      report();
+    },
+  };
+}

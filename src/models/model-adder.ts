@@ -1,0 +1,213 @@
+import {
+  addedVariantName,
+  hasId,
+  isModelId,
+  toModelId,
+  withAdded,
+  formatBytes,
+  type AddedModel,
+  type AddedModelRecord,
+  type Catalog,
+  type WeightFile,
+} from '#catalog';
+import type { DescribedModel, Engines, Device } from '#engine-kit';
+import { requestError, Mutex, sha256, type ServiceError } from '#base';
+import { freeBytes, type RepositorySource, type ModelStorage } from '#weights';
+import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
+import { addedFormats, listModels } from './repository-models.ts';
+import {
+  asInvalidFile,
+  type FileStorage,
+  openSource,
+  type SourceAccess,
+  type SourceFile,
+  storeFiles,
+} from './model-source.ts';
+
+export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
+  /** The site's own catalog. */
+  catalog: Catalog;
+  engines: Engines;
+  added: AddedModelRecord[];
+  save(added: readonly AddedModelRecord[]): Promise<void>;
+  /** Replaces the catalog in use after the added models changed. */
+  publish(catalog: Catalog): void;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
+  device: Promise<Device>;
+}
+
+type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
+
+/** Manages the models that the user adds to the site's catalog. */
+export class ModelAdder {
+  readonly #options: ModelAdderOptions;
+  #added: readonly AddedModelRecord[];
+  readonly #turns = new Mutex();
+
+  constructor(options: ModelAdderOptions) {
+    this.#options = options;
+    this.#added = options.added;
+    this.#turns
+      .run(() => options.modelStorage.unfinished.dropExpired())
+      .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
+  }
+
+  /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
+  add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
+    return this.#turns.run(() => this.#add(command, signal, onProgress));
+  }
+
+  /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
+  async offers(source: RepositorySource, signal: AbortSignal): Promise<HubOffer[]> {
+    const { sources, engines } = this.#options;
+    const models = await listModels(source, sources, await addedFormats(engines), signal);
+    const device = await this.#options.device;
+    return Promise.all(
+      models.map(async ({ format, kind, file, revision, bytes, files }) => {
+        const sizes = files.map(({ bytes: size }) => ({ size }));
+        const problem = format.shortage(sizes, device) ?? (await storageShortage(bytes));
+        const quantization = format.quantization(file);
+        return { hub: source.repository, kind, file, revision, quantization, bytes, problem };
+      }),
+    );
+  }
+
+  /** Reads the headers of a model's files. @throws ServiceError */
+  async inspect(source: ModelSource, signal: AbortSignal): Promise<ModelDetails> {
+    const { model, details, shortage } = await this.#describe(source, signal);
+    const { completionsOnly: _, ...known } = model;
+    const problem = shortage ?? (await storageShortage(model.bytes));
+    return { suggestedId: toModelId(model.name), ...known, ...details, problem };
+  }
+
+  /** Whether an added model has this id or variant name. */
+  has(target: string): boolean {
+    return this.#added.some((each) => isNamed(each, target));
+  }
+
+  /** @throws ServiceError 400 */
+  async rename(target: string, id: string): Promise<void> {
+    const record = this.#find(target);
+    if (id === target) return;
+    this.#requireFree(id);
+    await this.#publish(
+      this.#added.map((each) => (each === record ? { ...each, model: { ...each.model, id } } : each)),
+    );
+  }
+
+  /** @throws ServiceError 400, also while requests use the model */
+  async delete(target: string): Promise<void> {
+    const { name } = this.#find(target).variant;
+    await this.#options.modelStorage.delete(name);
+    // Another call may have changed the list in the meantime.
+    await this.#publish(this.#added.filter(({ variant }) => variant.name !== name));
+  }
+
+  async #add(
+    { id: requestedId, source }: AddCommand,
+    signal: AbortSignal,
+    onProgress: OnProgress,
+  ): Promise<AddedModel> {
+    signal.throwIfAborted();
+    const described = await this.#describe(source, signal);
+    const { files, projector, defaults } = described;
+    const { name, bytes } = described.model;
+    const fault = await described.fault?.();
+    if (fault !== undefined) throw unsupportedModel(`${name} ${fault}. Use another file of this model.`);
+    if (described.shortage !== undefined)
+      throw unsupportedModel(`${name} ${described.shortage}. Choose a smaller model.`);
+    // Adding the same model again is not a conflict.
+    const holder = this.#added.find(({ model }) => model.id === requestedId);
+    if (requestedId !== null && holder?.model.bytes !== bytes) this.#requireFree(requestedId);
+    const slug = toModelId(name);
+    const storing = { files, bytes, slug, signal, onProgress };
+    return storeFiles(this.#options, storing, async (stored) => {
+      const weights = stored.map((file, index) =>
+        projector && files[index] === projector ? { ...file, role: 'projector' as const } : file,
+      );
+      const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
+      if (same) return requireSameId(same.model, requestedId);
+      const id = requestedId ?? this.#unusedId(slug);
+      this.#requireFree(id);
+      const created = Math.floor(Date.now() / 1000);
+      const model: AddedModel = { id, ...described.model, created };
+      const variantName = addedVariantName(slug, await contentHash(weights));
+      const variant = { ...described.variant, name: variantName, files: weights };
+      await this.#publish([...this.#added, { model, variant, ...(defaults && { defaults }) }]);
+      return model;
+    });
+  }
+
+  async #describe(source: ModelSource, signal: AbortSignal): Promise<DescribedModel<SourceFile>> {
+    const [store, device, formats] = await Promise.all([
+      this.#options.store(),
+      this.#options.device,
+      addedFormats(this.#options.engines),
+    ]);
+    const access = { ...this.#options, store };
+    const { files, format, repository } = await openSource(source, access, formats, signal);
+    return format.describe(files, repository, device).catch(asInvalidFile);
+  }
+
+  async #publish(added: readonly AddedModelRecord[]): Promise<void> {
+    await this.#options.save(added);
+    this.#added = added;
+    this.#options.publish(withAdded(this.#options.catalog, added));
+  }
+
+  #find(target: string): AddedModelRecord {
+    const found = this.#added.find((each) => isNamed(each, target));
+    if (found) return found;
+    const message = `${target} is not a model that was added in this browser. models.list() lists those.`;
+    throw requestError(400, message, 'model_not_added', 'target');
+  }
+
+  #isTaken(id: string): boolean {
+    return hasId(this.#options.catalog, id) || this.#added.some(({ model }) => model.id === id);
+  }
+
+  #requireFree(id: string): void {
+    if (!isModelId(id)) throw invalidId(id);
+    const message = `The id ${id} is taken by another model. Choose another.`;
+    if (this.#isTaken(id)) throw requestError(400, message, 'model_id_taken', 'id');
+  }
+
+  #unusedId(slug: string): string {
+    let id = slug;
+    for (let number = 2; this.#isTaken(id); number++) id = `${slug}-${number}`;
+    return id;
+  }
+}
+
+const unsupportedModel = (message: string): ServiceError =>
+  requestError(400, message, 'unsupported_model', 'source');
+
+async function storageShortage(bytes: number): Promise<string | null> {
+  const free = await freeBytes();
+  if (free === null || free >= bytes) return null;
+  return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(free)} more`;
+}
+
+/** Returns a model that was added before. @throws ServiceError 400 `model_exists` if another id is requested */
+function requireSameId(model: AddedModel, requestedId: string | null): AddedModel {
+  if (requestedId === null || requestedId === model.id) return model;
+  const message = `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`;
+  throw requestError(400, message, 'model_exists', 'source');
+}
+
+const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean =>
+  model.id === target || variant.name === target;
+
+const hashOf = (file: WeightFile): string => file.sha256;
+
+/** Computes a hash over all files, so that models that share a file get different names. */
+const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
+  files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
+
+const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
+  a.map(hashOf).join() === b.map(hashOf).join();
+
+function invalidId(id: string) {
+  const message = `The id ${JSON.stringify(id.slice(0, 100))} is not allowed. Use 1 to 100 letters, digits and . _ - + : @, and begin with a letter or digit.`;
+  return requestError(400, message, 'invalid_value', 'id');
+}

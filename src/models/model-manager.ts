@@ -1,0 +1,286 @@
+import { hasWeights, type Catalog, type CatalogModel, type Variant } from '#catalog';
+import type { ModelStatus, OnProgress, Progress, ModelFacts } from '#protocol';
+import { abortable, toWireError, requestError } from '#base';
+import { answers, type Job, type Kind } from '#jobs';
+import type { Engine, Engines } from '#engine-kit';
+import { MemoryBudget } from './memory-budget.ts';
+import { modelFacts } from './engine-facts.ts';
+import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
+import { LoadedModel, type LoadVariant } from './loaded-model.ts';
+import type { LoadedModels } from './loaded-models.ts';
+import type { Plan, PlanVariants } from './variant-choice.ts';
+
+/** Errors after which an engine is unusable. The next request reloads it, or loads the next variant. */
+const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
+
+/** Failures of a load that a retry would repeat. */
+const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
+
+/**
+ * Failures of a load after which no other variant is tried: the engine's files are gone, or
+ * the user cancelled the download.
+ */
+const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
+
+/** Minimum time between two loads of a failing variant, in milliseconds. */
+const AGAIN_MS = 1000;
+
+/** Number of GPU losses, or of failures of the browser's model, after which a variant is not tried again. */
+const MAX_LOSSES = 2;
+
+/** Restricts which of a model's variants a request may use. */
+type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
+
+/** Called when a variant begins a job, sends the first part of an answer, or becomes idle. */
+export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
+
+export interface ModelManagerOptions {
+  catalog: Catalog;
+  engines: Engines;
+  /** Filled by the manager. */
+  loadedModels: LoadedModels;
+  load: LoadVariant;
+  onChange: () => void;
+  plan: PlanVariants;
+  /** Maximum memory of all models together. */
+  budgetBytes: Promise<number>;
+  variantFacts: VariantFacts;
+  onDeviceLost: (variant: Variant) => void;
+  /** Called when the page requests a load that may have failed before. */
+  onAgain: () => void;
+  onJob: OnJob;
+}
+
+/** Loads models and keeps them in memory. Models that share a variant share its engine and queue. */
+export class ModelManager {
+  readonly onJob: OnJob;
+  readonly #options: ModelManagerOptions;
+  #catalog: Catalog;
+  readonly #loadedModels: LoadedModels;
+  readonly #plans = new Map<string, Plan>();
+  /** Number of GPU losses, and of failures of the browser's model, by variant. */
+  readonly #losses = new Map<string, number>();
+  readonly #faults = new Map<string, string>();
+  readonly #memory: MemoryBudget;
+
+  constructor(options: ModelManagerOptions) {
+    this.#options = options;
+    this.onJob = options.onJob;
+    this.#catalog = options.catalog;
+    this.#loadedModels = options.loadedModels;
+    this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
+  }
+
+  get catalog(): Catalog {
+    return this.#catalog;
+  }
+
+  /** Returns the variant that answers for this id: the first that has not failed, or else the first. */
+  loadedModel(id: string, kind?: Kind, limit: VariantFilter = {}): LoadedModel {
+    const model = this.#model(id, kind);
+    const plan = this.#plans.get(id);
+    const loadedModels = this.#allowed(model, limit, plan?.candidates);
+    const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
+    if (!loadedModel) throw noVariant(id, plan?.reasons ?? [], limit.deviceOnly);
+    return loadedModel;
+  }
+
+  /**
+   * Loads a model unless it is in memory, trying its variants in order. With `again`, the page or its user
+   * requested the load explicitly, and failed variants are retried.
+   * @throws the last variant's error if none could be loaded
+   */
+  async ready(
+    id: string,
+    signal: AbortSignal,
+    { onProgress, again, ...limit }: { onProgress?: OnProgress; again?: boolean } & VariantFilter = {},
+  ): Promise<LoadedModel> {
+    const model = this.#model(id);
+    if (again) this.#dropFailures(model);
+    const plan = await abortable(this.#planned(model), signal);
+    let failure: unknown = null;
+    const candidates = this.#allowed(model, limit, plan.candidates);
+    for (const [at, loadedModel] of candidates.entries()) {
+      const later = candidates.slice(at + 1);
+      if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
+      try {
+        await this.#load(loadedModel, signal, (progress) => onProgress?.({ model: id, ...progress }));
+        loadedModel.lastUsed = performance.now();
+        // A failure may have cleared the plan. Plan again, so that the status shows the failed variants.
+        await this.#planned(model);
+        return loadedModel;
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+        if (FINAL_LOAD_ERRORS.has(toWireError(error).code ?? '')) break;
+        if (later.length > 0) this.#giveUp(loadedModel.variant, error);
+      }
+    }
+    throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
+  }
+
+  async #load(
+    loadedModel: LoadedModel,
+    signal: AbortSignal,
+    onProgress: (progress: Progress) => void,
+  ): Promise<void> {
+    const load = () => abortable(loadedModel.load(signal, onProgress), signal);
+    await load().catch(async (error: unknown) => {
+      signal.throwIfAborted();
+      // Unloading other models may free enough memory.
+      const short = toWireError(error).code === 'out_of_memory';
+      if (!short || !(await this.#memory.unloadIdle())) throw error;
+      loadedModel.resetBackoff();
+      await load();
+    });
+  }
+
+  #dropFailures(model: CatalogModel): void {
+    this.#options.onAgain();
+    // The browser may now offer its own model.
+    if (this.#lacksExternal(model) || this.#endedTab(model)) this.#plans.delete(model.id);
+    for (const { name } of model.variants) this.#loadedModels.get(name)?.resetBackoff(AGAIN_MS);
+  }
+
+  #endedTab({ id }: CatalogModel): boolean {
+    return this.#plans.get(id)?.reasons.some(({ endedTab }) => endedTab) ?? false;
+  }
+
+  /** Names of the model's later variants that the request may use. */
+  after(id: string, { name }: Variant, limit: VariantFilter): string[] {
+    const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
+    const names = candidates.map(({ variant }) => variant.name);
+    return names.slice(names.indexOf(name) + 1);
+  }
+
+  /** Whether the browser's own model is a variant but not a candidate. It may be available by now. */
+  #lacksExternal({ id, variants }: CatalogModel): boolean {
+    const external = variants.find((variant) => !hasWeights(variant));
+    return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
+  }
+
+  /** Records that this device cannot run a variant, so that it is not tried a second time. */
+  #giveUp({ name }: Variant, error: unknown): void {
+    const { code, message } = toWireError(error);
+    if (code === null || !PERMANENT_FAILURES.has(code)) return;
+    this.#faults.set(name, `could not be loaded: ${message}`);
+    this.#plans.clear();
+  }
+
+  /** Replaces the catalog after models were added or removed. Other models stay in memory. */
+  setCatalog(catalog: Catalog): void {
+    this.#catalog = catalog;
+    const variants = new Set(catalog.models.flatMap((model) => model.variants.map(({ name }) => name)));
+    for (const id of this.#plans.keys())
+      if (!catalog.models.some((model) => model.id === id)) this.#plans.delete(id);
+    for (const name of this.#loadedModels.keys()) {
+      if (variants.has(name)) continue;
+      this.#loadedModels.delete(name);
+      this.#faults.delete(name);
+    }
+  }
+
+  /** Chooses a variant for every model before the first request, so that the status can show it. */
+  async planAll(): Promise<void> {
+    await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
+    this.#options.onChange();
+  }
+
+  /**
+   * Drops an engine that failed with a fatal error. After `MAX_LOSSES` lost GPUs, or failures of the browser's own
+   * model, its variant is not tried again.
+   */
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
+    const { code } = toWireError(error);
+    if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
+    const { variant } = loadedModel;
+    const { name } = variant;
+    if (code === 'device_lost') this.#options.onDeviceLost(variant);
+    if (code === 'device_lost' || !hasWeights(variant)) {
+      const losses = (this.#losses.get(name) ?? 0) + 1;
+      this.#losses.set(name, losses);
+      const what = hasWeights(variant) ? 'lost the GPU' : 'failed';
+      if (losses >= MAX_LOSSES) this.#faults.set(name, `${what} ${losses} times`);
+    }
+    this.#plans.clear();
+    await loadedModel.drop(engine);
+  }
+
+  /** Name of the variant that answers for a model, or would; undefined if none is chosen yet. */
+  chosen(id: string): string | undefined {
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const working = candidates.find(({ name }) => {
+      const loadedModel = this.#loadedModels.get(name);
+      return !loadedModel || loadedModel.state !== 'failed';
+    });
+    return (working ?? candidates[0])?.name;
+  }
+
+  /**
+   * Facts of the models that have a chosen variant, by id.
+   * @param exactBytes resolves to null if only the hub knows the size
+   */
+  async facts(exactBytes: (variant: Variant) => Promise<number | null>): Promise<Record<string, ModelFacts>> {
+    const facts: Record<string, ModelFacts> = {};
+    for (const model of this.#catalog.models) {
+      const chosen = this.chosen(model.id);
+      const variant = model.variants.find(({ name }) => name === chosen);
+      if (!variant) continue;
+      const bytes = await exactBytes(variant);
+      const loadedModel = this.#loadedModels.get(variant.name);
+      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#options.engines);
+    }
+    return facts;
+  }
+
+  /** Plans a model. The plan is kept until a failure, so that the variant does not change between requests. */
+  async #planned(model: CatalogModel): Promise<Plan> {
+    const known = this.#plans.get(model.id);
+    if (known) return known;
+    const plan = await this.#options.plan(model, this.#faults);
+    if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
+    return plan;
+  }
+
+  status(): ModelStatus[] {
+    return this.#catalog.models.map((model) => {
+      const plan = this.#plans.get(model.id);
+      const variants = plan?.candidates ?? model.variants;
+      const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
+      return modelStatus(model, plan, loadedModels, this.#options.variantFacts);
+    });
+  }
+
+  #model(id: string, kind?: Kind): CatalogModel {
+    const model = this.#catalog.models.find((candidate) => candidate.id === id);
+    if (!model || (kind && !answers(model.kind, kind)))
+      throw requestError(
+        400,
+        `There is no ${kind ? `${kind} ` : ''}model ${id} here.`,
+        'model_not_found',
+        'model',
+      );
+    return model;
+  }
+
+  #allowed(
+    { kind, variants }: CatalogModel,
+    { variants: names }: VariantFilter,
+    candidates = variants,
+  ): LoadedModel[] {
+    return candidates.flatMap((variant) =>
+      names && !names.includes(variant.name) ? [] : this.#loadedModelOf(variant, kind),
+    );
+  }
+
+  #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
+    const known = this.#loadedModels.get(variant.name);
+    if (known) return known;
+    const { load, onChange } = this.#options;
+    const admitted: LoadVariant = (each, options) =>
+      this.#memory.admit(each, options.signal, () => load(each, options));
+    const loadedModel = new LoadedModel(variant, kind, admitted, onChange);
+    this.#loadedModels.set(variant.name, loadedModel);
+    return loadedModel;
+  }
+}

@@ -1,0 +1,220 @@
+import { addedFilePath, addedFolder, type WeightFile } from '#catalog';
+import type { AddedFormat } from '#engine-kit';
+import { requestError, ServiceError, decoded } from '#base';
+import { FormatError, startOfBlob, type ModelFile } from '#gguf';
+import { hashBlob, readStart, type ModelStorage, type WeightSources, type WeightStore } from '#weights';
+import { hashed, type RemoteFile } from '#weights/hub';
+import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
+import { chooseModel, listModels } from './repository-models.ts';
+
+interface CountOptions {
+  signal: AbortSignal;
+  onProgress(bytes: number): void;
+}
+
+/** A file of a model that is being added. */
+export interface SourceFile extends ModelFile {
+  phase: LoadProgress['phase'];
+  /** Determines the file's path in the store, its size and hash. */
+  describe(options: CountOptions): Promise<WeightFile>;
+  store(file: WeightFile, options: CountOptions): Promise<void>;
+}
+
+export interface OpenedSource {
+  files: SourceFile[];
+  format: AddedFormat;
+  /** The files' repository; null if they do not come from one. */
+  repository: string | null;
+}
+
+export interface SourceAccess {
+  store: WeightStore;
+  sources: Pick<WeightSources, 'repository'>;
+  /** Requests files from the page that adds them; null if it has none for this ticket. */
+  requestFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
+}
+
+/** Resolves a source to the files of one model. @throws ServiceError */
+export async function openSource(
+  source: ModelSource,
+  { store, sources, requestFiles }: SourceAccess,
+  formats: readonly AddedFormat[],
+  signal: AbortSignal,
+): Promise<OpenedSource> {
+  const opened = (files: SourceFile[]): OpenedSource => {
+    const format = formats.find(({ isNamed }) => !isNamed);
+    if (format) return { files, format, repository: null };
+    throw new TypeError('no engine takes the files of a model');
+  };
+  switch (source.type) {
+    case 'files': {
+      const blobs = await requestFiles(source.ticket, signal);
+      signal.throwIfAborted();
+      if (blobs?.length === source.names.length)
+        return opened(blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)));
+      throw invalidFile('The files did not come from the page that adds them. Choose them again.');
+    }
+    case 'url':
+      return opened([await urlFile(source, store, signal)]);
+    case 'hub': {
+      const { repository } = source;
+      const models = await listModels(source, sources, formats, signal);
+      const { files, optional, format, revision } = chooseModel(source, models);
+      const folder = format.isNamed && addedFolder(repository, revision);
+      const remote = files.map((file) => ({
+        ...remoteFile(file, store, signal, folder),
+        optional: file === optional,
+      }));
+      return { files: remote, format, repository };
+    }
+    default:
+      throw requestError(400, 'Unknown model source.', 'unsupported_value', 'source');
+  }
+}
+
+async function urlFile(
+  { url, sha256 }: Extract<ModelSource, { type: 'url' }>,
+  store: WeightStore,
+  signal: AbortSignal,
+): Promise<SourceFile> {
+  if (!/^https?:/.test(url))
+    throw requestError(400, `${url} is not an http or https URL.`, 'invalid_value', 'source');
+  const rule = '`sha256` must be the SHA-256 of the file in 64 hex digits.';
+  if (!/^[0-9a-f]{64}$/i.test(sha256)) throw requestError(400, rule, 'invalid_value', 'source');
+  const { size } = await readStart(url, 1, signal);
+  const name = fileNameOf(new URL(url));
+  return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
+}
+
+const fileNameOf = ({ pathname }: URL): string => decoded(pathname.split('/').at(-1) ?? '');
+
+function remoteFile(
+  { name, url, bytes, sha256 }: RemoteFile,
+  store: WeightStore,
+  signal: AbortSignal,
+  folder?: string,
+): SourceFile {
+  return {
+    name,
+    size: bytes,
+    phase: 'download',
+    read: async (length) => (await readStart(url, length, signal)).bytes,
+    async describe() {
+      const known = sha256 === null ? await hashed(url, signal, bytes) : { bytes, sha256 };
+      const path = folder === undefined ? addedFilePath(known.sha256) : `${folder}/${name}`;
+      return { path, ...known, url };
+    },
+    async store(file, { onProgress, ...options }) {
+      try {
+        await store.file(file, { ...options, onProgress });
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
+        throw invalidFile(
+          `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`,
+        );
+      }
+    },
+  };
+}
+
+/** Opens a file of this device. It is read twice, so that its hash is known before anything is written. */
+function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
+  let chunks: string[] = [];
+  return {
+    ...startOfBlob(blob),
+    name,
+    phase: 'copy',
+    async describe({ signal, onProgress }) {
+      const digest = await hashBlob(blob, signal, onProgress);
+      onProgress(blob.size);
+      chunks = digest.chunks;
+      return { path: addedFilePath(digest.sha256), bytes: blob.size, sha256: digest.sha256 };
+    },
+    store: (file, options) => store.putHashed(file, chunks, blob, options),
+  };
+}
+
+export interface FileStorage {
+  store: () => Promise<WeightStore>;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished'>;
+}
+
+interface Storing {
+  files: readonly SourceFile[];
+  bytes: number;
+  /** Suggested id, derived from the model's name. */
+  slug: string;
+  signal: AbortSignal;
+  onProgress: OnProgress;
+}
+
+/**
+ * Stores all files of a model, and calls `use` to create the model from them. Partial files are kept after an
+ * abort, a lost connection or the end of this worker, and removed after other errors.
+ */
+export async function storeFiles<T>(
+  storage: FileStorage,
+  storing: Storing,
+  use: (weights: WeightFile[]) => Promise<T>,
+): Promise<T> {
+  const { files, bytes, slug, signal } = storing;
+  const { modelStorage } = storage;
+  const { unfinished } = modelStorage;
+  const store = await storage.store();
+  // Check the space before hashing, which reads local files whole.
+  const expected = await unfinished.expected(slug, bytes);
+  await modelStorage.makeRoom(expected);
+  if (files.some(({ phase }) => phase === 'copy')) await store.tryRoom(expected);
+  const report = reportOf(storing);
+  const weights: WeightFile[] = [];
+  try {
+    for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
+    if ((await store.missing(weights)).length > 0) await unfinished.keep(slug, weights);
+    for (const [index, file] of files.entries()) {
+      const described = weights[index];
+      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+    }
+    // The abort may arrive after a small file was stored.
+    signal.throwIfAborted();
+    const used = await use(weights);
+    await unfinished.forget(slug, weights);
+    return used;
+  } catch (error) {
+    const resumable =
+      signal.aborted || (error instanceof ServiceError && error.code === 'weights_unavailable');
+    if (!resumable) await unfinished.drop(slug, weights);
+    signal.throwIfAborted();
+    return asInvalidFile(error);
+  }
+}
+
+/** Sums the progress of all files. Files of this device are read twice; each pass counts half. */
+function reportOf({ files, bytes, slug, onProgress }: Storing) {
+  const hashedBytes = new Map<SourceFile, number>();
+  const stored = new Map<SourceFile, number>();
+  const sum = (counts: Map<SourceFile, number>): number =>
+    [...counts.values()].reduce((total, each) => total + each, 0);
+  const phase = files[0]?.phase ?? 'copy';
+  const counting = (counts: Map<SourceFile, number>) => (file: SourceFile) => (count: number) => {
+    // A download restarts if the file changed on the server; progress must not go back.
+    counts.set(file, Math.max(count, counts.get(file) ?? 0));
+    const loadedBytes = phase === 'copy' ? (sum(hashedBytes) + sum(stored)) / 2 : sum(stored);
+    onProgress({ model: slug, phase, loadedBytes, totalBytes: bytes });
+  };
+  return { hashing: counting(hashedBytes), storing: counting(stored) };
+}
+
+/** Rethrows an error, as a 400 if the file cannot be read or is not a model. */
+export function asInvalidFile(error: unknown): never {
+  if (error instanceof ServiceError && error.code === 'weights_corrupt')
+    throw invalidFile('The file changed while it was copied. Add it again. Nothing was stored.');
+  if (error instanceof FormatError) throw invalidFile(`${error.message}. Nothing was stored.`);
+  if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError')
+    throw invalidFile(
+      `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`,
+    );
+  throw error;
+}
+
+const invalidFile = (message: string): ServiceError =>
+  requestError(400, message, 'invalid_model_file', 'source');

@@ -1,0 +1,70 @@
+import { weightBytes, formatBytes } from '#catalog';
+import type { AddedFormat, FoundModel, Engines } from '#engine-kit';
+import { requestError } from '#base';
+import type { RepositorySource, WeightSources } from '#weights';
+import type { ModelSource } from '#protocol';
+
+const SHOWN = 20;
+
+/** A model in a repository of the model hub. */
+export interface HubModel extends FoundModel {
+  format: AddedFormat;
+  /** Commit in which the model was found. */
+  revision: string;
+  /** Total size of its files. */
+  bytes: number;
+}
+
+/** Lists the engines' formats for models that the user adds. */
+export const addedFormats = (engines: Engines): Promise<AddedFormat[]> =>
+  Promise.all(Object.values(engines).flatMap(({ added }) => added?.() ?? []));
+
+/** Lists a repository's models in these formats, the smallest first. @throws ServiceError */
+export async function listModels(
+  source: RepositorySource,
+  sources: Pick<WeightSources, 'repository'>,
+  formats: readonly AddedFormat[],
+  signal: AbortSignal,
+): Promise<HubModel[]> {
+  const { revision, files, isEmbedding } = await sources.repository(source, signal);
+  const models = formats.flatMap((format) =>
+    format
+      .find(files, isEmbedding)
+      .map((model) => ({ ...model, format, revision, bytes: weightBytes(model) })),
+  );
+  if (models.length > 0) return models.toSorted((a, b) => a.bytes - b.bytes);
+  const lack = formats.flatMap((format) => format.lack?.(files) ?? [])[0];
+  const why = lack
+    ? `${lack}. Use another repository.`
+    : `has no ${formats.map(({ noun }) => noun).join(', and no ')}. Use a repository that has one.`;
+  throw requestError(400, `${source.repository} ${why}`, 'unsupported_model', 'source');
+}
+
+/**
+ * Chooses the model that `file` names: a path, or a unique part of a path, such as the quantization. If `file` is
+ * null, the only model, or its format's usual model.
+ * @throws ServiceError
+ */
+export function chooseModel(
+  { repository, file }: Pick<Extract<ModelSource, { type: 'hub' }>, 'repository' | 'file'>,
+  models: readonly HubModel[],
+): HubModel {
+  const hasOneFormat = models.every(({ format }) => format === models[0]?.format);
+  const isExactly = (model: HubModel): boolean =>
+    file === null
+      ? hasOneFormat && model.isUsual === true
+      : model.file === file || model.files.some(({ name }) => name === file);
+  const matching = models.filter(
+    (model) => file === null || model.file.toLowerCase().includes(file.toLowerCase()) || isExactly(model),
+  );
+  const exact = matching.filter(isExactly);
+  const [found, ...others] = exact.length > 0 ? exact : matching;
+  if (found && others.length === 0) return found;
+  const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
+  const list = names.slice(0, SHOWN).join(', ');
+  const what = found
+    ? `${names.length} models that ${file ?? 'could be meant'} may name`
+    : `no model ${file ?? ''}`;
+  const message = `${repository} has ${what}: ${list}. Name one of them as \`file\`.`;
+  throw requestError(400, message, 'invalid_value', 'source');
+}

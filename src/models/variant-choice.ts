@@ -1,0 +1,138 @@
+import {
+  formatBytes,
+  memoryShortage,
+  estimateMemory,
+  type CatalogModel,
+  type DeviceNeeds,
+  type Variant,
+} from '#catalog';
+import type { VariantReason } from '#protocol';
+import type { Device, Gpu, Engines } from '#engine-kit';
+import { loadId } from './load-id.ts';
+import type { WeightSources } from '#weights';
+
+/** Maximum download on a device with reduced data usage. */
+const SAVE_DATA_BYTES = 256 * 1e6;
+
+export interface Plan {
+  /** Variants that this device can run and whose weights can be fetched, best first. */
+  candidates: Variant[];
+  /** Why the first candidate was chosen, and why each variant before it was skipped. */
+  reasons: VariantReason[];
+}
+
+/** Orders a model's variants for loading. @param faults reasons of variants that failed permanently, by name */
+export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+
+export interface PlannerOptions {
+  device: Promise<Device>;
+  sources: Pick<WeightSources, 'fault' | 'missingBytes' | 'room'>;
+  /** Whether stored models may be deleted for others. Only the load then checks whether there is room. */
+  evict?: boolean;
+  engines: Engines;
+  /** Names of variants that the page prefers, in order of preference. */
+  prefer?: readonly string[] | undefined;
+  /**
+   * Resolves to the `loadId` of variants that ended a tab. They are skipped if another can
+   * run; otherwise their load fails.
+   */
+  fatal?: () => Promise<readonly string[]>;
+}
+
+/** Orders a model's variants by what the device can do and where its weights are available. */
+export function variantPlanner(options: PlannerOptions): PlanVariants {
+  const { device, sources, engines, evict = false, prefer = [], fatal = async () => [] } = options;
+  /** Queries the hub or a manifest last, and only for variants that the device can run. */
+  const faultOf = async (variant: Variant): Promise<string | undefined> =>
+    unmetNeed(variant, await device, engines) ??
+    (await downloadFault(variant)) ??
+    (await sources.fault(variant));
+  /** Checks the storage each time, as a model may have been deleted. */
+  const downloadFault = async (variant: Variant): Promise<string | undefined> => {
+    const bytes = await sources.missingBytes(variant);
+    if (bytes === 0) return undefined;
+    const { needed, free } = evict ? { needed: 0, free: null } : await sources.room(variant);
+    if (free !== null && needed > free)
+      return `needs ${formatBytes(needed)} of storage, and ${formatBytes(free)} are free`;
+    if ((await device).saveData && bytes > SAVE_DATA_BYTES)
+      return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
+    return undefined;
+  };
+  const reservation = ({ optIn, name }: Variant): string | undefined =>
+    optIn && !prefer.includes(name) ? 'is used only when a page prefers it' : undefined;
+  return async ({ variants }, faults) => {
+    const runnable: Variant[] = [];
+    const skipped: VariantReason[] = [];
+    for (const variant of inOrder(variants, prefer)) {
+      const { name, engine } = variant;
+      const reason = reservation(variant) ?? faults.get(name) ?? (await faultOf(variant));
+      if (reason === undefined) runnable.push(variant);
+      else if (runnable.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
+    }
+    const ended = await fatal();
+    const sound = runnable.filter((variant) => !ended.includes(loadId(variant, engines)));
+    // Catalogs list the smallest variant last. If all have ended a tab, only the smallest is a candidate: its load is
+    // refused at first, and retried some minutes later.
+    const candidates = sound.length > 0 ? sound : runnable.slice(-1);
+    const [first] = candidates;
+    if (!first) return { candidates, reasons: skipped };
+    for (const { name: variant, engine } of runnable.slice(0, runnable.indexOf(first)))
+      skipped.push({ variant, engine, chosen: false, ...ENDED_TAB });
+    const { name, engine } = first;
+    const reason = prefer.includes(name)
+      ? 'preferred, and this device can run it'
+      : describe(needsOf(first, engines), await device);
+    const why = sound.length > 0 ? { reason } : ENDED_TAB;
+    return { candidates, reasons: [{ variant: name, engine, chosen: true, ...why }, ...skipped] };
+  };
+}
+
+const ENDED_TAB = {
+  reason:
+    'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again',
+  endedTab: true,
+} as const;
+
+/** Sorts the variants that the page prefers to the front. */
+function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {
+  const rank = ({ name }: Variant): number => {
+    const index = prefer.indexOf(name);
+    return index >= 0 ? index : prefer.length;
+  };
+  return variants.toSorted((a, b) => rank(a) - rank(b));
+}
+
+type Needs = Required<Pick<DeviceNeeds, 'webgpu' | 'features' | 'cores'>>;
+
+/**
+ * Resolves a variant's needs. `webgpu` requires a hardware GPU, as a software GPU is slower than WASM.
+ * A variant with `webgpu: false` accepts a software GPU.
+ */
+function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
+  const { features = [], cores = 1, webgpu = engines[engine]?.needsGpu ?? false } = needs;
+  return { features, cores, webgpu: webgpu || features.length > 0 };
+}
+
+/** Describes the first need that is not met, as a phrase that follows the variant's name. */
+function unmetNeed(variant: Variant, device: Device, engines: Engines): string | undefined {
+  const { webgpu, features, cores } = needsOf(variant, engines);
+  return (
+    (webgpu ? gpuFault(device.gpu, features) : undefined) ??
+    (cores > device.cores
+      ? `needs ${cores} processor cores, and this device has ${device.cores}`
+      : undefined) ??
+    memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB)
+  );
+}
+
+function gpuFault(gpu: Gpu | null, features: readonly string[]): string | undefined {
+  if (!gpu) return 'needs WebGPU, which this browser does not offer here';
+  if (gpu.fallback) return 'needs a GPU, and WebGPU runs in software here';
+  const missing = features.find((feature) => !gpu.features.includes(feature));
+  return missing === undefined ? undefined : `needs ${missing}, which this GPU lacks`;
+}
+
+function describe({ webgpu }: Needs, { gpu }: Device): string {
+  if (gpu && webgpu) return `the first that this device can run, on its GPU (${gpu.name})`;
+  return 'the first that this device can run';
+}

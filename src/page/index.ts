@@ -1,0 +1,11 @@
+export type { AddedModels } from './added-models-handle.ts';
+export type { AddOptions, AddSource } from './added-models.ts';
+export { createFetch } from './create-fetch.ts';
+export { keys, type Keys } from './keys.ts';
+export { LocaltextError } from './localtext-error.ts';
+export type { Localtext, LocaltextStatus } from './localtext.ts';
+export type { ExportedFile } from './model-files.ts';
+export type { StartOptions } from './start-options.ts';
+export { start } from './start.ts';
+export { watchRequests } from './watch-requests.ts';
+export type { Weights } from './weights-handle.ts';

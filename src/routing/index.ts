@@ -1,0 +1,1 @@
+export { browserV1, type V1 } from './browser-v1.ts';

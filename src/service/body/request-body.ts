@@ -1,0 +1,175 @@
+import { FIRST_FAULT, type z } from '#base/zod';
+import { invalidField, requestError, ServiceError, findExcess, abortable, readStream } from '#base';
+import type { Call } from '../http/call.ts';
+import { schemaError } from './schema-issues.ts';
+
+/** Array elements and object members of one body: validation costs about a microsecond for each. */
+export const MAX_VALUES = 50_000;
+/** Maximum choices of one request, over all of its prompts. */
+export const MAX_CHOICES = 128;
+
+/** Reads a quoted name; null: no field of the API has such a name. */
+function fieldName(quoted: Uint8Array): string | null {
+  if (quoted.length > 64) return null;
+  return /^"([a-z]\w*)"$/i.exec(new TextDecoder().decode(quoted))?.[1] ?? null;
+}
+
+function exceededBy(field: string | null, bound: string) {
+  const rule = `${bound}. Send less in one request`;
+  return field === null
+    ? requestError(400, `The request body ${rule}.`, 'invalid_value')
+    : invalidField(field, rule);
+}
+
+/** Size of 2,048 inputs of 512 tokens, the largest request that a model can answer. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/**
+ * Limit for bodies whose `data:` URLs may hold images: an image of 20 MB takes 27 MB. The model's context
+ * bounds the text.
+ */
+export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
+
+/** Time limit for reading a body. An endless body would count as a request in flight forever. */
+const MAX_BODY_MS = 120_000;
+
+/** Limits of the body that an endpoint reads. */
+interface BodyBounds {
+  /** Allowed content types. A missing content type counts as the empty string. */
+  types: RegExp;
+  /** Rule for error messages: "must be JSON …". */
+  typeRule: string;
+  maxBytes: number;
+  /** Advice in the error for a body that is too large. */
+  remedy: string;
+}
+
+/** `fetch()` sends a text as text/plain, and bytes without a type. */
+const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
+
+/**
+ * Reads the body as a JSON object.
+ * @throws ServiceError 413 past `maxBytes`; 400 for another content type, and for a body that breaks off, is
+ *   not UTF-8, not JSON or not an object, or has too many values
+ */
+export async function readJsonObject(
+  call: Call,
+  maxValues = MAX_VALUES,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<Record<string, unknown>> {
+  const typeRule = 'must be JSON with the content type application/json';
+  const bytes = await readBytes(call, {
+    types: JSON_TYPES,
+    typeRule,
+    maxBytes,
+    remedy: 'Send less in one request',
+  });
+  const text = decodeUtf8(bytes);
+  if (text.trim() === '') throw requestError(400, 'The request body is empty. Send a JSON object.');
+  const excess = findExcess(bytes, maxValues);
+  if (excess) throw exceededBy(fieldName(excess.key), excess.rule);
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
+    throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
+  }
+  const body = value as Record<string, unknown>;
+  call.streamed = body['stream'] === true;
+  call.trace.body(text, body);
+  return body;
+}
+
+/**
+ * @throws ServiceError 400 for another content type, before anything is read; 413 past `maxBytes`; 400 for a
+ *   body that breaks off; the signal's reason when aborted
+ */
+export async function readBytes(
+  { request, abort }: Call,
+  { types, typeRule, maxBytes, remedy }: BodyBounds,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { signal } = abort;
+  const type = request.headers.get('content-type') ?? '';
+  if (!types.test(type.trim())) {
+    const fault =
+      type === '' ? 'has no content type' : `is of the type ${JSON.stringify(type.slice(0, 100))}`;
+    throw requestError(400, `The request body ${fault}: it ${typeRule}.`);
+  }
+  const tooLarge = (): ServiceError =>
+    requestError(413, `The request body is larger than ${maxBytes} bytes. ${remedy}.`);
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const timer = setTimeout(() => abort.abort(brokeOff()), MAX_BODY_MS);
+  return read(request, maxBytes, tooLarge, signal)
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error instanceof ServiceError ? error : brokeOff();
+    })
+    .finally(() => clearTimeout(timer));
+}
+
+async function read(
+  request: Request,
+  maxBytes: number,
+  tooLarge: () => ServiceError,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  // Some browsers lack `Request.body`: the size is known only after the whole body has been read.
+  if (!request.body) {
+    const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal));
+    if (bytes.length > maxBytes) throw tooLarge();
+    return bytes;
+  }
+  return readStream(request.body, maxBytes, tooLarge, signal);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw requestError(400, 'The request body is not UTF-8 text. Send JSON encoded as UTF-8, uncompressed.');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw requestError(400, 'The request body is not valid JSON. Send a JSON object.');
+  }
+}
+
+/** Error for a body that broke off. Status 400, because clients retry a 500 and would send the same again. */
+const brokeOff = (): ServiceError =>
+  requestError(
+    400,
+    `The request body broke off before it was complete, or took over ${MAX_BODY_MS / 1000} s.`,
+  );
+
+/** Rules for the body of a route. */
+export interface BodyRules<Schema extends z.ZodMiniType> {
+  schema: Schema;
+  /** Fields that would change the reply and are not supported, and what to do instead. */
+  refused?: Record<string, string>;
+  /** Maximum array elements and object members. Default: `MAX_VALUES`. */
+  maxValues?: number;
+  /** Default: `MAX_BODY_BYTES`. */
+  maxBytes?: number;
+  /** Runs before the schema. @throws ServiceError 400 */
+  precheck?(body: Record<string, unknown>): void;
+}
+
+/** @throws ServiceError 400 that names the field. */
+export function parseBody<Schema extends z.ZodMiniType>(
+  { schema, refused = {}, precheck }: BodyRules<Schema>,
+  body: Record<string, unknown>,
+): z.output<Schema> {
+  for (const [param, reason] of Object.entries(refused)) {
+    if (Object.hasOwn(body, param) && !isEmpty(body[param]))
+      throw requestError(400, `\`${param}\` cannot be used here. ${reason}`, 'unsupported_value', param);
+  }
+  precheck?.(body);
+  const parsed = schema.safeParse(body, FIRST_FAULT);
+  if (!parsed.success) throw schemaError(parsed.error, body);
+  return parsed.data;
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value == null || value === false || value === '' || (Array.isArray(value) && value.length === 0);

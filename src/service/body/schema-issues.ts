@@ -1,0 +1,97 @@
+import type * as z from 'zod/mini';
+import { invalidField, requestError, valueAt, type ServiceError } from '#base';
+
+type Issue = z.core.$ZodIssue;
+
+/** A schema's first issue, in the client's notation: the field, the value sent, the values allowed. */
+export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
+  const issue = error.issues[0];
+  if (!issue) return requestError(400, 'The request body does not match this endpoint.');
+  const { path, rule, isKey } = explain(issue, []);
+  const param = notation(path);
+  const value = isKey ? path.at(-1) : valueAt(body, path);
+  if (value === undefined)
+    return invalidField(param, `is required: it ${rule}`, 'missing_required_parameter');
+  const code = issue.code === 'invalid_type' ? issue.code : 'invalid_value';
+  return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
+}
+
+/** `messages[1].role` */
+function notation(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + shortened(String(part)),
+    )
+    .join('');
+}
+
+/** Names that a client chose may be as long as the body. */
+export const shortened = (text: string, length = 64): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text;
+
+/** Formats a value from a client, short enough for an error message. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
+  if (typeof value === 'string') {
+    if (value === '') return 'an empty string';
+    return JSON.stringify(shortened(value, 40));
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return 'an object';
+}
+
+interface Explanation {
+  path: PropertyKey[];
+  rule: string;
+  /** Whether the last key of the path is at fault, not its value. */
+  isKey: boolean;
+}
+
+function explain(issue: Issue, parents: PropertyKey[]): Explanation {
+  const path = [...parents, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    // The client most likely meant the branch that failed deepest.
+    const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
+    const deepest = inner.reduce<Issue | undefined>(
+      (best, next) => (next.path.length > (best?.path.length ?? 0) ? next : best),
+      undefined,
+    );
+    if (deepest) return explain(deepest, path);
+  }
+  return { path, rule: ruleOf(issue), isKey: issue.code === 'invalid_key' };
+}
+
+const TYPES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+function ruleOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'too_small':
+      return bound('at least', issue.minimum, issue.origin);
+    case 'too_big':
+      return bound('at most', issue.maximum, issue.origin);
+    default:
+      // The schema names its own message, as unions do.
+      return issue.message;
+  }
+}
+
+const NOUNS: Record<string, string> = { array: 'element', object: 'member', string: 'character' };
+
+function bound(side: 'at least' | 'at most', limit: number | bigint, origin: string): string {
+  const noun = NOUNS[origin];
+  if (noun === undefined) return `must be ${side} ${limit}`;
+  return `must have ${side} ${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`;
+}

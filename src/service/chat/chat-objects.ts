@@ -1,0 +1,175 @@
+import type OpenAI from 'openai';
+import type { ChatUsage, TokenLogprob, ToolCall } from '#jobs';
+import type { AnswerHead, ChoiceResult, ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
+import type { FinishReason } from '../reply-parts.ts';
+import type { ServiceError } from '#base';
+
+/** OpenAI's shapes, checked against the types of OpenAI's client library. */
+
+export function toUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: ChatUsage) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  } satisfies OpenAI.CompletionUsage;
+}
+
+function toLogprobs(logprobs: readonly TokenLogprob[]) {
+  return {
+    content: logprobs.map(({ token, logprob, bytes, top }) => ({ token, logprob, bytes, top_logprobs: top })),
+    refusal: null,
+  } satisfies OpenAI.ChatCompletion.Choice.Logprobs;
+}
+
+/** `isLegacy`: the request has `functions`, and the answer `function_call`. */
+export function toChatCompletion(
+  head: AnswerHead,
+  choices: readonly ChoiceResult[],
+  usage: ChatUsage,
+  isLegacy: boolean,
+) {
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    system_fingerprint: head.fingerprint,
+    choices: choices.map(({ reasoning, text, calls, logprobs, reason }, index) => ({
+      index,
+      message: {
+        role: 'assistant' as const,
+        content: text === '' && calls.length > 0 ? null : text,
+        refusal: null,
+        ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+        ...toCalls(calls, isLegacy),
+      },
+      logprobs: logprobs && toLogprobs(logprobs),
+      finish_reason: toFinishReason(reason, isLegacy),
+    })),
+    usage: toUsage(usage),
+  } satisfies OpenAI.ChatCompletion;
+}
+
+function toCalls(calls: readonly ToolCall[], isLegacy: boolean) {
+  const [first] = calls;
+  if (!first) return {};
+  return isLegacy ? { function_call: toCalled(first) } : { tool_calls: calls.map(toToolCall) };
+}
+
+const toFinishReason = (reason: FinishReason, isLegacy: boolean): ChunkChoice['finish_reason'] & string =>
+  isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
+
+const toCalled = ({ name, arguments: json }: ToolCall) => ({ name, arguments: json });
+
+const toToolCall = (call: ToolCall) =>
+  ({
+    id: call.id,
+    type: 'function',
+    function: toCalled(call),
+  }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
+
+type Chunk = OpenAI.ChatCompletionChunk;
+type ChunkChoice = Chunk['choices'][number];
+
+/** Delta with the reasoning, as llama.cpp's server and vLLM send it; OpenAI's types lack the field. */
+type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
+type TextField = 'content' | 'reasoning_content';
+
+interface ChunkOptions {
+  includeUsage: boolean;
+  hasLogprobs: boolean;
+  /** The request has `functions`, and the chunks `function_call`. */
+  isLegacy: boolean;
+}
+
+/** Encodes one streamed answer as server-sent events. Encoding a delta costs its text only. */
+export class ChunkEncoder implements StreamEncoder {
+  readonly #head: AnswerHead;
+  readonly #options: ChunkOptions;
+  readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
+    content: [],
+    reasoning_content: [],
+  };
+
+  constructor(head: AnswerHead, options: ChunkOptions) {
+    this.#head = head;
+    this.#options = options;
+  }
+
+  encode(event: ChoiceEvent): string {
+    const { index } = event;
+    switch (event.type) {
+      case 'accepted': {
+        const opening = choice(index, { role: 'assistant', content: '', refusal: null }, null);
+        return this.#event([this.#options.hasLogprobs ? { ...opening, logprobs: toLogprobs([]) } : opening]);
+      }
+      case 'text':
+        return this.#text(index, 'content', event.text, event.logprobs);
+      case 'reasoning':
+        return this.#text(index, 'reasoning_content', event.text, []);
+      case 'call': {
+        // Clients gather a call's pieces by its index: the id and the name are sent once.
+        const { call, id, name } = event;
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: { name, arguments: '' } }, null)]);
+        const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
+        return this.#event([choice(index, { tool_calls: [started] }, null)]);
+      }
+      case 'arguments': {
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: { arguments: event.text } }, null)]);
+        const piece = { index: event.call, function: { arguments: event.text } };
+        return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+      }
+      case 'finished':
+        return this.#event([choice(index, {}, toFinishReason(event.reason, this.#options.isLegacy))]);
+    }
+  }
+
+  end(usage: ChatUsage): string {
+    return `${this.#options.includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
+  }
+
+  /** Error event, sent in place of `[DONE]`: the SDKs throw it. */
+  failure(error: ServiceError): string {
+    return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
+    if (logprobs.length > 0)
+      return this.#event([{ ...choice(index, { [field]: text }, null), logprobs: toLogprobs(logprobs) }]);
+    const [before, after] = (this.#templates[field][index] ??= this.#template(index, field));
+    return before + JSON.stringify(text) + after;
+  }
+
+  #template(index: number, field: TextField): readonly [string, string] {
+    const event = this.#event([choice(index, { [field]: '' }, null)]);
+    const empty = `"${field}":""`;
+    // Quotes inside other strings are escaped, so that the first is the only one.
+    const at = event.indexOf(empty) + empty.length;
+    return [event.slice(0, at - 2), event.slice(at)];
+  }
+
+  #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {
+    const { id, created, model, fingerprint } = this.#head;
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      system_fingerprint: fingerprint,
+      choices,
+      ...(this.#options.includeUsage ? { usage } : {}),
+    } satisfies Chunk;
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+const choice = (index: number, delta: Delta, reason: ChunkChoice['finish_reason']): ChunkChoice => ({
+  index,
+  delta,
+  logprobs: null,
+  finish_reason: reason,
+});

@@ -1,0 +1,159 @@
+import { invalidField } from '#base';
+import * as z from '#base/zod';
+import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
+import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
+
+/** Schema of a request to /v1/decisions. Unknown fields are ignored. */
+
+/** OpenAI's own limits. */
+const MAX_QUESTIONS = 400;
+const MAX_CHOICES = 255;
+const MAX_LEVELS = 10;
+/** Choices and levels of all questions: each may take a step of the model. */
+const MAX_OPTIONS = 2000;
+/** Instructions, labels and descriptions of all questions. */
+const MAX_QUESTION_CHARACTERS = 100_000;
+/** Labels of all questions: a chat model may compute a step for each short word that some of them share. */
+const MAX_ALL_LABEL_CHARACTERS = 20_000;
+/** Maximum items: more than any context holds. */
+const MAX_ITEMS = 8192;
+const MAX_LABEL_CHARACTERS = 256;
+
+const textPart = z.object({ type: z.literal('input_text'), text: z.string() });
+const imagePart = z.object({ type: z.literal('input_image'), image_url: z.string(), detail: text });
+/** Any object or array: the bounds of the body apply to it. */
+const data = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null,
+  'must be an object or an array',
+);
+const jsonPart = z.object({ type: z.literal('input_json'), data });
+const outputPart = z.object({ type: z.literal('output_text'), text: z.string() });
+
+const content = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, imagePart, jsonPart, outputPart, refusalPart],
+    'must be one of "input_text", "input_image", "input_json", "output_text", "refusal"',
+  ),
+);
+
+const message = messageItem(content);
+const customCall = z.object({
+  type: z.literal('custom_tool_call'),
+  call_id: callText,
+  name: callText,
+  input: z.string(),
+});
+const callOutput = z.object({
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
+  call_id: callText,
+  output: content,
+});
+
+const item = z.discriminatedUnion(
+  'type',
+  [message, functionCallItem, customCall, callOutput],
+  'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"',
+);
+
+const instructions = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, imagePart, jsonPart],
+    'must be one of "input_text", "input_image", "input_json"',
+  ),
+);
+const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));
+/** Name of a question. A server repeats it in its answer, whose size is bounded. */
+const questionName = z.nullish(z.string().check(z.maxLength(MAX_LABEL_CHARACTERS)));
+const questionFields = { instructions, name: questionName };
+
+const question = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('predicate'), ...questionFields }),
+    z.object({
+      type: z.literal('choice'),
+      ...questionFields,
+      choices: z
+        .array(
+          z.object({
+            value: z.union([label, z.boolean()], 'must be a string of 1 to 256 characters, or a boolean'),
+            description: text,
+          }),
+        )
+        .check(z.minLength(2), z.maxLength(MAX_CHOICES)),
+    }),
+    z.object({
+      type: z.literal('score'),
+      ...questionFields,
+      levels: z.array(z.object({ label, description: text })).check(z.minLength(2), z.maxLength(MAX_LEVELS)),
+    }),
+  ],
+  'must be one of "predicate", "choice", "score"',
+);
+
+const enforced = {
+  model: z.string(),
+  input: z.union(
+    [z.string().check(z.minLength(1)), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
+    'must be a string, not empty, or an array of items',
+  ),
+  questions: z.array(question).check(z.minLength(1), z.maxLength(MAX_QUESTIONS)),
+};
+
+const accepted = {
+  prompt_cache_key: text,
+  prompt_cache_options: z.nullish(z.object({})),
+  safety_identifier: text,
+};
+
+export const decisionRules = {
+  fields: { enforced, accepted },
+  maxBytes: MAX_IMAGE_BODY_BYTES,
+  schema: z.object({ ...enforced, ...accepted }),
+  precheck: refuseTooMuch,
+};
+
+export type DecisionBody = z.infer<z.ZodMiniObject<typeof enforced>>;
+export type QuestionBody = DecisionBody['questions'][number];
+export type ItemBody = Exclude<DecisionBody['input'], string>[number];
+
+/** Checks the totals before the schema checks the parts. Values of another shape are not counted. */
+function refuseTooMuch({ questions }: Record<string, unknown>): void {
+  if (!Array.isArray(questions)) return;
+  refuseMore(questions.length, MAX_QUESTIONS, 'elements');
+  const options = questions.flatMap((each) => optionsOf(each));
+  refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
+  refuseMore(
+    charactersOf(options.map(labelsOf)),
+    MAX_ALL_LABEL_CHARACTERS,
+    'characters of choices and levels in all',
+  );
+  refuseMore(charactersOf(questions), MAX_QUESTION_CHARACTERS, 'characters in all');
+}
+
+function refuseMore(count: number, most: number, what: string): void {
+  if (count <= most) return;
+  const rule = `must have at most ${most} ${what}, but has ${count}. Send several requests`;
+  throw invalidField('questions', rule);
+}
+
+function optionsOf(value: unknown): unknown[] {
+  const { choices, levels } = Object(value) as { choices?: unknown; levels?: unknown };
+  return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
+}
+
+function labelsOf(option: unknown): unknown[] {
+  const { value, label: own } = Object(option) as { value?: unknown; label?: unknown };
+  return [value, own];
+}
+
+/** Counts the characters of texts and of `input_json`. Images are checked elsewhere. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  const { image_url: _, data: json, ...texts } = value as Record<string, unknown>;
+  const inJson = json === undefined ? 0 : JSON.stringify(json).length;
+  return Object.values(texts).reduce<number>((sum, each) => sum + charactersOf(each), inJson);
+}

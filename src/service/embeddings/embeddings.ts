@@ -1,0 +1,58 @@
+import type OpenAI from 'openai';
+import type { EmbeddingJob, EmbeddingResult } from '#jobs';
+import { omitNulls } from '../generation/generation.ts';
+import type { Call } from '../http/call.ts';
+import type { EmbeddingsBody } from './embeddings-request.ts';
+import { answerJob } from '../http/answer-job.ts';
+import { requireModel } from '../model-list/models.ts';
+
+/** POST /v1/embeddings */
+export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {
+  const model = await requireModel(call.dependencies.models, request.model, 'embedding', call.admitted);
+  const job = {
+    kind: 'embedding' as const,
+    model: model.id,
+    input: toJobInput(request.input),
+    ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
+  };
+  return answerJob(call, model, job, { toBody: (event) => toEmbeddingList(request, event) });
+}
+
+function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
+  if (typeof input === 'string') return { texts: [input.toWellFormed()] };
+  if (isTexts(input)) return { texts: input.map((text) => text.toWellFormed()) };
+  return { tokens: isNested(input) ? input : [input] };
+}
+
+const isTexts = (input: string[] | number[] | number[][]): input is string[] => typeof input[0] === 'string';
+const isNested = (input: number[] | number[][]): input is number[][] => Array.isArray(input[0]);
+
+function toEmbeddingList(request: EmbeddingsBody, { vectors, promptTokens }: EmbeddingResult) {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  const base64 = request.encoding_format === 'base64';
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding' as const,
+      index,
+      // The client's types have only the decoded vector; on the wire it may be base64.
+      embedding: (base64 ? toBase64(vector) : Array.from(vector)) as number[],
+    })),
+    model: request.model,
+    usage,
+  } satisfies OpenAI.CreateEmbeddingResponse;
+}
+
+/** ES2026, in browsers of 2025 and later: 60 times as fast as `btoa`. */
+interface Encodable extends Uint8Array {
+  toBase64?(): string;
+}
+
+/**
+ * Encodes the float32 bytes as OpenAI's clients read them: little-endian, as on every processor that a
+ * browser runs on.
+ */
+function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
+  const bytes: Encodable = new Uint8Array(buffer, byteOffset, byteLength);
+  return bytes.toBase64?.() ?? btoa(String.fromCharCode(...bytes));
+}

@@ -1,0 +1,182 @@
+import type { Accepted, EngineFinishReason, TokenLogprob } from '#jobs';
+import { TokenTexts } from '#base';
+import type { Waiting } from '#protocol';
+
+/** A piece of a reply, in the order in which the model writes. */
+export type ReplyPart =
+  | { type: 'text'; text: string; logprobs: TokenLogprob[] }
+  /** Reasoning before the answer. */
+  | { type: 'reasoning'; text: string }
+  | { type: 'call'; call: number; id: string; name: string }
+  /** The next piece of that call's arguments: JSON text. */
+  | { type: 'arguments'; call: number; text: string };
+
+export type FinishReason = EngineFinishReason | 'tool_calls';
+
+/** Event of one choice: `accepted` once, its parts, `finished` once. `waiting` may come at any time. */
+export type ReplyEvent = { index: number } & (
+  Waiting | { type: 'accepted'; accepted: Accepted } | ReplyPart | { type: 'finished'; reason: FinishReason }
+);
+
+/** Turns an engine's text into parts. */
+export interface ReplyReader {
+  /**
+   * Reason why the reply ends before the engine does. `call`: a call begins, which is generated under its
+   * schema.
+   */
+  readonly ended: 'stop' | 'call' | null;
+  push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[];
+  /** The rest, when the engine has ended. */
+  flush(reason: EngineFinishReason): ReplyPart[];
+  finishReason(reason: EngineFinishReason): FinishReason;
+}
+
+/** Searches a reply while it is written. Text that may begin a match is withheld until that is decided. */
+export abstract class TextSearch {
+  protected withheld = '';
+
+  /** Whether there is text that has been pushed and not sent. */
+  get withholds(): boolean {
+    return this.withheld !== '';
+  }
+
+  /** The withheld text, when the reply has ended. */
+  flush(): string {
+    const text = this.withheld;
+    this.withheld = '';
+    return text;
+  }
+}
+
+/** Finds the beginning of a call in a text. */
+interface CallSearch extends TextSearch {
+  /** Text that may be sent now, and whether a call begins after it. */
+  push(text: string): { text: string; isCall: boolean };
+}
+
+/** Reads text up to a stop sequence, or up to the beginning of a call. */
+export class TextReader implements ReplyReader {
+  ended: 'stop' | 'call' | null = null;
+  readonly #stops: StopSequences;
+  readonly #calls: CallSearch | null;
+  readonly #logprobs = new LogprobQueue();
+
+  /** @param calls null if the reply cannot contain calls */
+  constructor(stop: readonly string[], calls: CallSearch | null = null) {
+    this.#stops = new StopSequences(stop);
+    this.#calls = calls;
+  }
+
+  push(text: string, logprobs: readonly TokenLogprob[] = []): ReplyPart[] {
+    this.#logprobs.push(logprobs);
+    const shown = this.#shown(text);
+    const isMore = this.#stops.withholds || this.#calls?.withholds || this.ended !== null;
+    return toParts(shown, this.#logprobs.take(shown, isMore));
+  }
+
+  flush(): ReplyPart[] {
+    const rest = (this.#calls?.flush() ?? '') + this.#stops.flush();
+    return toParts(rest, this.#logprobs.rest());
+  }
+
+  #shown(text: string): string {
+    const { text: whole, stop } = this.#stops.push(text);
+    const { text: shown, isCall } = this.#calls?.push(whole) ?? { text: whole, isCall: false };
+    if (isCall) this.ended = 'call';
+    if (isCall || stop === null) return shown;
+    this.ended = 'stop';
+    return shown + (this.#calls?.flush() ?? '');
+  }
+
+  finishReason(reason: EngineFinishReason): EngineFinishReason {
+    return reason;
+  }
+}
+
+const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
+  text === '' && logprobs.length === 0 ? [] : [{ type: 'text', text, logprobs }];
+
+/**
+ * Log probabilities of tokens whose text is withheld or ends in a partial character. They are sent or dropped
+ * with the text.
+ */
+class LogprobQueue {
+  readonly #texts = new TokenTexts();
+  /** `size`: characters that the token completes; null: it is the beginning of one. */
+  readonly #waiting: { logprob: TokenLogprob; size: number | null }[] = [];
+  /** Characters shown beyond the tokens taken so far. */
+  #surplus = 0;
+
+  push(logprobs: readonly TokenLogprob[]): void {
+    for (const logprob of logprobs) {
+      const size = this.#texts.next(logprob).length;
+      this.#waiting.push({ logprob, size: size === 0 && logprob.bytes?.length ? null : size });
+    }
+  }
+
+  /** The tokens whose whole text has been shown. Lengths are compared only while there is `more` to show. */
+  take(text: string, more: boolean): TokenLogprob[] {
+    let room = this.#surplus + text.length;
+    let count = 0;
+    for (const [index, { size }] of this.#waiting.entries()) {
+      if (size === null) continue;
+      if (more && size > room) break;
+      room -= size;
+      count = index + 1;
+    }
+    this.#surplus = more ? room : 0;
+    return this.#splice(count);
+  }
+
+  rest(): TokenLogprob[] {
+    this.#surplus = 0;
+    return this.#splice();
+  }
+
+  #splice(count = this.#waiting.length): TokenLogprob[] {
+    return this.#waiting.splice(0, count).map(({ logprob }) => logprob);
+  }
+}
+
+/** Cuts a reply at the first stop sequence, even if that spans deltas. */
+export class StopSequences extends TextSearch {
+  readonly #sequences: readonly string[];
+
+  constructor(sequences: readonly string[]) {
+    super();
+    this.#sequences = sequences;
+  }
+
+  /** Text that may be sent now. `stop`: this sequence was found, and nothing after it is sent. */
+  push(text: string): { text: string; stop: string | null } {
+    if (this.#sequences.length === 0) return { text, stop: null };
+    const whole = this.withheld + text;
+    let cut = -1;
+    let stop: string | null = null;
+    for (const sequence of this.#sequences) {
+      const at = whole.indexOf(sequence);
+      if (at === -1 || (cut !== -1 && at >= cut)) continue;
+      cut = at;
+      stop = sequence;
+    }
+    if (stop !== null) {
+      this.withheld = '';
+      return { text: whole.slice(0, cut), stop };
+    }
+    const shown = whole.length - this.#undecided(whole);
+    this.withheld = whole.slice(shown);
+    return { text: whole.slice(0, shown), stop: null };
+  }
+
+  /** Length of the longest end of `text` that begins a sequence. */
+  #undecided(text: string): number {
+    let longest = 0;
+    for (const sequence of this.#sequences) {
+      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
+        if (text[text.length - length] !== sequence[0]) continue;
+        if (text.endsWith(sequence.slice(0, length))) longest = length;
+      }
+    }
+    return longest;
+  }
+}

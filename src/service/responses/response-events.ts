@@ -1,0 +1,321 @@
+import type OpenAI from 'openai';
+import type { ChatUsage } from '#jobs';
+import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
+import type { ServiceError } from '#base';
+import { itemIds, type NextItemId } from './item-references.ts';
+import {
+  toIncomplete,
+  toResponseLogprobs,
+  type OutputItem,
+  type ResponseLogprobs,
+  type ResponseObject,
+  type ResponseState,
+} from './response-object.ts';
+
+export interface ResponseEventsOptions {
+  /** Whether reasoning has a summary, too: the request asks for one. */
+  summarizes: boolean;
+  /** The response so far. */
+  render(state: ResponseState): ResponseObject;
+  /** Stores it if `store` is true; resolves to the response as stored. */
+  keep(state: ResponseState): Promise<ResponseObject>;
+}
+
+/** The typed events of one streamed response. */
+export class ResponseEvents implements StreamEncoder {
+  readonly #options: ResponseEventsOptions;
+  readonly #output: ResponseOutput;
+  #sequence = 0;
+  /** Reason why the reply is incomplete, once it has ended. */
+  #incomplete: ResponseState['incomplete'] = null;
+
+  constructor(id: string, options: ResponseEventsOptions) {
+    this.#output = new ResponseOutput(itemIds(id), options.summarizes);
+    this.#options = options;
+  }
+
+  encode(event: ChoiceEvent): string {
+    switch (event.type) {
+      case 'accepted':
+        return this.#begin();
+      case 'text':
+        return this.#write(this.#output.text(event.text, toResponseLogprobs(event.logprobs)));
+      case 'reasoning':
+        return this.#write(this.#output.reasoning(event.text));
+      case 'call':
+        return this.#write(this.#output.call(event.id, event.name));
+      case 'arguments':
+        return this.#write(this.#output.callArguments(event.text));
+      case 'finished': {
+        this.#incomplete = toIncomplete(event.reason);
+        const empty = this.#output.hasAnswer ? '' : this.#write(this.#output.text('', []));
+        return empty + this.#write(this.#output.close(this.#status));
+      }
+    }
+  }
+
+  get #status(): 'completed' | 'incomplete' {
+    return this.#incomplete ? 'incomplete' : 'completed';
+  }
+
+  async end(usage: ChatUsage): Promise<string> {
+    const response = await this.#options.keep(this.#state(this.#status, usage));
+    return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
+  }
+
+  /**
+   * Ends the stream with an error. The SDKs throw on an `error` in an event's data. Without it they treat a
+   * partial reply as complete.
+   */
+  async failure(failure: ServiceError, usage: ChatUsage): Promise<string> {
+    const begin = this.#sequence ? '' : this.#begin();
+    const closed = this.#write(this.#output.close('incomplete'));
+    const { message, param, code } = failure.wire;
+    const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
+    // Stored although it failed: clients may refer to the items that they have received.
+    const response = await this.#options.keep(state);
+    const failed = this.#write([{ type: 'response.failed', response }]);
+    return (
+      begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
+    );
+  }
+
+  abandon(usage: ChatUsage): void {
+    this.#write(this.#output.close('incomplete'));
+    void this.#options.keep(this.#state('incomplete', usage));
+  }
+
+  #begin(): string {
+    const response = this.#options.render(this.#state('in_progress', null));
+    return this.#write([
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ]);
+  }
+
+  #state(status: ResponseState['status'], usage: ChatUsage | null): ResponseState {
+    const output: OutputItem[] = this.#output.items;
+    return { status, incomplete: this.#incomplete, output, usage, error: null };
+  }
+
+  #write(events: Iterable<Unnumbered>): string {
+    let text = '';
+    for (const event of events) text += encodeEvent(event, this.#sequence++);
+    return text;
+  }
+}
+
+/** End of a stream, as Open Responses requires it. */
+const DONE = 'data: [DONE]\n\n';
+
+const encodeEvent = (event: Unnumbered, sequence: number): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
+
+/**
+ * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the
+ * client has. It may exceed the numbers here, because a live stream has an event for each token. The client
+ * then gets the last event.
+ */
+export function replayResponse(response: ResponseObject, after: number): string {
+  // Each event is encoded before the next one changes its item.
+  const events = Array.from(eventsOf(response), encodeEvent);
+  const rest = events.slice(after + 1);
+  if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
+  return rest.join('') + DONE;
+}
+
+function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
+  const started: ResponseObject = {
+    ...ended,
+    status: 'in_progress',
+    error: null,
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+  yield { type: 'response.created', response: started };
+  yield { type: 'response.in_progress', response: started };
+  const ids = ended.output.map(({ id }) => id ?? '');
+  const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
+  for (const item of ended.output) {
+    if (item.type === 'function_call') {
+      yield* output.call(item.call_id, item.name);
+      yield* output.callArguments(item.arguments);
+    } else if (item.type === 'reasoning') {
+      for (const part of item.content ?? []) yield* output.reasoning(part.text);
+    } else {
+      for (const part of item.content)
+        if (part.type === 'output_text') yield* output.text(part.text, part.logprobs ?? []);
+    }
+    yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
+  }
+  yield lastEvent(ended);
+}
+
+function lastEvent(ended: ResponseObject): Unnumbered {
+  const status = ended.status as 'completed' | 'incomplete' | 'failed';
+  return { type: `response.${status}`, response: ended };
+}
+
+type Event = OpenAI.Responses.ResponseStreamEvent;
+/** The client's type of a response has `output_text`, which the client itself computes. */
+type Sent<One> = One extends { response: unknown }
+  ? Omit<One, 'sequence_number' | 'response'> & { response: ResponseObject }
+  : Omit<One, 'sequence_number'>;
+/** Event without its sequence number. */
+export type Unnumbered = Event extends infer One ? (One extends Event ? Sent<One> : never) : never;
+
+/** Item that is being written, and the part with its text. */
+interface OpenReasoning {
+  type: 'reasoning';
+  item: OpenAI.Responses.ResponseReasoningItem;
+  part: OpenAI.Responses.ResponseReasoningItem.Content;
+  summary: OpenAI.Responses.ResponseReasoningItem.Summary | null;
+}
+interface OpenMessage {
+  type: 'message';
+  item: OpenAI.Responses.ResponseOutputMessage;
+  part: OpenAI.Responses.ResponseOutputText;
+}
+interface OpenCall {
+  type: 'function_call';
+  item: OpenAI.Responses.ResponseFunctionToolCall;
+}
+type Open = OpenReasoning | OpenMessage | OpenCall;
+
+/** Output items of one response while they are written, and the events that report them. */
+export class ResponseOutput {
+  readonly items: OutputItem[] = [];
+  readonly #nextId: NextItemId;
+  readonly #summarizes: boolean;
+  /** Item that is being written; null: none has begun, or the last has ended. */
+  #open: Open | null = null;
+
+  constructor(nextId: NextItemId, summarizes: boolean) {
+    this.#nextId = nextId;
+    this.#summarizes = summarizes;
+  }
+
+  /** Whether the output has anything other than reasoning. */
+  get hasAnswer(): boolean {
+    return this.items.some(({ type }) => type !== 'reasoning');
+  }
+
+  /**
+   * Sends the whole reasoning, as servers of open models do. Its summary is the same text, for clients that
+   * read nothing else.
+   */
+  *reasoning(delta: string): Generator<Unnumbered> {
+    const { part, summary } =
+      this.#open?.type === 'reasoning'
+        ? this.#open
+        : yield* this.#begin(newReasoning(this.#nextId('rs'), this.#summarizes));
+    part.text += delta;
+    yield { type: 'response.reasoning_text.delta', ...this.#place, content_index: 0, delta };
+    if (!summary) return;
+    summary.text += delta;
+    yield { type: 'response.reasoning_summary_text.delta', ...this.#place, summary_index: 0, delta };
+  }
+
+  *text(delta: string, logprobs: ResponseLogprobs): Generator<Unnumbered> {
+    const { part } =
+      this.#open?.type === 'message' ? this.#open : yield* this.#begin(newMessage(this.#nextId('msg')));
+    part.text += delta;
+    for (const each of logprobs) part.logprobs?.push(each);
+    yield { type: 'response.output_text.delta', ...this.#place, content_index: 0, delta, logprobs };
+  }
+
+  *call(callId: string, name: string): Generator<Unnumbered> {
+    yield* this.#begin(newCall(this.#nextId('fc'), callId, name));
+  }
+
+  *callArguments(delta: string): Generator<Unnumbered> {
+    if (this.#open?.type !== 'function_call') return;
+    this.#open.item.arguments += delta;
+    yield { type: 'response.function_call_arguments.delta', ...this.#place, delta };
+  }
+
+  *close(status: 'completed' | 'incomplete'): Generator<Unnumbered> {
+    const open = this.#open;
+    if (!open) return;
+    if (open.type === 'function_call') {
+      const { name, arguments: json } = open.item;
+      yield { type: 'response.function_call_arguments.done', ...this.#place, name, arguments: json };
+    } else {
+      const place = { ...this.#place, content_index: 0 };
+      const { text } = open.part;
+      if (open.type === 'reasoning') yield { type: 'response.reasoning_text.done', ...place, text };
+      else {
+        const { logprobs = [] } = open.part;
+        yield { type: 'response.output_text.done', ...place, text, logprobs };
+      }
+      yield { type: 'response.content_part.done', ...place, part: open.part };
+      if (open.type === 'reasoning' && open.summary) yield* this.#closeSummary(open.summary);
+    }
+    open.item.status = status;
+    yield { type: 'response.output_item.done', output_index: this.#index, item: open.item };
+    this.#open = null;
+  }
+
+  *#closeSummary(part: OpenAI.Responses.ResponseReasoningItem.Summary): Generator<Unnumbered> {
+    const place = { ...this.#place, summary_index: 0 };
+    yield { type: 'response.reasoning_summary_text.done', ...place, text: part.text };
+    yield { type: 'response.reasoning_summary_part.done', ...place, part };
+  }
+
+  get #index(): number {
+    return this.items.length - 1;
+  }
+
+  get #place(): { item_id: string; output_index: number } {
+    return { item_id: this.#open?.item.id ?? '', output_index: this.#index };
+  }
+
+  *#begin<Next extends Open>(next: Next): Generator<Unnumbered, Next> {
+    yield* this.close('completed');
+    this.#open = next;
+    const { item } = next;
+    this.items.push(item);
+    const added = {
+      ...item,
+      ...('content' in item && { content: [] }),
+      ...('summary' in item && { summary: [] }),
+    };
+    yield { type: 'response.output_item.added', output_index: this.#index, item: added };
+    if ('part' in next) {
+      const part = { ...next.part };
+      yield { type: 'response.content_part.added', ...this.#place, content_index: 0, part };
+    }
+    if ('summary' in next && next.summary) {
+      const part = { ...next.summary };
+      yield { type: 'response.reasoning_summary_part.added', ...this.#place, summary_index: 0, part };
+    }
+    return next;
+  }
+}
+
+const status = 'in_progress';
+
+function newReasoning(id: string, summarizes: boolean): OpenReasoning {
+  const part: OpenReasoning['part'] = { type: 'reasoning_text', text: '' };
+  const summary: OpenReasoning['summary'] = summarizes ? { type: 'summary_text', text: '' } : null;
+  const type = 'reasoning';
+  return {
+    type,
+    item: { id, type, summary: summary ? [summary] : [], content: [part], status },
+    part,
+    summary,
+  };
+}
+
+function newMessage(id: string): OpenMessage {
+  const part: OpenMessage['part'] = { type: 'output_text', text: '', annotations: [], logprobs: [] };
+  const type = 'message';
+  return { type, item: { id, type, role: 'assistant', status, content: [part] }, part };
+}
+
+function newCall(id: string, callId: string, name: string): OpenCall {
+  const type = 'function_call';
+  return { type, item: { id, type, call_id: callId, name, arguments: '', status } };
+}

@@ -1,0 +1,226 @@
+import type { ChatMessage } from '#jobs';
+import { answerInputTokens } from '../generation/input-tokens.ts';
+import { admitGeneration } from '../generation/admission.ts';
+import {
+  streamAnswer,
+  wholeAnswer,
+  type AnswerFormat,
+  type AnswerHead,
+  type ChoiceResult,
+} from '../generation/answers.ts';
+import type { Call } from '../http/call.ts';
+import { EVENT_STREAM, jsonResponse, textResponse } from '../http/response.ts';
+import type { StoredResponse } from '#protocol';
+import { invalidField, requestError } from '#base';
+import { itemIds, resolveReferences } from './item-references.ts';
+import { replayResponse, ResponseEvents, ResponseOutput } from './response-events.ts';
+import {
+  appendItems,
+  toIncomplete,
+  toInputItems,
+  toResponse,
+  toResponseLogprobs,
+  type OutputItem,
+  type ResponseObject,
+  type ResponseState,
+} from './response-object.ts';
+import type { ResponseBody } from './response-schema.ts';
+import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
+import { readCallableTools } from '../tools/callable-tools.ts';
+import { withToolPrompt } from '../tools/tool-prompt.ts';
+
+/** POST /v1/responses */
+export async function createResponse(
+  call: Call,
+  body: ResponseBody,
+  { input }: Record<string, unknown>,
+): Promise<Response> {
+  const before = await earlierMessages(call, body.previous_response_id ?? null);
+  const resolved = await resolveReferences(call, body.input, input);
+  const conversation = requireItems(appendItems(before, resolved.items));
+  const run = await admitGeneration(call, toGeneration(call, body, conversation));
+  const { temperature, topP } = run.generation.sampling;
+  // The answer repeats the values that were used.
+  const request = { ...body, temperature, top_p: topP };
+  const wanted = request.store ?? true;
+
+  const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
+    const response = toResponse(head, request, wanted, state);
+    if (!wanted) return response;
+    const stored: StoredResponse = {
+      id: head.id,
+      keyId: call.admitted.keyId,
+      created: call.receivedAt,
+      response,
+      input: toInputItems(resolved.raw, head.id),
+      messages: [...conversation, ...toMessages(state.output)],
+    };
+    try {
+      await call.dependencies.responses.put(stored);
+      return response;
+    } catch {
+      // The reply is valid even if it cannot be stored: then `store` is false.
+      return toResponse(head, request, false, state);
+    }
+  };
+  const format: AnswerFormat = {
+    idPrefix: 'resp_',
+    stream: (head) =>
+      new ResponseEvents(head.id, {
+        summarizes: summarizes(request),
+        render: (state) => toResponse(head, request, wanted, state),
+        keep: (state) => keep(head, state),
+      }),
+    whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice, summarizes(request)), usage }),
+  };
+  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+}
+
+/** POST /v1/responses/input_tokens */
+export async function countResponseTokens(
+  call: Call,
+  body: ResponseBody,
+  { input }: Record<string, unknown>,
+): Promise<Response> {
+  const before = await earlierMessages(call, body.previous_response_id ?? null);
+  const { items } = await resolveReferences(call, body.input, input);
+  return answerInputTokens(call, toGeneration(call, body, requireItems(appendItems(before, items))));
+}
+
+function requireItems(conversation: ChatMessage[]): ChatMessage[] {
+  if (conversation.length > 0) return conversation;
+  const rule = 'must have at least 1 item, or follow a `previous_response_id`';
+  throw invalidField('input', rule, 'missing_required_parameter');
+}
+
+async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
+  if (id === null) return [];
+  const earlier = await dependencies.responses.get(id);
+  if (earlier?.keyId === admitted.keyId) return earlier.messages;
+  const param = 'previous_response_id';
+  const rule = 'names no response here. It may be too old, deleted, made without `store`, or another key’s';
+  throw invalidField(param, rule, 'previous_response_not_found');
+}
+
+const summarizes = ({ reasoning }: ResponseBody): boolean => reasoning?.summary != null;
+
+function toState(
+  id: string,
+  choice: ChoiceResult | undefined,
+  hasSummary: boolean,
+): Omit<ResponseState, 'usage'> {
+  const output = new ResponseOutput(itemIds(id), hasSummary);
+  const incomplete = toIncomplete(choice?.reason);
+  const status = incomplete ? 'incomplete' : 'completed';
+  const grow = (events: Iterable<unknown>): void => {
+    for (const event of events) void event;
+  };
+  if (choice?.reasoning) grow(output.reasoning(choice.reasoning));
+  if (choice && (choice.text !== '' || choice.calls.length === 0))
+    grow(output.text(choice.text, toResponseLogprobs(choice.logprobs ?? [])));
+  for (const { id: callId, name, arguments: json } of choice?.calls ?? []) {
+    grow(output.call(callId, name));
+    grow(output.callArguments(json));
+  }
+  grow(output.close(status));
+  return { status, incomplete, output: output.items, error: null };
+}
+
+/**
+ * The reply in the next request's conversation, if it has a text or a call. A call that was cut off is left
+ * out.
+ */
+function toMessages(output: readonly OutputItem[]): ChatMessage[] {
+  const texts = output.flatMap((item) =>
+    item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
+  );
+  const toolCalls = output.flatMap((item) =>
+    item.type === 'function_call' && item.status !== 'incomplete'
+      ? [{ id: item.call_id, name: item.name, arguments: item.arguments }]
+      : [],
+  );
+  if (texts.length + toolCalls.length === 0) return [];
+  return [{ role: 'assistant', content: texts.join(''), ...(toolCalls[0] && { toolCalls }) }];
+}
+
+/** GET /v1/responses/{id} */
+export async function retrieveResponse(call: Call, id: string): Promise<Response> {
+  const { response } = await requireResponse(call, id);
+  const query = new URL(call.request.url).searchParams;
+  const stream = query.get('stream') ?? 'false';
+  if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
+  if (stream === 'false') return jsonResponse(call, response);
+  const after = Number(query.get('starting_after') ?? -1);
+  if (!Number.isInteger(after))
+    throw invalidField('starting_after', 'must be the `sequence_number` of an event');
+  // Only `createResponse` writes it.
+  const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
+  call.watch.stop();
+  return textResponse(call, events, EVENT_STREAM);
+}
+
+/** DELETE /v1/responses/{id} */
+export async function deleteResponse(call: Call, id: string): Promise<Response> {
+  await requireResponse(call, id);
+  await call.dependencies.responses.delete(id);
+  return jsonResponse(call, { id, object: 'response', deleted: true });
+}
+
+/** OpenAI's own page sizes. */
+const PAGE = { usual: 20, most: 100 };
+
+/** GET /v1/responses/{id}/input_items: the newest first, as OpenAI's service has it by default. */
+export async function listInputItems(call: Call, id: string): Promise<Response> {
+  const { input } = await requireResponse(call, id);
+  const query = new URL(call.request.url).searchParams;
+  const limit = Number(query.get('limit') ?? PAGE.usual);
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE.most)
+    throw invalidField('limit', `must be an integer from 1 to ${PAGE.most}`);
+  const order = query.get('order') ?? 'desc';
+  if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be "asc" or "desc"');
+  const items = order === 'asc' ? input : input.toReversed();
+  const after = query.get('after');
+  let start = 0;
+  if (after !== null) {
+    start = items.findIndex((item) => item['id'] === after) + 1;
+    if (start === 0) throw invalidField('after', 'must be the id of an item of this response');
+  }
+  const data = items.slice(start, start + limit);
+  const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
+  return jsonResponse(call, { object: 'list', data, ...ids, has_more: start + limit < items.length });
+}
+
+async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
+  const stored = await dependencies.responses.get(id);
+  if (stored?.keyId === admitted.keyId) return stored;
+  throw requestError(
+    404,
+    `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, made without \`store\`, or another key’s.`,
+  );
+}
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+/** Converts a request. `conversation`: messages including this request's input. @throws ServiceError 400 */
+function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessage[]): Generation {
+  const { instructions, text, include, reasoning, top_logprobs: top } = request;
+  const tools = readCallableTools(request, call.warnings);
+  const messages: ChatMessage[] =
+    instructions == null
+      ? conversation
+      : [{ role: 'system', content: instructions.toWellFormed() }, ...conversation];
+  return {
+    model: request.model,
+    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    choices: 1,
+    sampling: toSampling(request),
+    maxTokens: request.max_output_tokens ?? null,
+    constraint: toJsonConstraint(text?.format, 'text.format.schema'),
+    topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
+    stop: [request.stop ?? []].flat().map((each) => each.toWellFormed()),
+    tools,
+    reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
+    truncate: request.truncation === 'auto',
+    params: { messages: 'input', responseFormat: 'text.format' },
+  };
+}

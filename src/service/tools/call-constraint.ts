@@ -1,0 +1,69 @@
+import type { Constraint } from '#jobs';
+import type { CallableTools, ToolFunction } from './callable-tools.ts';
+
+type Schema = Record<string, unknown>;
+
+/**
+ * Constraint of a reply that calls functions: a list of names and arguments, which match the function's own
+ * schema. `otherwise`: form of a reply without calls.
+ */
+export function callConstraint(
+  { functions, maxCalls }: CallableTools,
+  otherwise: Constraint | null = null,
+): Constraint {
+  const items = functions.map(callItem);
+  const item = items.length === 1 ? items[0] : { anyOf: items };
+  const calls = { type: 'array', items: item, minItems: 1, maxItems: maxCalls };
+  const $defs = Object.fromEntries(
+    functions.map(({ name, parameters }) => [definition(name), rebase(parameters, reference(name))]),
+  );
+  const parts = functions.map(({ name, param, strict }) => ({
+    at: ['$defs', definition(name)],
+    param,
+    strict,
+  }));
+  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, $defs }, parts };
+  const isSchema = otherwise.kind === 'json_schema';
+  const answer = isSchema ? rebase(otherwise.schema, '#/$defs/answer') : { type: 'object' };
+  const answerParts = isSchema ? (otherwise.parts ?? []) : [];
+  return {
+    kind: 'json_schema',
+    schema: { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } },
+    parts: [...parts, ...answerParts.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
+  };
+}
+
+/** The name comes first, so that it can be streamed before the arguments. */
+function callItem({ name }: ToolFunction): Schema {
+  return {
+    type: 'object',
+    properties: { name: { const: name }, arguments: { $ref: reference(name) } },
+    required: ['name', 'arguments'],
+    additionalProperties: false,
+  };
+}
+
+/**
+ * Name of a function's definition. Names of functions have no dot, so that none is the same as `answer`, the
+ * other form of a reply.
+ */
+const definition = (name: string): string => `arguments.${name}`;
+
+const reference = (name: string): string => `#/$defs/${definition(name)}`;
+
+/**
+ * Rebases references, which point from the root of a schema that is now nested. References below an inner
+ * `$id` point from there.
+ */
+function rebase(value: unknown, root: string, isInner = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
+  if (typeof value !== 'object' || value === null) return value;
+  if (isInner && '$id' in value && typeof value.$id === 'string' && !value.$id.startsWith('#')) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
+        ? [key, root + inner.slice(1)]
+        : [key, rebase(inner, root, true)],
+    ),
+  );
+}

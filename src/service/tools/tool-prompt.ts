@@ -1,0 +1,28 @@
+import type { ChatMessage } from '#jobs';
+import type { CallableTools } from './callable-tools.ts';
+
+/** Mark before a call, as most models that were trained to call functions write it. */
+export const TOOL_CALL_MARK = '<tool_call>';
+
+/** Describes the functions in the system message of a conversation, which works with any chat template. */
+export function withToolPrompt(messages: ChatMessage[], tools: CallableTools): ChatMessage[] {
+  const [first, ...rest] = messages;
+  const prompt = toolPrompt(tools);
+  if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];
+  return [{ ...first, content: `${first.content}\n\n${prompt}` }, ...rest];
+}
+
+/** Instructions for calling tools. Kept short: on a CPU, reading a prompt takes as long as writing one. */
+function toolPrompt({ functions, mustCall }: CallableTools): string {
+  const list = functions.map(({ name, description, parameters }) =>
+    JSON.stringify({ name, ...(description === null ? {} : { description }), parameters }),
+  );
+  const form = '[{"name": "…", "arguments": {…}}]';
+  return mustCall
+    ? ['Call these functions:', ...list, `Write only ${form}`].join('\n')
+    : [
+        'You can call these functions:',
+        ...list,
+        `To call, write only ${TOOL_CALL_MARK}${form}</tool_call>. Otherwise answer in words.`,
+      ].join('\n');
+}

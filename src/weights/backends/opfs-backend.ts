@@ -1,0 +1,137 @@
+import { abortable, delay, withTimeout, serverError, type ServiceError } from '#base';
+import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
+import { freeBytes } from '../storage-estimate.ts';
+
+/** Opens the store's folder in the origin private file system. @throws DOMException or TypeError */
+export async function openWeightsFolder(
+  options: { create?: boolean } = {},
+): Promise<FileSystemDirectoryHandle> {
+  let folder = await navigator.storage.getDirectory();
+  for (const name of ['localtext', 'weights']) folder = await folder.getDirectoryHandle(name, options);
+  return folder;
+}
+
+/** Time after which opening is retried. It takes some milliseconds, but Chromium sometimes never opens a file just closed. */
+const OPEN_MS = 3000;
+/** Number of attempts, 24 s in all. On a busy machine an early attempt may succeed after later ones. */
+const TRIES = 8;
+const PAUSE_MS = 250;
+
+type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
+
+/**
+ * Opens a file of the private file system for writing. Retries if that takes too long, or while another handle is
+ * open, and uses the first attempt that succeeds.
+ * @throws ServiceError `storage_failed` if no attempt ends in time; the last attempt's error
+ */
+export async function openAccess(getFile: () => Promise<Openable>): Promise<FileSystemSyncAccessHandle> {
+  const openings: Promise<FileSystemSyncAccessHandle>[] = [];
+  let access: FileSystemSyncAccessHandle | null = null;
+  try {
+    for (let tries = 0; !access; tries++) {
+      if (tries === TRIES) throw neverOpened();
+      openings.push(getFile().then((file) => file.createSyncAccessHandle()));
+      try {
+        access = await withTimeout(Promise.any(openings), OPEN_MS);
+      } catch (error) {
+        const last: unknown = (error as AggregateError).errors.at(-1);
+        if (tries === TRIES - 1 || !isHeld(last)) throw last;
+        await delay(PAUSE_MS);
+      }
+    }
+    return access;
+  } finally {
+    for (const each of openings)
+      each.then((opened) => opened !== access && opened.close()).catch(() => undefined);
+  }
+}
+
+const isHeld = (error: unknown): boolean =>
+  error instanceof DOMException && error.name === 'NoModificationAllowedError';
+
+const neverOpened = (): ServiceError =>
+  serverError(
+    'storage_failed',
+    "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.",
+  );
+
+/** Time limit for opening the folder. Chromium's storage can stop responding. */
+const FOLDER_MS = 10_000;
+
+/**
+ * Opens the origin private file system; null if there is none (private windows, some WebKit builds).
+ * @throws ServiceError `storage_failed` if it does not respond
+ */
+export async function openOpfsBackend(): Promise<StorageBackend | null> {
+  const opening = openWeightsFolder({ create: true }).catch(() => null);
+  const folder = await abortable(opening, AbortSignal.timeout(FOLDER_MS)).catch(() => {
+    throw neverOpened();
+  });
+  return folder && 'createSyncAccessHandle' in FileSystemFileHandle.prototype
+    ? new OpfsBackend(folder)
+    : null;
+}
+
+class OpfsBackend implements StorageBackend {
+  readonly kind = 'opfs';
+  readonly free = freeBytes;
+  #folder: FileSystemDirectoryHandle;
+
+  constructor(folder: FileSystemDirectoryHandle) {
+    this.#folder = folder;
+  }
+
+  async read(name: string): Promise<Blob | null> {
+    const handle = await nullIfMissing(this.#folder.getFileHandle(name));
+    return handle && nullIfMissing(handle.getFile());
+  }
+
+  async write(name: string): Promise<BackendWriter> {
+    // A writable stream commits only on close. An access handle leaves a partial file to resume from.
+    const access = await openAccess(() => this.#create(name));
+    return {
+      write: async (bytes, at) => {
+        for (let done = 0; done < bytes.length;) {
+          const wrote = access.write(bytes.subarray(done), { at: at + done });
+          if (wrote <= 0) throw new DOMException('The disk took no more bytes.', 'QuotaExceededError');
+          done += wrote;
+        }
+      },
+      read: async (at, length) => {
+        const bytes = new Uint8Array(length);
+        return bytes.subarray(0, access.read(bytes, { at }));
+      },
+      // Chromium counts an open file's size as the next power of two.
+      resize: async (bytes) => access.truncate(bytes),
+      flush: async () => access.flush(),
+      close: async () => {
+        try {
+          access.flush();
+        } finally {
+          access.close();
+        }
+      },
+    };
+  }
+
+  async #create(name: string): Promise<FileSystemFileHandle> {
+    const handle = await nullIfMissing(this.#folder.getFileHandle(name, { create: true }));
+    if (handle) return handle;
+    // The site's storage was cleared, and the folder with it.
+    this.#folder = await openWeightsFolder({ create: true });
+    return this.#folder.getFileHandle(name, { create: true });
+  }
+
+  async remove(name: string): Promise<void> {
+    await nullIfMissing(this.#folder.removeEntry(name));
+  }
+}
+
+async function nullIfMissing<T>(result: Promise<T>): Promise<T | null> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'NotFoundError') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+import { delay, sha256 } from '#base';
+
+/** A flat store of blobs by name. Which of them are complete is up to the weight store's integrity records. */
+export interface StorageBackend {
+  readonly kind: 'opfs' | 'cache' | 'memory';
+  /** Reads a blob; null if there is none. A partial file is returned with its gaps, or up to the first gap. */
+  read(name: string): Promise<Blob | null>;
+  /** Opens a blob for writing and keeps its contents. At most one writer per name at a time. */
+  write(name: string): Promise<BackendWriter>;
+  remove(name: string): Promise<void>;
+  /** Number of bytes that can still be written; null if unknown. */
+  free(): Promise<number | null>;
+}
+
+/** Size of the chunks in which files are read and written. The last chunk of a file may be shorter. */
+export const CHUNK_BYTES = 4 * 2 ** 20;
+
+/** Reads a chunk of a complete file. */
+export async function readChunk(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
+  const from = index * CHUNK_BYTES;
+  return new Uint8Array(await blob.slice(from, from + CHUNK_BYTES).arrayBuffer());
+}
+
+export interface BackendWriter {
+  /** Writes one chunk. */
+  write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
+  /** Reads a stored chunk. */
+  read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Sets the file's final size: allocates missing bytes, so that a full storage fails before the
+   * download, and truncates excess bytes.
+   * @throws QuotaExceededError
+   */
+  resize(bytes: number): Promise<void>;
+  /** Resolves once the written bytes survive the end of this worker. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const READ_TRIES = 5;
+const READ_PAUSE_MS = 20;
+
+/**
+ * Reads a small JSON file; null if there is none, or if it cannot be read. While another thread replaces the file,
+ * it may be truncated or unreadable, so it is read again until it is JSON.
+ */
+export async function readSmallFile(
+  backend: Pick<StorageBackend, 'read'>,
+  name: string,
+): Promise<string | null> {
+  for (let tries = 1; ; tries++) {
+    const text = (await (await backend.read(name))?.text().catch(() => '')) ?? null;
+    if (text === null || isJson(text) || tries === READ_TRIES) return text || null;
+    await delay(READ_PAUSE_MS);
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces a small file. */
+export async function replace(backend: StorageBackend, name: string, text: string): Promise<void> {
+  const writer = await backend.write(name);
+  try {
+    await overwrite(writer, text);
+  } catch (error) {
+    await writer.close().catch(() => undefined);
+    // An empty file must not count as the complete file.
+    if ((await backend.read(name))?.size === 0) await backend.remove(name);
+    throw error;
+  }
+  await writer.close();
+}
+
+export async function overwrite(writer: BackendWriter, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  await writer.write(bytes, 0);
+  await writer.resize(bytes.length);
+  await writer.flush();
+}
+
+/** Store of chunks as separate entries, for backends without files. Entries are written atomically and never extended. */
+export interface ChunkEntries {
+  get(name: string, at: number): Promise<Blob | undefined>;
+  put(name: string, at: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+}
+
+/** Concatenates the chunks up to the first gap to one blob, without copying them. */
+export async function readEntries(entries: Pick<ChunkEntries, 'get'>, name: string): Promise<Blob | null> {
+  const parts: Blob[] = [];
+  for (
+    let chunk = await entries.get(name, 0);
+    chunk;
+    chunk = await entries.get(name, parts.length * CHUNK_BYTES)
+  ) {
+    parts.push(chunk);
+  }
+  return parts.length > 0 ? new Blob(parts) : null;
+}
+
+export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter => ({
+  write: (bytes, at) => entries.put(name, at, bytes),
+  read: async (at) =>
+    new Uint8Array((await (await entries.get(name, at))?.arrayBuffer()) ?? new ArrayBuffer(0)),
+  // Nothing to allocate: a new chunk replaces the old one.
+  resize: async () => undefined,
+  flush: async () => undefined,
+  close: async () => undefined,
+});
+
+/** Note under `pathNote()`: the stored file for a path of the models folder. */
+export interface StoredPath {
+  sha256: string;
+  bytes: number;
+}
+
+/** Name of the note that maps an app's path to a stored file. The file's integrity record says whether it is complete. */
+export async function pathNote(scope: string, path: string): Promise<string> {
+  return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
+}
+
+/** Name under which an app's note is stored. Apps of one origin share files, but not notes. */
+export async function noteOf(scope: string, name: string): Promise<string> {
+  return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
+}
+
+const hashText = (text: string): Promise<string> => sha256(new TextEncoder().encode(text));

@@ -1,0 +1,80 @@
+import type { WeightFile } from '#catalog';
+import {
+  corruptFile,
+  serverError,
+  ServiceError,
+  IdleTimeoutError,
+  TransientStatusError,
+  UnreachableError,
+  WrongRangeError,
+} from '#base';
+
+export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
+  serverError(
+    'weights_unavailable',
+    `The weight file ${path} could not be downloaded: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+  );
+
+export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
+  serverError(
+    'weights_unavailable',
+    `The server answered a web page (HTML, status ${status}) instead of the weight file ${path}. Check the address of the models folder. A host that answers every unknown address with its start page must answer 404 for missing files; a network that requires a sign-in may also answer so.`,
+  );
+
+export const wrongHash = (file: WeightFile): ServiceError =>
+  corrupt(file, 'does not have the SHA-256 that the catalog says');
+
+export const sizeDiffers = (file: WeightFile, how: string): ServiceError =>
+  corrupt(file, `${how}, which is not what the catalog says`);
+
+const corrupt = ({ path, bytes, sha256 }: WeightFile, how: string): ServiceError =>
+  corruptFile(path, `${how} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)}…)`);
+
+/** @param needed missing bytes; 0 if all are stored @param free free bytes; null if unknown, but too few */
+export function storageFull(needed: number, free: number | null, deletable: readonly string[]): ServiceError {
+  const allowed =
+    free === null ? "the browser's storage is full" : `the browser lets this site store ${Math.max(0, free)}`;
+  const why =
+    needed > 0
+      ? `${needed} bytes more are needed, and ${allowed}.`
+      : "The browser's storage is full: the weights are here, and no record of them fits.";
+  const which =
+    deletable.length > 0
+      ? `These models could be deleted: ${deletable.join(', ')}. Delete one, free`
+      : 'No model can be deleted. Free';
+  return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
+}
+
+/**
+ * Detects a full storage. Browsers throw it on opening, writing, growing, flushing and
+ * closing a file, and in `Cache.put()`.
+ */
+export const isQuotaError = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'QuotaExceededError';
+
+/** Translates an error of a write to `storage_full` if the storage is full. @param what what did not fit */
+export function asStorageFull(error: unknown, what: string): unknown {
+  const message = `The browser's storage is full: ${what} did not fit. Delete a model that is not needed, or free space on the device.`;
+  return isQuotaError(error) ? serverError('storage_full', message, error) : error;
+}
+
+export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown =>
+  asStorageFull(error, `${path} (${bytes} bytes)`);
+
+export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): unknown {
+  if (error instanceof ServiceError || isQuotaError(error)) return didNotFit(file, error);
+  return serverError(
+    'weights_unavailable',
+    `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are stored and kept. Check the connection and try again.`,
+    error,
+  );
+}
+
+function reason(error: unknown): string {
+  const known = [IdleTimeoutError, TransientStatusError, UnreachableError, WrongRangeError].some(
+    (type) => error instanceof type,
+  );
+  if (known && error instanceof Error) return error.message;
+  if (error instanceof DOMException) return `the browser's storage failed (${error.name})`;
+  return 'the connection broke';
+}

@@ -1,0 +1,179 @@
+import type { WeightFile } from '#catalog';
+import { Mutex } from '#base';
+import {
+  type BackendWriter,
+  CHUNK_BYTES,
+  overwrite,
+  readChunk,
+  readSmallFile,
+  type StorageBackend,
+} from '../backends/storage-backend.ts';
+import { type Digest, FileHash } from '../integrity/integrity-record.ts';
+import { wrongHash } from './download-errors.ts';
+
+/** State of a partial download, stored beside its bytes so that it can be resumed. */
+export interface DownloadCheckpoint {
+  /** The file's version on the server (ETag or Last-Modified); null if unknown. */
+  version: string | null;
+  /** Indexes of the stored chunks. */
+  chunks: number[];
+}
+
+export const checkpointName = (name: string): string => `${name}.part`;
+
+/** Reads the checkpoint of a download; null if it is missing or invalid. */
+export async function readCheckpoint(
+  backend: StorageBackend,
+  name: string,
+  bytes: number,
+): Promise<DownloadCheckpoint | null> {
+  const text = await readSmallFile(backend, checkpointName(name));
+  try {
+    const { version, chunks } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    const isChunk = (index: unknown): boolean =>
+      Number.isInteger(index) && Number(index) >= 0 && Number(index) * CHUNK_BYTES < bytes;
+    if (!Array.isArray(chunks) || !chunks.every(isChunk)) return null;
+    return { version: typeof version === 'string' ? version : null, chunks: chunks as number[] };
+  } catch {
+    return null;
+  }
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+interface PartialFileParts {
+  backend: StorageBackend;
+  name: string;
+  bytes: number;
+  writer: BackendWriter;
+  hash: FileHash;
+  checkpoint: DownloadCheckpoint | null;
+}
+
+/** A partially stored file. Chunks are stored in any order, listed in a checkpoint, and hashed in file order. */
+export class PartialFile {
+  readonly chunkCount: number;
+  /** The file's version on the server; null if unknown. */
+  version: string | null;
+  storedBytes = 0;
+  readonly #parts: PartialFileParts;
+  readonly #stored = new Set<number>();
+  readonly #hashing = new Mutex();
+  readonly #saving = new Mutex();
+  /** Kept open: Chromium sometimes never opens a file that was just closed. */
+  #checkpointWriter: BackendWriter | null = null;
+
+  /** Opens a file and resumes from its checkpoint. Without a checkpoint, existing bytes are dropped. */
+  static async open(backend: StorageBackend, name: string, bytes: number): Promise<PartialFile> {
+    const checkpoint = await readCheckpoint(backend, name, bytes);
+    if (!checkpoint) await discardPartial(backend, name);
+    const writer = await backend.write(name);
+    try {
+      await writer.resize(bytes);
+    } catch (error) {
+      await writer.close();
+      if (!checkpoint) await discardPartial(backend, name);
+      throw error;
+    }
+    return new PartialFile({ backend, name, bytes, writer, hash: await FileHash.create(), checkpoint });
+  }
+
+  private constructor(parts: PartialFileParts) {
+    this.#parts = parts;
+    this.chunkCount = Math.ceil(parts.bytes / CHUNK_BYTES);
+    this.version = parts.checkpoint?.version ?? null;
+    for (const index of parts.checkpoint?.chunks ?? []) this.#add(index);
+  }
+
+  has(index: number): boolean {
+    return this.#stored.has(index);
+  }
+
+  /** Iterates missing chunks. Evaluated lazily, so that several connections can share the iterator. */
+  *missing(): Generator<number, void, undefined> {
+    for (let index = 0; index < this.chunkCount; index++) if (!this.has(index)) yield index;
+  }
+
+  lengthOf(index: number): number {
+    return Math.min(CHUNK_BYTES, this.#parts.bytes - index * CHUNK_BYTES);
+  }
+
+  async store(index: number, bytes: Bytes, signal: AbortSignal): Promise<void> {
+    await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
+    this.#add(index);
+    await this.hashStored(signal, { index, bytes });
+    if (this.chunkCount === 1) return;
+    await this.#parts.writer.flush();
+    await this.#saving.run(() => this.#saveCheckpoint());
+  }
+
+  /** Hashes stored chunks up to the first gap. Chunks other than `arrived` are read back. */
+  hashStored(signal: AbortSignal, arrived?: { index: number; bytes: Bytes }): Promise<void> {
+    const { hash, writer } = this.#parts;
+    return this.#hashing.run(async () => {
+      for (let next = hash.next; this.has(next); next = hash.next) {
+        signal.throwIfAborted();
+        const early = arrived?.index !== next;
+        await hash.add(early ? await writer.read(next * CHUNK_BYTES, this.lengthOf(next)) : arrived.bytes);
+      }
+    });
+  }
+
+  /** Returns the file's digest, once all chunks are stored and hashed. */
+  digest(): Promise<Digest> {
+    return this.#parts.hash.digest();
+  }
+
+  /** Closes the file. Stored chunks remain, so that it can be resumed. */
+  async close(): Promise<void> {
+    await this.#parts.writer.close();
+    const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();
+    await this.#saving.run(last).catch(() => undefined);
+    await this.#checkpointWriter?.close();
+  }
+
+  #add(index: number): void {
+    if (this.has(index)) return;
+    this.#stored.add(index);
+    this.storedBytes += this.lengthOf(index);
+  }
+
+  async #saveCheckpoint(): Promise<void> {
+    const { backend, name } = this.#parts;
+    this.#checkpointWriter ??= await backend.write(checkpointName(name));
+    const checkpoint: DownloadCheckpoint = { version: this.version, chunks: [...this.#stored] };
+    await overwrite(this.#checkpointWriter, JSON.stringify(checkpoint));
+  }
+}
+
+export async function discardPartial(backend: StorageBackend, name: string): Promise<void> {
+  await backend.remove(checkpointName(name));
+  await backend.remove(name);
+}
+
+/**
+ * Stores a local blob as `download()` stores a response: resumes after the stored chunks, which remain after an abort.
+ * @throws ServiceError `weights_corrupt` if the stored bytes have another hash
+ */
+export async function copyBlob(
+  backend: StorageBackend,
+  { sha256, bytes, path }: WeightFile,
+  blob: Blob,
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
+): Promise<void> {
+  const partial = await PartialFile.open(backend, sha256, bytes);
+  try {
+    await partial.hashStored(signal);
+    for (const index of partial.missing()) {
+      onProgress?.(partial.storedBytes);
+      signal.throwIfAborted();
+      await partial.store(index, await readChunk(blob, index), signal);
+    }
+    onProgress?.(partial.storedBytes);
+  } finally {
+    await partial.close();
+  }
+  if ((await partial.digest()).sha256 === sha256) return;
+  await discardPartial(backend, sha256);
+  throw wrongHash({ path, bytes, sha256 });
+}

@@ -1,0 +1,126 @@
+import { z } from '#base/full-zod';
+
+import { weightFile, type WeightFile } from '#catalog';
+import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '#protocol';
+import { requestError } from '#base';
+import { parseJson } from '#gguf';
+import type { ModelStorage } from './model-storage.ts';
+import type { WeightSources } from './sources/weight-sources.ts';
+import type { WeightStore } from './weight-store.ts';
+
+const descriptionSchema = z.object({
+  version: z.literal(1),
+  variant: z.string().min(1).max(200),
+  files: z.array(weightFile).min(1).max(10_000),
+});
+
+const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
+
+export interface ImportExportDependencies {
+  store: () => Promise<WeightStore>;
+  modelStorage: Pick<ModelStorage, 'files' | 'known'>;
+  sources: Pick<WeightSources, 'keepFiles'>;
+  /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
+  variantOf(target: string): Promise<string>;
+}
+
+/**
+ * Creates the description that is exported beside a model's files.
+ * @throws ServiceError 400 `weights_missing` if the model is not stored completely
+ */
+export async function exportDescription(
+  { store, modelStorage, variantOf }: ImportExportDependencies,
+  target: string,
+): Promise<ModelDescription> {
+  const variant = await variantOf(target);
+  const files = await modelStorage.files(variant);
+  const missing = await (await store()).missing(files);
+  if (files.length === 0 || missing.length > 0) {
+    throw requestError(
+      400,
+      `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`,
+      'weights_missing',
+      'target',
+    );
+  }
+  return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
+}
+
+/**
+ * Imports a weight file or a description.
+ * @throws ServiceError 400 naming the file, if it belongs to no model of the catalog; `weights_corrupt`
+ *   naming it, if it has other bytes
+ */
+export async function importFile(
+  dependencies: ImportExportDependencies,
+  name: string,
+  blob: Blob,
+  signal: AbortSignal,
+): Promise<ImportedFile> {
+  if (baseName(name) === DESCRIPTION_FILE) return importDescription(dependencies, name, blob);
+  const store = await dependencies.store();
+  const known = await dependencies.modelStorage.known();
+  const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
+  if (sameSize.length === 0) {
+    throw requestError(
+      400,
+      `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`,
+      'unknown_weights',
+      'import',
+    );
+  }
+  const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
+  const { path, sha256 } = await store.put(
+    sameSize.toSorted((a, b) => hasName(b) - hasName(a)),
+    blob,
+    signal,
+  );
+  const completed: string[] = [];
+  for (const { variant, files } of known) {
+    const holds = files.some((file) => file.sha256 === sha256);
+    if (holds && (await store.missing(files)).length === 0) completed.push(variant.name);
+  }
+  return { path, completed };
+}
+
+async function importDescription(
+  { modelStorage, sources }: ImportExportDependencies,
+  name: string,
+  blob: Blob,
+): Promise<ImportedFile> {
+  const described = await readDescription(name, blob);
+  const entry = (await modelStorage.known()).find(({ variant }) => variant.name === described.variant);
+  if (!entry) {
+    throw requestError(
+      400,
+      `${name} describes ${described.variant}, which this site's catalog does not have.`,
+      'unknown_weights',
+      'import',
+    );
+  }
+  // The catalog, the manifest and the hub take precedence over an imported file's description.
+  if (entry.files.length === 0) await sources.keepFiles(entry.variant, described.files);
+  else if (!sameFiles(entry.files, described.files)) {
+    throw requestError(
+      400,
+      `${name} does not match the known files of ${described.variant}. Import files of the same version. If the known ones came from an earlier import, delete ${described.variant} first.`,
+      'weights_conflict',
+      'import',
+    );
+  }
+  return { path: null, completed: [] };
+}
+
+const baseName = (path: string): string | undefined => path.split('/').at(-1);
+
+function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[]): boolean {
+  const identity = ({ path, bytes, sha256 }: WeightFile): string => `${sha256} ${bytes} ${path}`;
+  const expected = new Set(known.map(identity));
+  return described.length === expected.size && described.every((file) => expected.delete(identity(file)));
+}
+
+async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
+  const refuse = (how: string) => requestError(400, `${name} ${how}.`, 'invalid_description', 'import');
+  if (blob.size > MAX_DESCRIPTION_BYTES) throw refuse('is too large for the description of a model');
+  return parseJson(await blob.text(), descriptionSchema, 'is not a model description', refuse);
+}

@@ -1,0 +1,149 @@
+import type { WeightFile } from '#catalog';
+import {
+  CHUNK_BYTES,
+  noteOf,
+  pathNote,
+  readSmallFile,
+  replace,
+  type StorageBackend,
+  type StoredPath,
+} from './backends/storage-backend.ts';
+import { asStorageFull } from './download/download-errors.ts';
+import { checkpointName, type DownloadCheckpoint, readCheckpoint } from './download/partial-file.ts';
+import {
+  hashBlob,
+  intactChunks,
+  parseRecord,
+  recordName,
+  type IntegrityRecord,
+} from './integrity/integrity-record.ts';
+
+/**
+ * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.
+ * All apps of the origin share the files; paths and notes belong to one app. The caller must hold a
+ * file's lock while it changes the file.
+ */
+export class StoredFiles {
+  readonly #backend: StorageBackend;
+  readonly #scope: string;
+
+  constructor(backend: StorageBackend, scope: string) {
+    this.#backend = backend;
+    this.#scope = scope;
+  }
+
+  /** Reads a complete file; null if it is incomplete. */
+  async complete({ sha256, bytes }: WeightFile): Promise<Blob | null> {
+    if (!(await this.#backend.read(recordName(sha256)))) return null;
+    const blob = await this.#backend.read(sha256);
+    return blob?.size === bytes ? blob : null;
+  }
+
+  async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
+    // Check the checkpoint first: `finish()` writes the record before it removes the checkpoint.
+    const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
+    if (checkpoint) return Math.min(bytes, checkpoint.chunks.length * CHUNK_BYTES);
+    if (!(await this.#backend.read(recordName(sha256)))) return 0;
+    return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
+  }
+
+  /** Verifies the bytes against the record. Without a valid one, hashes the whole file and writes a new record. */
+  async isIntact(file: WeightFile, blob: Blob): Promise<boolean> {
+    const record = await this.record(file);
+    if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
+    const chunks = await chunksIfSound(file, blob).catch(() => null);
+    // If the record cannot be written, the next check hashes the whole file again.
+    if (chunks) await this.finish(file, chunks, record?.from).catch(() => undefined);
+    return chunks !== null;
+  }
+
+  /** Returns the chunk hashes of a complete file that only lacks its record; null if it must be downloaded. */
+  async unrecorded(file: WeightFile, signal: AbortSignal): Promise<string[] | null> {
+    const blob = await this.#backend.read(file.sha256);
+    if (blob?.size !== file.bytes || (await this.#backend.read(checkpointName(file.sha256)))) return null;
+    const chunks = await chunksIfSound(file, blob, signal).catch(() => null);
+    signal.throwIfAborted();
+    return chunks;
+  }
+
+  /** Turns a damaged file back into a partial download that keeps the intact chunks. */
+  async salvage(file: WeightFile): Promise<void> {
+    const { sha256, bytes } = file;
+    if (!(await this.#backend.read(recordName(sha256)))) return;
+    const record = await this.record(file);
+    const blob = await this.#backend.read(sha256);
+    const chunks = blob && record ? await intactChunks(blob, record) : [];
+    // The file was downloaded again in the meantime.
+    if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
+    const kept =
+      chunks.length > 0 &&
+      (await replace(
+        this.#backend,
+        checkpointName(sha256),
+        JSON.stringify({ version: null, chunks } satisfies DownloadCheckpoint),
+      ).then(
+        () => true,
+        () => false,
+      ));
+    if (kept) await this.#backend.remove(recordName(sha256));
+    else await this.remove(file);
+  }
+
+  /** Marks a file as complete: writes the path note, then the record, then removes the checkpoint. */
+  async finish(file: WeightFile, chunks: string[], from: string | null = null): Promise<void> {
+    const { path, bytes, sha256 } = file;
+    await this.keepPath(file);
+    const text = JSON.stringify({ sha256, path, bytes, chunks, from } satisfies IntegrityRecord);
+    await replace(this.#backend, recordName(sha256), text);
+    await this.#backend.remove(checkpointName(sha256));
+  }
+
+  /** Removes a file, its record first: if the tab ends in between, the rest counts as incomplete. */
+  async remove({ path, sha256 }: WeightFile): Promise<void> {
+    await this.#backend.remove(recordName(sha256));
+    const note = await pathNote(this.#scope, path);
+    // A newer version may use the path by now.
+    if ((await this.#read(note))?.includes(sha256)) await this.#backend.remove(note);
+    await this.#backend.remove(checkpointName(sha256));
+    await this.#backend.remove(sha256);
+  }
+
+  /** Maps the file's path to its hash: another app, or another version of this app, may have stored the file. */
+  async keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
+    const name = await pathNote(this.#scope, path);
+    const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
+    if ((await this.#read(name)) !== text) await replace(this.#backend, name, text);
+  }
+
+  /** Reads one of this app's notes, a small text; null if there is none. */
+  async note(name: string): Promise<string | null> {
+    return this.#read(await noteOf(this.#scope, name));
+  }
+
+  /** @throws ServiceError `storage_full` */
+  async keepNote(name: string, text: string): Promise<void> {
+    try {
+      await replace(this.#backend, await noteOf(this.#scope, name), text);
+    } catch (error) {
+      throw asStorageFull(error, `a note about the weights (${text.length} bytes)`);
+    }
+  }
+
+  async dropNote(name: string): Promise<void> {
+    await this.#backend.remove(await noteOf(this.#scope, name));
+  }
+
+  /** Reads the integrity record; null if it is missing or invalid. */
+  async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
+    return parseRecord(await this.#read(recordName(sha256)), sha256);
+  }
+
+  #read(name: string): Promise<string | null> {
+    return readSmallFile(this.#backend, name);
+  }
+}
+
+async function chunksIfSound(file: WeightFile, blob: Blob, signal?: AbortSignal): Promise<string[] | null> {
+  const { sha256, chunks } = await hashBlob(blob, signal);
+  return sha256 === file.sha256 ? chunks : null;
+}

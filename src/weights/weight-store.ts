@@ -1,0 +1,256 @@
+import type { WeightFile } from '#catalog';
+import { weightLock } from '#protocol';
+import { requestError } from '#base';
+import type { StorageBackend } from './backends/storage-backend.ts';
+import { copyBlob } from './download/partial-file.ts';
+import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
+import { DownloadRate } from './download/download-rate.ts';
+import { download } from './download/download.ts';
+import { PausableDownloads } from './download/pausable-download.ts';
+import { hashBlob } from './integrity/integrity-record.ts';
+import { StoredFiles } from './stored-files.ts';
+
+export interface FileOptions {
+  signal: AbortSignal;
+  onProgress(loadedBytes: number): void;
+}
+
+interface FetchedFile {
+  blob: Blob;
+  /** URL that it was downloaded from, or `disk`; null if unknown. */
+  from: string | null;
+}
+
+/** A stored file, usable while its bytes are still being verified. */
+export interface StoredFile extends FetchedFile {
+  /** Resolves to false if the file is damaged. It has then been turned back into a partial download. */
+  intact: Promise<boolean>;
+}
+
+/** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
+export class WeightStore {
+  readonly backend: StorageBackend;
+  readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
+  readonly #files: StoredFiles;
+  readonly #locks: LockManager;
+  readonly #modelsUrl: string;
+  readonly #rate: DownloadRate;
+  /** Running integrity checks, and those that found the file intact, by hash. */
+  readonly #checks = new Map<string, Promise<boolean>>();
+  readonly #downloads = new PausableDownloads();
+
+  constructor(
+    backend: StorageBackend,
+    modelsUrl: string,
+    locks: LockManager,
+    scope: string,
+    rate = new DownloadRate(),
+  ) {
+    this.backend = backend;
+    this.notes = this.#files = new StoredFiles(backend, scope);
+    this.#locks = locks;
+    this.#modelsUrl = modelsUrl;
+    this.#rate = rate;
+  }
+
+  /** Lists files that are not stored completely. */
+  async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
+    const stored = await Promise.all(files.map((file) => this.#files.complete(file)));
+    return files.filter((_, index) => !stored[index]);
+  }
+
+  async storedBytes(files: readonly WeightFile[]): Promise<number> {
+    const stored = await Promise.all(files.map((file) => this.#files.storedBytes(file)));
+    return stored.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Computes the bytes still to store for these files, and the free space; null if unknown or not needed. */
+  async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
+    // A partial file may already occupy its final size.
+    const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
+    const needed = files.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
+    return { needed, free: needed > 0 ? await this.backend.free() : null };
+  }
+
+  /**
+   * Opens a file, and downloads it first if it is incomplete. One call in one tab downloads; others wait for it.
+   * @throws ServiceError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
+   */
+  async file(file: WeightFile, callerOptions: FileOptions): Promise<StoredFile> {
+    try {
+      return await this.#downloads.run(file, callerOptions.signal, async (signal) => {
+        const options = { ...callerOptions, signal };
+        const fetchUnlessStored = async () =>
+          (await this.#stored(file)) ?? this.#sound(file, await this.#fetch(file, options));
+        return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
+      });
+    } catch (error) {
+      throw didNotFit(file, error);
+    }
+  }
+
+  /** Pauses the running downloads of these files. Downloaded chunks are kept. */
+  pause(files: readonly WeightFile[]): void {
+    for (const each of this.#downloads.of(files)) each.pause();
+  }
+
+  resume(files: readonly WeightFile[]): void {
+    for (const each of this.#downloads.of(files)) each.resume();
+  }
+
+  paused(files: readonly WeightFile[]): boolean {
+    return this.#downloads.of(files).some(({ paused }) => paused);
+  }
+
+  /** Cancels these downloads for all callers and deletes partial files. Complete files stay. */
+  async cancel(files: readonly WeightFile[]): Promise<void> {
+    await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
+    for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
+  }
+
+  /**
+   * Stores a blob as the first of these files that has its hash. All candidates must have its size.
+   * @throws ServiceError `weights_corrupt`, `storage_full`
+   */
+  async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
+    const { sha256, chunks } = await hashBlob(blob, signal);
+    const file = candidates.find((candidate) => candidate.sha256 === sha256);
+    if (!file) throw candidates[0] ? wrongHash(candidates[0]) : new Error('no candidates');
+    await this.putHashed(file, chunks, blob, { signal });
+    return file;
+  }
+
+  /**
+   * Stores a blob that the caller has just hashed, resuming after chunks that are already stored.
+   * @throws ServiceError `storage_full`; `weights_corrupt` if the blob has changed in the meantime
+   */
+  async putHashed(
+    file: WeightFile,
+    chunks: string[],
+    blob: Blob,
+    options: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
+  ): Promise<void> {
+    const store = async (): Promise<void> => {
+      if (await this.#files.complete(file)) return this.#files.keepPath(file);
+      await this.#expectRoom(file);
+      await this.#files.salvage(file);
+      await copyBlob(this.backend, file, blob, options);
+      await this.#files.finish(file, chunks, 'disk');
+    };
+    await this.#locked(file, store, options.signal).catch((error: unknown) => {
+      throw didNotFit(file, error);
+    });
+  }
+
+  /**
+   * Checks that the missing bytes of these files fit, before a long download or import. Allocates them, as the
+   * browser may report more free space than it grants.
+   * @throws ServiceError `storage_full`
+   */
+  async tryRoom(files: readonly WeightFile[]): Promise<void> {
+    const { needed } = await this.room(files);
+    if (needed === 0) return;
+    // A fixed name: if the worker ends here, the next call removes the file.
+    const name = 'room';
+    const writer = await this.backend.write(name);
+    try {
+      await writer.resize(needed);
+    } catch (error) {
+      throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
+    } finally {
+      await writer.close();
+      await this.backend.remove(name);
+    }
+  }
+
+  /** @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin */
+  async delete(file: WeightFile): Promise<void> {
+    if (await this.#removeUnlessLocked(file)) return;
+    const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
+    throw requestError(400, message, 'weights_in_use', 'target');
+  }
+
+  async #removeUnlessLocked(file: WeightFile): Promise<boolean> {
+    const removed = this.#locks.request(weightLock(file.sha256), { ifAvailable: true }, async (lock) => {
+      if (!lock) return false;
+      this.#checks.delete(file.sha256);
+      await this.#files.remove(file);
+      return true;
+    });
+    return removed;
+  }
+
+  /** Runs `work` under the file's lock: another tab, or another app of the origin, may write the same file. */
+  async #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    let working: Promise<T> | null = null;
+    const begin = (): Promise<T> => (working = work());
+    try {
+      return await this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, begin);
+    } catch (error) {
+      // If a script has stolen the lock, the work continues.
+      if (working) return working;
+      throw error;
+    }
+  }
+
+  /** Downloads a file without a record, unless it turns out to be complete. Runs under the file's lock. */
+  async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    await this.#files.salvage(file);
+    const chunks = await this.#files.unrecorded(file, options.signal);
+    if (!chunks) return this.#download(file, options);
+    // The bytes are complete even if there is no space for a new record.
+    await this.#files.finish(file, chunks).catch(() => undefined);
+    return { blob: await this.#own(file), from: null };
+  }
+
+  async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    await this.#expectRoom(file);
+    const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
+    const measure = this.#rate.measure();
+    const onProgress = (loadedBytes: number): void => {
+      measure(loadedBytes);
+      options.onProgress(loadedBytes);
+    };
+    const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
+    await this.#files.finish(file, chunks, url);
+    return { blob: await this.#own(file), from: url };
+  }
+
+  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
+    const blob = await this.backend.read(sha256);
+    if (blob) return blob;
+    throw new Error(`${path} disappeared right after it was stored`);
+  }
+
+  /** @throws ServiceError `storage_full` */
+  async #expectRoom(file: WeightFile): Promise<void> {
+    const { needed, free } = await this.room([file]);
+    if (free !== null && free < needed) throw storageFull(needed, free, []);
+  }
+
+  async #stored(file: WeightFile): Promise<StoredFile | null> {
+    const blob = await this.#files.complete(file);
+    if (!blob) return null;
+    await this.#files.keepPath(file).catch(() => undefined);
+    const from = (await this.#files.record(file))?.from ?? null;
+    return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
+  }
+
+  /** Marks just hashed bytes as intact. */
+  #sound({ sha256 }: WeightFile, fetched: FetchedFile): StoredFile {
+    const intact = Promise.resolve(true);
+    this.#checks.set(sha256, intact);
+    return { ...fetched, intact };
+  }
+
+  #check(file: WeightFile, blob: Blob): Promise<boolean> {
+    const check = this.#files.isIntact(file, blob).then(async (intact) => {
+      if (!intact) await this.#locked(file, () => this.#files.salvage(file));
+      return intact;
+    });
+    this.#checks.set(file.sha256, check);
+    const forget = (): unknown => this.#checks.delete(file.sha256);
+    check.then((intact) => intact || forget(), forget);
+    return check;
+  }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+
+import {
+  contextLengthExceeded,
+  isContextLengthError,
+  toWireError,
+} from '../../../../src/base/errors/engine-errors.ts';
+import { requestError, ServiceError } from '../../../../src/base/errors/service-error.ts';
+import { UpstreamError } from '../../../../src/routing/upstream/upstream-failures.ts';
+
+/** Evaluates the modules again, as WebKit does for a chunk that imports a worker's script. */
+async function again() {
+  const path = '../../../../src/base/errors/service-error.ts?again';
+  return (await import(path)) as typeof import('../../../../src/base/errors/service-error.ts');
+}
+
+test('an error of another copy of the class is one all the same, and is shown', async () => {
+  const copy = await again();
+  expect(copy.ServiceError).not.toBe(ServiceError);
+  const error: unknown = copy.requestError(400, 'Not so.', 'invalid_value', 'file');
+  expect(error instanceof ServiceError).toBe(true);
+  expect(toWireError(error)).toMatchObject({ status: 400, code: 'invalid_value', param: 'file' });
+});
+
+test('other errors are none, and a subclass has only its own', () => {
+  expect(new Error('x') instanceof ServiceError).toBe(false);
+  expect({ name: 'ServiceError', wire: {} } instanceof ServiceError).toBe(false);
+  expect(requestError(400, 'x') instanceof UpstreamError).toBe(false);
+  expect(new UpstreamError(null, 'x') instanceof UpstreamError).toBe(true);
+  expect(isContextLengthError(contextLengthExceeded(9, 4))).toBe(true);
+  expect(isContextLengthError(requestError(400, 'x', 'context_length_exceeded'))).toBe(false);
+});

@@ -1,0 +1,168 @@
+import { expect, test, vi } from 'vitest';
+
+import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
+import { parseTemplate } from '../../../src/chat-template/template-nodes.ts';
+
+const hello = { messages: [{ role: 'user', content: 'Hello' }] };
+
+test('a template renders as it would without bounds', () => {
+  const source =
+    '{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}{% for m in messages %}{{ loop.index }}{{ twice(m.content) }}{% else %}none{% endfor %}{% for i in range(5, 0, -2) %}{{ i }}{% endfor %}';
+  const template = new BoundedTemplate(source);
+  const messages = [{ content: 'a' }, { content: 'b' }];
+  expect(template.render({ messages })).toBe('1aa2bb531');
+  expect(template.render({ messages: [] })).toBe('none531');
+  expect(new BoundedTemplate('{{ me.range }}').render({ messages, me: { range: 7 } })).toBe('7');
+});
+
+test('a long conversation is within the bounds', () => {
+  const messages = Array.from({ length: 5000 }, () => ({ role: 'user', content: 'x' }));
+  const source = '{% for i in range(5) %}{% for m in messages %}{{ m.content }}{% endfor %}{% endfor %}';
+  expect(new BoundedTemplate(source).render({ messages })).toHaveLength(25_000);
+});
+
+const MANY = '{% for i in range(9999) %}';
+const END = '{% endfor %}';
+/** Arrays in arrays, each twice: small in memory, and 2 ** 24 as a text. */
+const doubled = "{% set a = ['x'] %}" + '{% set a = [a, a] %}'.repeat(24);
+const objects = Array.from({ length: 24 }, (_, i) => i);
+/** The same, by objects that are filled after the arrays around them were made. */
+const filled =
+  objects.map((i) => `{% set o${i} = namespace(x=1) %}{% set a${i} = [o${i}, o${i}] %}`).join('') +
+  objects.map((i) => (i > 0 ? `{% set o${i - 1}.x = a${i} %}` : '')).join('');
+test.each([
+  ['loops', `${MANY.repeat(3)}x${END.repeat(3)}`, /more than the steps/],
+  ['makes ranges', `${MANY}{% set x = range(9999) %}${END}`, /more than the steps/],
+  ['counts', '{% for i in range(10 ** 12) %}x{% endfor %}', /range\(\) has more than/],
+  ['counts down', '{% for i in range(0, -1000000000, -1) %}x{% endfor %}', /range\(\) has more than/],
+  ['counts by nothing', '{% for i in range(0, 5, 0) %}x{% endfor %}', /range\(\) has more than/],
+  [
+    'calls itself',
+    '{% macro f(n) %}{% if n > 0 %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}',
+    /more than the steps/,
+  ],
+  ['doubles a text', `{% set x = 'x' %}${'{% set x = x ~ x %}'.repeat(40)}`, /more than/],
+  ['doubles an array', doubled, /more than/],
+  ['writes what it filled later', `${filled}{{ a0 | string }}`, /more than/],
+  ['shows what it filled later', `${filled}{{ a0 }}`, /more than/],
+  ['joins what it filled later', `${filled}{% set x = 'a' ~ a0 %}`, /more than/],
+  ['keeps large arrays', `${MANY}{% set x = range(5000) | sort %}${END}`, /more than the steps/],
+  ['waits for a word', `{% if 'Hello' in messages[-1].content %}${doubled}{% endif %}`, /more than/],
+  ['repeats a text', "{{ 'x' * 1000000000 }}", /more than/],
+  ['fills a text', "{{ '1'.zfill(1000000000) }}", /more than/],
+  ['formats a wide number', "{{ '%999999999d' % 1 }}", /more than/],
+  ['formats many wide numbers', `{{ '${'%1999999d'.repeat(9)}' % (${'1, '.repeat(8)}1) }}`, /more than/],
+  [
+    'formats a text again and again',
+    `{% set x = 'x' * 9999 %}{{ '${'{0}'.repeat(999)}'.format(x) }}`,
+    /more than/,
+  ],
+  ['joins by a long text', "{% set x = 'x' * 9999 %}{{ x.join(x) }}", /more than/],
+  ['fills the last batch', '{{ [1] | batch(1000000000, 0) }}', /more than 10000 parts/],
+  ['cuts a list into many', '{{ [1] | slice(1000000000) }}', /more than 10000 parts/],
+  ['fills slices', "{% set x = 'x' * 9999 %}{{ [1] | slice(9999, x) }}", /more than/],
+  ['adds up', `{% set x = range(9999) %}${MANY}{% set y = x | sum %}${END}`, /more than the steps/],
+  ['finds the largest', `{% set x = range(9999) %}${MANY}{% set y = x | max %}${END}`, /more than the steps/],
+  ['maps', `{% set x = range(9999) %}${MANY}{% set y = x | map('abs') %}${END}`, /more than the steps/],
+  [
+    'selects',
+    `{% set x = range(9999) %}${MANY}{% set y = x | select('gt', 1) %}${END}`,
+    /more than the steps/,
+  ],
+  ['cuts', `{% set x = range(9999) %}${MANY}{% set y = x | batch(9999) %}${END}`, /more than the steps/],
+  [
+    'searches',
+    `{% set x = 'x' * 999999 %}{% set y = 'x' * 99999 ~ 'y' %}${MANY}{% set z = x.find(y) %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'counts in a text',
+    `{% set x = 'x' * 999999 %}${MANY}{% set z = x.count('xy') %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'goes through a text',
+    `{% set x = 'x' * 999999 %}{% for c in x %}${MANY}x${END}{% endfor %}`,
+    /more than/,
+  ],
+  ['formats a date', `{{ strftime_now('%c' * 51) }}`, /more than 100 characters/],
+  [
+    'splits',
+    `{% set x = 'ab' * 99999 %}${MANY}{% set z = x.rsplit('b', 1)[0] == '' %}${END}`,
+    /more than the steps/,
+  ],
+  [
+    'formats',
+    `{% set x = '%%' * 99999 %}${MANY}{% set z = (x | format) == '' %}${END}`,
+    /more than the steps/,
+  ],
+  ['is no template', '{% for %}', /./],
+  ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
+  ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
+  ['refuses', "{{ raise_exception('no users') }}", /no users/],
+])('a template that %s is refused', (_, source, why) => {
+  expect(() => new BoundedTemplate(source).render(hello)).toThrow(why);
+});
+
+test('a loop through a text goes through its characters, and is none through parts', () => {
+  const image =
+    "{% for m in messages %}{{ m.role }}:{% for part in m.content %}{% if part.type == 'image' %}<image>{% endif %}{% endfor %}{{ m.content }};{% endfor %}";
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hi' },
+  ];
+  expect(new BoundedTemplate(image).render({ messages })).toBe('system:Be brief.;user:Hi;');
+  // The characters of a long text would be as many rounds.
+  const long = 'x'.repeat(50_000);
+  const turns = Array.from({ length: 50 }, () => ({ role: 'user', content: long }));
+  expect(new BoundedTemplate(image).render({ messages: turns })).toContain(long);
+  const letters =
+    '{% for m in messages %}{% for c in m.content %}{{ c }}{% if loop.last %}{{ loop.length }}{% endif %}{% endfor %}{% endfor %}';
+  expect(new BoundedTemplate(letters).render({ messages: [{ content: 'Hé😀' }] })).toBe('Hé😀3');
+});
+
+test('a loop costs its rounds, however long the texts below it are', () => {
+  // Looks through all later messages for each call, as templates of agents do.
+  const source =
+    "{% for m in messages %}{% for later in messages[loop.index:] %}{% if later.role == 'system' %}!{% endif %}{% endfor %}{{ m.content }}{% endfor %}";
+  const messages = Array.from({ length: 200 }, () => ({ role: 'user', content: 'x'.repeat(2000) }));
+  expect(new BoundedTemplate(source).render({ messages })).toHaveLength(400_000);
+});
+
+test('nested loops are analysed in time that grows with the template', () => {
+  const visits = (depth: number): number => {
+    // Each visit of a node reads its fields.
+    const values = vi.spyOn(Object, 'values');
+    const loops = Array.from({ length: depth }, (_, at) => `{% for item${at} in messages %}`);
+    parseTemplate(loops.join('') + END.repeat(depth));
+    const { length } = values.mock.calls;
+    values.mockRestore();
+    return length;
+  };
+  const few = visits(50);
+  expect(few).toBeGreaterThan(50);
+  expect(visits(200)).toBeLessThan(5 * few);
+});
+
+test('names of what every object has are no filters, tests or methods', () => {
+  for (const source of [
+    "{{ 'a' | constructor }}",
+    "{{ 'a' is constructor('a') }}",
+    "{{ 'a'.toString() }}",
+    "{{ ['a'] | map('constructor') }}",
+    "{{ ['a'] | select('toString') }}",
+    "{{ 'a'.constructor('b') }}",
+  ])
+    expect(() => new BoundedTemplate(source).render({ messages: [] }), source).toThrow(Error);
+});
+
+test('a template that takes parts alone gets the texts as parts', () => {
+  const source =
+    "{% for m in messages %}{{ m.role }}:{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% endif %}{% endfor %};{% endfor %}";
+  const messages = [{ role: 'user', content: 'Hello' }];
+  expect(new BoundedTemplate(source).render({ messages })).toBe('user:Hello;');
+  // One that takes both gets texts.
+  const both =
+    '{% for m in messages %}{{ m.content if m.content is string else m.content[0].text }}{% endfor %}';
+  expect(new BoundedTemplate(`${both}.`).render({ messages })).toBe('Hello.');
+});

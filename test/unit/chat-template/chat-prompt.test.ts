@@ -1,0 +1,478 @@
+import { describe, expect, test, vi } from 'vitest';
+
+import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
+import { ChatPrompt, type SpecialTokens } from '../../../src/chat-template/chat-prompt.ts';
+import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
+
+const none = { bos: null, eos: null, reserved: [] };
+const chatMl = { ...none, chatMl: true };
+const user: ChatMessage = { role: 'user', content: 'Hello' };
+
+const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
+  prompt.open({
+    kind: 'chat',
+    model: 'm',
+    input: { messages },
+    sampling: { temperature: 1, topP: 1 },
+    ...more,
+  });
+
+test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
+  const prompt = new ChatPrompt(null, chatMl, false);
+  const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
+  expect(open(prompt, messages).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>assistant\n',
+  );
+  expect(open(prompt, [user], { resume: { text: 'Hi th', tokens: 2 } }).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi th',
+  );
+});
+
+test('a model without a template and without the tokens of ChatML continues text, and cannot chat', () => {
+  const prompt = new ChatPrompt(null, none, false);
+  expect(() => open(prompt, [user])).toThrow(/no chat template.*\/v1\/completions/);
+  expect(open(prompt, [], { input: { prompt: 'Once' } }).prompt).toBe('Once');
+});
+
+test('gives ids of nine letters and digits to a template that requires them', () => {
+  const mistral = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids have length 9') }}{% endif %}{{ c.function.name }} {{ c.id }} {% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }}{% endif %}{% endfor %}`;
+  const turns = (id: string): ChatMessage[] => [
+    { role: 'assistant', content: '', toolCalls: [{ id, name: 'weather', arguments: '{}' }] },
+    { role: 'tool', content: 'rain', toolCallId: id },
+  ];
+  const prompt = new ChatPrompt(mistral, none, false);
+  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('weather aB3dE6gH9 aB3dE6gH9=rain');
+  expect(open(prompt, turns('call_1')).prompt).toBe('weather call00000 call00000=rain');
+});
+
+const turn = `{{ m.role + ':' + m.content + ';' }}`;
+const turns = `{% for m in messages %}${turn}{% endfor %}`;
+const leading =
+  "{% if messages[0].role == 'system' %}{{ 'S=' + messages[0].content + ';' }}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}";
+const several: ChatMessage[] = [
+  { role: 'system', content: 'A' },
+  { role: 'system', content: 'B ' },
+  user,
+  { role: 'assistant', content: 'Hi' },
+  { role: 'system', content: 'C' },
+  user,
+];
+const late: ChatMessage[] = [user, { role: 'system', content: 'A' }, user];
+
+test.each([
+  [
+    'refuses others',
+    `${leading}{% for m in rest %}{% if m.role == 'system' %}{{ raise_exception('must be first') }}{% endif %}${turn}{% endfor %}`,
+  ],
+  [
+    'leaves others out',
+    `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`,
+  ],
+])('joins system messages at the front for a template that %s', (_, source) => {
+  const prompt = new ChatPrompt(source, none, false);
+  expect(open(prompt, several).prompt).toBe('S=A\n\nB \n\nC;user:Hello;assistant:Hi;user:Hello;');
+  expect(open(prompt, late).prompt).toBe('S=A;user:Hello;user:Hello;');
+});
+
+test('leaves system messages where they are for a template that takes them there', () => {
+  const prompt = new ChatPrompt(turns, none, false);
+  expect(open(prompt, several).prompt).toBe(
+    'system:A;system:B ;user:Hello;assistant:Hi;system:C;user:Hello;',
+  );
+  expect(open(prompt, late).prompt).toBe('user:Hello;system:A;user:Hello;');
+});
+
+describe('a template without a system role', () => {
+  /** Template like Gemma 2's and Mistral 7B's: no system message, and roles alternate. */
+  const source = `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}{% if m.role == 'system' or (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}${turn}{% endfor %}`;
+  const prompt = new ChatPrompt(source, none, false);
+  const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+
+  test('gets the system text before the first user message', () => {
+    expect(open(prompt, [system, user]).prompt).toBe('user:Be brief.\n\nHello;');
+    const again: ChatMessage[] = [system, user, { role: 'assistant', content: 'Hi' }, user];
+    expect(open(prompt, again).prompt).toBe('user:Be brief.\n\nHello;assistant:Hi;user:Hello;');
+    expect(open(prompt, [system]).prompt).toBe('user:Be brief.;');
+    const greeting: ChatMessage[] = [system, { role: 'assistant', content: 'Hi' }, user];
+    expect(open(prompt, greeting).prompt).toBe('user:Be brief.;assistant:Hi;user:Hello;');
+    expect(open(prompt, late).prompt).toBe('user:A\n\nHello\n\nHello;');
+  });
+
+  test('tells of the first refusal where no form is taken', () => {
+    const messages: ChatMessage[] = [{ role: 'assistant', content: 'Hi' }, system];
+    const refusing = new ChatPrompt("{{ raise_exception('refuses ' + messages[0].role) }}", none, false);
+    expect(() => open(refusing, messages)).toThrow(/refuses assistant/);
+  });
+});
+
+test('an empty text begins with the first token, or with the last one of a model without', () => {
+  const start = (tokens: SpecialTokens, addsBos = false) =>
+    open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
+  expect(start({ bos: '<s>', eos: '</s>', reserved: [] })).toBe('<s>');
+  expect(start({ bos: null, eos: '</s>', reserved: [] })).toBe('</s>');
+  expect(start({ bos: '<s>', eos: '</s>', reserved: [] }, true)).toBe('');
+});
+
+test('leaves the first token to the engine that adds it', () => {
+  const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
+  const tokens = { bos: '<s>', eos: '</s>', reserved: [] };
+  expect(open(new ChatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
+  expect(open(new ChatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
+});
+
+test('gives calls to a template that knows them, and puts them into the text for one that does not', () => {
+  const call: ChatMessage = {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' }],
+  };
+  const result: ChatMessage = { role: 'tool', content: 'rain', toolCallId: 'c1' };
+  const source =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
+  expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
+  const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
+  expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
+  expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
+});
+
+test("puts a tool's result into the text for a template that takes it as a list alone", () => {
+  const source =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{% if m.role == "tool" %}{% for document in m.content %}{{ loop.index0 }}: {{ document | tojson }}, {% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}';
+  const prompt = new ChatPrompt(source, none, false);
+  const ask = (content: string): string =>
+    open(prompt, [
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'weather', arguments: '{}' }] },
+      { role: 'tool', content, toolCallId: 'c1' },
+    ]).prompt;
+  expect(ask('yes, 5 mm')).toContain('<tool_response>\nyes, 5 mm\n</tool_response>');
+  // A template may escape a result, or trim it.
+  const escaped = new ChatPrompt(
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{{ m.content | trim | tojson }}{% endfor %}',
+    none,
+    false,
+  );
+  const quoted: ChatMessage = { role: 'tool', content: '{"rain": "5\\n"}\n', toolCallId: 'c1' };
+  expect(open(escaped, [quoted]).prompt).toBe(JSON.stringify('{"rain": "5\\n"}'));
+});
+
+test('a short result is not taken for text that is elsewhere in the prompt', () => {
+  const calls =
+    '{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments }}{% endfor %}';
+  const withoutResults = `{% for m in messages %}${calls}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}`;
+  const conversation = (content: string): ChatMessage[] => [
+    { role: 'user', content: 'Add 2 and 3 in 2025.' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: '[2,3]' }] },
+    { role: 'tool', content, toolCallId: 'c1' },
+  ];
+  const dropping = new ChatPrompt(withoutResults, none, false);
+  const showing = new ChatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
+  for (const result of ['5', '', '…', 'Add 2 and 3']) {
+    const inText = `<tool_response>\n${result}\n</tool_response>`;
+    expect(open(dropping, conversation(result)).prompt).toContain(inText);
+    expect(open(showing, conversation(result)).prompt).not.toContain(inText);
+  }
+});
+
+describe('calls that a template does not take as they are', () => {
+  const callsOf = (...cities: string[]): ChatMessage[] => [
+    user,
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: cities.map((city, at) => ({
+        id: `c${at}`,
+        name: 'weather',
+        arguments: JSON.stringify({ city }),
+      })),
+    },
+    ...cities.map((city, at): ChatMessage => ({
+      role: 'tool',
+      content: `${city}: rain`,
+      toolCallId: `c${at}`,
+    })),
+  ];
+  const inText = (...cities: string[]): string =>
+    cities
+      .map((city) => `<tool_call>\n{"name": "weather", "arguments": {"city":"${city}"}}\n</tool_call>`)
+      .join('\n');
+  const response = (city: string): string => `<tool_response>\n${city}: rain\n</tool_response>`;
+  const alternates = `{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}`;
+  const toolUse: ChatMessage = { role: 'system', content: 'You can call {"name":"weather"}.' };
+
+  test.each([
+    ['no calls', `{% for m in messages %}${alternates}${turn}{% endfor %}`],
+    [
+      'no calls and no system message',
+      `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}${alternates}${turn}{% endfor %}`,
+    ],
+  ])('several results are one message of the user where roles alternate: %s', (_, source) => {
+    const prompt = new ChatPrompt(source, none, false);
+    const results = `${response('Oslo')}\n\n${response('Rome')}`;
+    expect(open(prompt, callsOf('Oslo', 'Rome')).prompt).toBe(
+      `user:Hello;assistant:${inText('Oslo', 'Rome')};user:${results};`,
+    );
+    expect(open(prompt, [...callsOf('Oslo'), user]).prompt).toBe(
+      `user:Hello;assistant:${inText('Oslo')};user:${response('Oslo')}\n\nHello;`,
+    );
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome'), user]).prompt).toContain(
+      `;user:${results}\n\nHello;`,
+    );
+  });
+
+  /** Template like Llama 3.2's. */
+  const single = `{% for m in messages %}{% if m.tool_calls %}{% if m.tool_calls|length != 1 %}{{ raise_exception('single calls alone') }}{% endif %}{{ m.tool_calls[0].function.name }}({{ m.tool_calls[0].function.arguments|tojson }});{% elif m.role == 'tool' %}ipython:{{ m.content|tojson }};{% else %}${turn}{% endif %}{% endfor %}`;
+
+  test('several calls are in the text for a template that takes one at a time', () => {
+    const prompt = new ChatPrompt(single, none, false);
+    expect(open(prompt, [toolUse, ...callsOf('Oslo')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;weather({"city": "Oslo"});ipython:"Oslo: rain";`,
+    );
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;assistant:${inText('Oslo', 'Rome')};user:${response('Oslo')};user:${response('Rome')};`,
+    );
+  });
+
+  /** Template like DeepSeek-R1-Distill's: calls are written where there is no content. */
+  const withoutContent = `{% for m in messages %}{% if m.role == 'assistant' and m.content is none %}{% for c in m.tool_calls %}{{ c.function.name + '=' + c.function.arguments + ';' }}{% endfor %}{% elif m.role == 'assistant' %}{{ 'assistant:' + m.content + ';' }}{% else %}${turn}{% endif %}{% endfor %}`;
+  /** Template like functionary's: arguments are joined to a text. */
+  const joining = `{% for m in messages %}{% if m.tool_calls %}{% if m.content %}{{ m.content }}{% endif %}{% for c in m.tool_calls %}{{ c.function.name + '=' + c.function.arguments + ';' }}{% endfor %}{% else %}${turn}{% endif %}{% endfor %}`;
+
+  test.each([
+    ['is without content', withoutContent],
+    ['has its arguments as text', joining],
+  ])('a call is in the prompt of a template that writes it where it %s', (_, source) => {
+    const prompt = new ChatPrompt(source, none, false);
+    const results = 'tool:Oslo: rain;tool:Rome: rain;';
+    expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome')]).prompt).toBe(
+      `system:${toolUse.content};user:Hello;weather={"city":"Oslo"};weather={"city":"Rome"};${results}`,
+    );
+  });
+
+  test('a call beside words is in the text where the template would leave it out', () => {
+    const messages = callsOf('Oslo').map((message): ChatMessage =>
+      message.role === 'assistant' ? { ...message, content: 'I look.' } : message,
+    );
+    expect(open(new ChatPrompt(withoutContent, none, false), messages).prompt).toBe(
+      `user:Hello;assistant:I look.\n${inText('Oslo')};user:${response('Oslo')};`,
+    );
+  });
+});
+
+test('tells the client why its template refuses the messages', () => {
+  const refusing = new ChatPrompt("{{ raise_exception('roles must alternate') }}", none, false);
+  expect(() => open(refusing, [user])).toThrow(/roles must alternate/);
+});
+
+describe('a template that thinks', () => {
+  const tags = { open: '<think>', close: '</think>' };
+  const inside = { tags, isInside: true };
+  /** Template like Qwen3's: the model opens the tag itself. */
+  const left = new ChatPrompt(
+    "A:{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}",
+    none,
+    false,
+  );
+  /** Template like Qwen3.5's. */
+  const opened = new ChatPrompt(
+    "A:{{ '<think>\n' if enable_thinking else '<think>\n\n</think>\n\n' }}",
+    none,
+    false,
+  );
+  /** Template like DeepSeek-R1's: reasoning cannot be disabled. */
+  const always = new ChatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
+
+  test('thinks when asked, and is within its thoughts from the first token', () => {
+    for (const reasoning of [{ effort: 'low' }, { enableThinking: true }] as const) {
+      const thinking = { prompt: 'A:<think>\n', thinking: inside };
+      expect(open(left, [user], { reasoning })).toEqual(thinking);
+      expect(open(opened, [user], { reasoning })).toEqual(thinking);
+      expect(open(always, [user], { reasoning })).toEqual(thinking);
+    }
+  });
+
+  test('does not think unless it is asked to, or does always', () => {
+    for (const reasoning of [undefined, { effort: 'none' }, { enableThinking: false }] as const) {
+      const job = reasoning ? { reasoning } : {};
+      const closed = { prompt: 'A:<think>\n\n</think>\n\n', thinking: { tags, isInside: false } };
+      expect(open(left, [user], job)).toEqual(closed);
+      expect(open(opened, [user], job)).toEqual(closed);
+      expect(open(always, [user], job)).toEqual({ prompt: 'A:<think>\n', thinking: inside });
+    }
+  });
+
+  test('continues its thoughts, or answers where they have ended', () => {
+    const job = { reasoning: { effort: 'low' } } as const;
+    const thoughts = { text: 'I add', ended: false };
+    expect(open(opened, [user], { ...job, thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+    const ended = { ...thoughts, ended: true };
+    expect(open(left, [user], { ...job, thoughts: ended, resume: { text: 'Fo', tokens: 9 } })).toEqual({
+      prompt: 'A:<think>\nI add\n</think>\n\nFo',
+      thinking: null,
+    });
+    expect(open(opened, [user], { ...job, resume: { text: 'Fo', tokens: 1 } }).thinking).toBeNull();
+    // Begun by the model, unasked.
+    const never = new ChatPrompt('A:{# </think> #}', none, false);
+    expect(open(never, [user], { thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+  });
+
+  test('gives the template the effort; a template without tags ignores it', () => {
+    const shown = new ChatPrompt('{{ reasoning_effort }}', none, false);
+    expect(open(shown, [user], { reasoning: { effort: 'high' } })).toEqual({
+      prompt: 'high',
+      thinking: null,
+    });
+  });
+});
+
+test('a template that knows some efforts alone gets one that it knows', () => {
+  const source =
+    "{% if reasoning_effort is defined and reasoning_effort not in ['none', 'high'] %}{{ raise_exception('none or high') }}{% endif %}A:{{ reasoning_effort }}";
+  const prompt = new ChatPrompt(source, none, false);
+  for (const [effort, told] of [
+    ['none', 'none'],
+    ['medium', 'high'],
+    ['max', 'high'],
+  ] as const)
+    expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(`A:${told}`);
+  const plain = new ChatPrompt(source.replace("['none', 'high']", '[]'), none, false);
+  expect(open(plain, [user], { reasoning: { effort: 'none' } }).prompt).toBe('A:');
+  const refusing = new ChatPrompt("{{ raise_exception('no ' ~ reasoning_effort) }}", none, false);
+  expect(() => open(refusing, [user], { reasoning: { effort: 'low' } })).toThrow('no low');
+});
+
+test.each([
+  ['minimal', ['low', 'medium', 'high'], 'low'],
+  ['minimal', ['none', 'high'], 'none'],
+  ['low', ['medium', 'high'], 'medium'],
+  ['medium', ['low'], 'low'],
+  ['high', ['low', 'medium'], 'medium'],
+  ['xhigh', ['low', 'medium', 'high'], 'high'],
+  ['max', ['none'], ''],
+] as const)('%s is told as the nearest effort of %j', (effort, known, told) => {
+  const source = `{% if reasoning_effort is defined and reasoning_effort not in ${JSON.stringify(known)} %}{{ raise_exception('unknown') }}{% endif %}{{ reasoning_effort }}`;
+  const prompt = new ChatPrompt(source, none, false);
+  expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
+});
+
+test('an effort costs a separate render only where the template may refuse it, and once', () => {
+  const renders = vi.spyOn(BoundedTemplate.prototype, 'render');
+  const count = (prompt: ChatPrompt): number => {
+    renders.mockClear();
+    try {
+      open(prompt, [user], { reasoning: { effort: 'minimal' } });
+    } catch {}
+    return renders.mock.calls.length;
+  };
+  const refuses = "{{ raise_exception('one only') }}";
+  // The two forms of a conversation.
+  expect(count(new ChatPrompt(refuses, none, false))).toBe(2);
+  const reads = (known: string): ChatPrompt =>
+    new ChatPrompt(
+      `{% if reasoning_effort is defined and reasoning_effort not in ['${known}'] %}${refuses}{% endif %}{% for m in messages %}${turn}{% endfor %}`,
+      none,
+      false,
+    );
+  for (const known of ['low', 'high']) {
+    const [taking, nearest] = [reads('minimal'), reads(known)];
+    count(taking);
+    count(nearest);
+    expect(count(nearest)).toBe(count(taking));
+  }
+  renders.mockRestore();
+});
+
+test('a refused effort is told of where the template takes too long without it', () => {
+  const source =
+    "{% if reasoning_effort is defined %}{{ raise_exception('no ' ~ reasoning_effort) }}{% endif %}{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}";
+  const prompt = new ChatPrompt(source, none, false);
+  expect(() => open(prompt, [user], { reasoning: { effort: 'low' } })).toThrow(/no low/);
+  expect(() => open(prompt, [user])).toThrow(/more than the steps/);
+});
+
+test('an answer in tags goes on where its thoughts have ended', () => {
+  const prompt = new ChatPrompt('A:{# </think> <answer></answer> #}', none, false);
+  const thoughts = { text: '<think>\nI add', ended: true };
+  expect(open(prompt, [user], { thoughts, resume: { text: 'Fo', tokens: 9 } })).toMatchObject({
+    thinking: { isInside: false, tags: { answerTags: { close: '</answer>' } } },
+  });
+});
+
+test('a template that thinks without known tags is not told to think', () => {
+  const unknown = new ChatPrompt("{{ '<|think|>' if enable_thinking }}A:", none, false);
+  const reasoning = { effort: 'high' } as const;
+  expect(open(unknown, [user], { reasoning })).toEqual({ prompt: 'A:', thinking: null });
+});
+
+test('a template that thinks in a channel, as Gemma 4 does', () => {
+  const source = "{{ '<|think|>' if enable_thinking }}{# <|channel> … <channel|> #}A:";
+  const prompt = new ChatPrompt(source, none, false);
+  const tags = { open: '<|channel>thought', close: '<channel|>' };
+  expect(open(prompt, [user], { reasoning: { effort: 'high' } })).toEqual({
+    prompt: '<|think|>A:<|channel>thought\n',
+    thinking: { tags, isInside: true },
+  });
+  expect(open(prompt, [user])).toEqual({ prompt: 'A:', thinking: { tags, isInside: false } });
+});
+
+test('a template in the harmony format is refused', () => {
+  const source = "{{ '<|start|>assistant<|channel|>final<|message|>' }}";
+  expect(() => new ChatPrompt(source, none, false)).toThrow(/harmony/);
+});
+
+test("a template's own system message stays", () => {
+  const source =
+    "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nYou are SmolLM<|im_end|>\n' }}{% endif %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}";
+  const prompt = new ChatPrompt(source, none, false);
+  const own = '<|im_start|>user\nHello<|im_end|>\n';
+  expect(open(prompt, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${own}`);
+  const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+  expect(open(prompt, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${own}`);
+});
+
+/** Opens a prompt while each look at the clock finds it 3 s later. */
+function slowly<T>(opens: () => T): T {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 3000));
+  try {
+    return opens();
+  } finally {
+    clock.mockRestore();
+  }
+}
+
+describe('a device that is slow', () => {
+  test('renders a refused conversation no further time after 5 s', () => {
+    const refusing = new ChatPrompt("{{ raise_exception('no ' ~ messages[0].content[:5]) }}", none, false);
+    const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+    expect(() => slowly(() => open(refusing, [system, user]))).toThrow(/no Be br/);
+    const rarely = new ChatPrompt(
+      "{% if messages | length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}",
+      none,
+      false,
+    );
+    expect(open(rarely, [system, user]).prompt).toContain('Hello');
+    expect(() => slowly(() => open(rarely, [system, user]))).toThrow(/one only/);
+  });
+});
+
+test('puts a marker into the place of each image', () => {
+  const images = [
+    { at: 0, url: '/a', param: '' },
+    { at: 3, url: '/b', param: '' },
+    { at: 3, url: '/c', param: '' },
+  ];
+  const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
+  const job: ChatJob = {
+    kind: 'chat',
+    model: 'm',
+    input: { messages: [{ role: 'user', content: 'onetwo', images }, user] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
+});

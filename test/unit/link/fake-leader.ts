@@ -1,0 +1,123 @@
+import type { EngineTransport, Ways } from '../../../src/link/engine-connection.ts';
+import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
+import type { ChatEvent } from '../../../src/jobs/chat.ts';
+import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
+import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
+import { engineLock } from '../../../src/protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
+import type { FakeLocks } from '../../support/fake-locks.ts';
+
+export type Question = Extract<AskerMessage, { id: string }>;
+
+/** One side of a request's port, as the engine sees it. */
+export interface FakePort {
+  question: Question;
+  heard: AskerMessage[];
+  send(message: EngineMessage): void;
+}
+
+/** A tab that leads, with a worker that does what the test says; `die` takes both away without a word. */
+export class FakeLeader implements EngineTransport {
+  readonly epoch = crypto.randomUUID();
+  version = PROTOCOL_VERSION;
+  /** Ports that came through the page, and by the link. */
+  offers = 0;
+  linked = 0;
+  /** Imitates a worker that computes: it takes no port from its link. */
+  busy = false;
+  readonly #onQuestion: (port: FakePort) => void;
+  #ports: MessagePort[] = [];
+  #die: () => void = () => {};
+
+  constructor(locks: FakeLocks, onQuestion: (port: FakePort) => void) {
+    this.#onQuestion = onQuestion;
+    void locks.manager.request(
+      engineLock(this.epoch),
+      () =>
+        new Promise<void>((resolve) => {
+          this.#die = resolve;
+        }),
+    );
+  }
+
+  offer({ openPort }: Pick<Ways, 'openPort'>): Promise<void> {
+    this.offers++;
+    const { port1, port2 } = new MessageChannel();
+    this.#ports.push(port1);
+    port1.onmessage = ({ ports: [next] }: MessageEvent) => {
+      if (!next || this.busy) return;
+      this.linked++;
+      this.#accept(next);
+    };
+    this.#accept(openPort(), port2);
+    return Promise.resolve();
+  }
+
+  #accept(port: MessagePort, link?: MessagePort): void {
+    this.#ports.push(port);
+    const heard: AskerMessage[] = [];
+    const send = (message: EngineMessage): void => port.postMessage(message);
+    port.addEventListener('message', ({ data }: MessageEvent<AskerMessage>) => {
+      heard.push(data);
+      if (data.type === 'credit' || data.type === 'cancel') return;
+      this.#onQuestion({ question: data, heard, send });
+    });
+    port.start();
+    const message: EngineMessage = { type: 'accepted', version: this.version, epoch: this.epoch };
+    if (link) port.postMessage({ ...message, link }, [link]);
+    else send(message);
+  }
+
+  /** Leaves as a tab does that is closed, and says so. */
+  leave(): void {
+    const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+    channel.postMessage({ epoch: this.epoch });
+    channel.close();
+  }
+
+  die(): void {
+    for (const port of this.#ports) port.close();
+    this.#die();
+  }
+}
+
+/** What a test's transport points at; it may change while a request runs. */
+export class FakeSite implements EngineTransport {
+  leader: EngineTransport | null = null;
+  offer(ways: Ways, again: boolean): Promise<void> {
+    return this.leader?.offer(ways, again) ?? Promise.resolve();
+  }
+}
+
+export const accepted = (promptTokens = 5): EngineMessage => ({
+  type: 'event',
+  event: { type: 'accepted', accepted: { promptTokens, fingerprint: 'fake' } },
+});
+
+export const delta = (text: string, tokens = 1): EngineMessage => ({
+  type: 'event',
+  event: { type: 'delta', delta: { text, tokens } },
+});
+
+export const thought = (text: string): EngineMessage => ({
+  type: 'event',
+  event: { type: 'delta', delta: { text, tokens: 1, isReasoning: true } },
+});
+
+export const done = (completionTokens: number, promptTokens = 5): EngineMessage => ({
+  type: 'event',
+  event: {
+    type: 'done',
+    finishReason: 'stop',
+    usage: { promptTokens, cachedTokens: 0, completionTokens },
+    timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+  },
+});
+
+export const textOf = (events: ChatEvent[]): string =>
+  events.map((event) => (event.type === 'delta' ? event.delta.text : '')).join('');
+
+export const failure = (code: ErrorCode): EngineMessage => ({
+  type: 'error',
+  error: { status: 500, type: 'server_error', code, param: null, message: `It says ${code}.` },
+});

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterEach, expect, it } from 'vitest';
+
+import type { ChatJob } from '../../../src/jobs/chat.ts';
+import { createEngineClient } from '../../../src/link/engine-client.ts';
+import { linked } from '../../../src/link/find-engine.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
+import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
+
+const locks = new FakeLocks();
+const site = new FakeSite();
+const client = createEngineClient({
+  scope: '/',
+  transport: linked(site, locks.manager),
+  locks: locks.manager,
+  deadlineMs: 2000,
+});
+const leaders: FakeLeader[] = [];
+
+function lead(): FakeLeader {
+  const leader = new FakeLeader(locks, ({ send }) => {
+    for (const message of [accepted(), done(1)]) send(message);
+  });
+  leaders.push(leader);
+  site.leader = leader;
+  return leader;
+}
+
+async function ask(): Promise<void> {
+  const signal = new AbortController().signal;
+  const job = {
+    kind: 'chat' as const,
+    model: 'amber-phoenix-4',
+    input: { messages: [{ role: 'user' as const, content: 'Hello' }] },
+    sampling: { temperature: 0, topP: 1 },
+  } satisfies ChatJob;
+  const types: string[] = [];
+  for await (const { type } of client.run(job, { id: crypto.randomUUID(), signal })) types.push(type);
+  expect(types).toEqual(['accepted', 'done']);
+}
+
+afterEach(() => {
+  for (const leader of leaders.splice(0)) leader.die();
+});
+
+it('asks the tabs once: later requests go straight to the worker', async () => {
+  const leader = lead();
+  for (let count = 0; count < 3; count++) await ask();
+  expect([leader.offers, leader.linked]).toEqual([1, 2]);
+  await Promise.all([ask(), ask()]);
+  expect([leader.offers, leader.linked]).toEqual([1, 4]);
+});
+
+it.each(['leave', 'die'] as const)('asks the tabs again once the engine is gone: %s', async (end) => {
+  const first = lead();
+  await ask();
+  first[end]();
+  // Ports deliver in real time, which virtual timers would overtake.
+  await sleep(60);
+  const next = lead();
+  await ask();
+  await ask();
+  expect([next.offers, next.linked]).toEqual([1, 1]);
+});
+
+it('asks the tabs, too, when a linked worker does not accept in time', async () => {
+  const leader = lead();
+  await ask();
+  leader.busy = true;
+  const before = performance.now();
+  await ask();
+  expect(performance.now() - before).toBeLessThan(500);
+  expect([leader.offers, leader.linked]).toEqual([2, 0]);
+});

@@ -1,7 +1,0 @@
-import { WeightStore } from '../../../src/model-files/weight-store.ts';
-import type { StorageBackend } from '../../../src/model-files/backends/storage-backend.ts';
-import { FakeLocks } from '../../support/fake-locks.ts';
-
-/** A store in a worker without others: its locks are its own. */
-export const openStore = (backend: StorageBackend, modelsUrl: string, locks = new FakeLocks()): WeightStore =>
-  new WeightStore(backend, modelsUrl, locks.manager, '/');

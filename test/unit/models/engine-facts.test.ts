@@ -1,0 +1,104 @@
+import { expect, test, vi } from 'vitest';
+import type { Variant } from '../../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
+import type { EngineFacts } from '../../../src/protocol/model-facts.ts';
+import { factsWriter, modelFacts } from '../../../src/models/engine-facts.ts';
+import type { ModelManager } from '../../../src/models/model-manager.ts';
+import { ENGINES } from '../../../src/engines/registry.ts';
+import type { Engine } from '../../../src/engine-kit/engine.ts';
+import { createModelManager } from '../../support/create-model-manager.ts';
+
+const never = new AbortController().signal;
+const id = 'amber-phoenix-4';
+
+const loaded: Engine<'chat'> = {
+  fingerprint: 'f',
+  kind: 'chat',
+  slots: 1,
+  facts: { thinks: true },
+  async *run() {},
+  unload: async () => undefined,
+};
+
+/** Plans the variants of that engine alone, and loads an engine that thinks. */
+function manager(engine: string, onChange = () => undefined): ModelManager {
+  return createModelManager({
+    catalog: defaultCatalog,
+    load: async () => loaded,
+    onChange,
+    plan: async ({ variants }) => ({
+      candidates: variants.filter(
+        (variant) => variant.engine === engine || variant.engine === 'transformers',
+      ),
+      reasons: [],
+    }),
+  });
+}
+
+const bytesOf = async ({ files }: { files: readonly { bytes: number }[] }): Promise<number | null> =>
+  files.length === 0 ? null : files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+test('facts are of the variant that was chosen, and of none before', async () => {
+  const models = manager('wllama');
+  expect(await models.facts(bytesOf)).toEqual({});
+  await models.planAll();
+  const facts = await models.facts(bytesOf);
+  expect(facts[id]).toEqual({
+    context_length: 8192,
+    max_output_tokens: 8192,
+    capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
+    size_bytes: 98362432,
+    loaded: false,
+  });
+  expect(facts['jade-mole-4']).toEqual({
+    context_length: 512,
+    capabilities: ['embeddings', 'decisions'],
+    size_bytes: 91377527,
+    loaded: false,
+  });
+});
+
+test('a size that only the hub knows is left out; what an engine in memory knows is added', async () => {
+  const models = manager('web-llm');
+  await models.ready(id, never, { onProgress: () => undefined });
+  const { size_bytes: bytes, ...facts } = (await models.facts(bytesOf))[id] ?? {};
+  expect(bytes).toBeUndefined();
+  expect(facts).toMatchObject({
+    context_length: 4096,
+    loaded: true,
+    capabilities: ['chat', 'tools', 'json_schema', 'logprobs', 'reasoning'],
+  });
+});
+
+test.each([
+  [false, []],
+  [true, ['vision']],
+])("images of the browser's own model, which takes them: %s", async (vision, images) => {
+  const builtIn: Variant = {
+    engine: 'built-in',
+    name: 'built-in',
+    license: 'none',
+    contextLength: 4096,
+    files: [],
+  };
+  const facts = (engine: Engine<'chat'> | null) =>
+    modelFacts({ kind: 'chat' }, builtIn, 0, { engine }, ENGINES).capabilities;
+  expect(facts(null)).toEqual(['chat', 'tools', 'json_schema']);
+  expect(facts({ ...loaded, facts: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
+});
+
+test('facts are written when they change, and only then', async () => {
+  const written: EngineFacts[] = [];
+  let length = 1;
+  const changed = factsWriter(
+    'e',
+    async () => ({ m: { context_length: length, capabilities: [] } }),
+    async (facts) => void written.push(facts),
+  );
+  for (let i = 0; i < 10; i++) changed();
+  await vi.waitFor(() => expect(written).toHaveLength(1));
+  length = 2;
+  changed();
+  await vi.waitFor(() => expect(written).toHaveLength(2));
+  expect(written[1]).toEqual({ epoch: 'e', models: { m: { context_length: 2, capabilities: [] } } });
+});

@@ -1,0 +1,60 @@
+import { expect, test, vi } from 'vitest';
+
+import type { Variant } from '../../../src/catalog/catalog.ts';
+import { VariantLoader, type LoaderOptions } from '../../../src/models/load-variant.ts';
+import type { EnginePlugin } from '../../../src/engine-kit/engine.ts';
+import { deviceLost } from '../../../src/base/errors/engine-errors.ts';
+import { serverError, type ServiceError } from '../../../src/base/errors/service-error.ts';
+import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
+import { openStore } from '../weights/open-store.ts';
+
+const variant: Variant = {
+  engine: 'transformers',
+  name: 'm',
+  license: 'MIT',
+  contextLength: 1024,
+  device: 'wasm',
+  dimensions: 384,
+  pooling: 'mean',
+  files: [],
+};
+
+/** A variant for which the GPU was found to be the faster, and whose load on the GPU fails. */
+async function failOnGpu(failure: ServiceError) {
+  const loads: string[] = [];
+  const plugin = {
+    onBackend: (each: Variant, backend: string) => ({ ...each, device: backend }),
+    load: async ({ device }: { device: string }) => {
+      loads.push(device);
+      throw failure;
+    },
+  } as unknown as EnginePlugin;
+  const disable = vi.fn();
+  const loader = new VariantLoader({
+    engines: { transformers: plugin },
+    store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
+    sources: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['sources'],
+    modelStorage: {
+      makeRoom: async () => undefined,
+      makeMoreRoom: async () => undefined,
+      used: async () => undefined,
+    },
+    benchmark: { backend: async () => 'webgpu', maybeRun: async () => undefined, disable },
+    wasmUrl: 'http://site.invalid/wasm/',
+    page: {} as unknown as LoaderOptions['page'],
+  });
+  const options = { signal: new AbortController().signal, onProgress: () => undefined };
+  await expect(loader.load(variant, options)).rejects.toBe(failure);
+  return { loads, disabled: disable.mock.calls.length };
+}
+
+test('a GPU that fails is not used for the variant again: it is loaded on the processor', async () => {
+  expect(await failOnGpu(deviceLost())).toEqual({ loads: ['webgpu', 'wasm'], disabled: 1 });
+});
+
+test.each(['download_cancelled', 'weights_unavailable', 'weights_corrupt', 'build_replaced'] as const)(
+  '%s says nothing about the GPU, and nothing is loaded in its place',
+  async (code) => {
+    expect(await failOnGpu(serverError(code, 'no file'))).toEqual({ loads: ['webgpu'], disabled: 0 });
+  },
+);

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
+import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
+import type { Engine } from '../../../src/engine-kit/engine.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+import { LoadedModels } from '../../../src/models/loaded-models.ts';
+import { createModelManager } from '../../support/create-model-manager.ts';
+
+virtualTime();
+
+const never = new AbortController().signal;
+const variant = (name: string, memoryBytes = 100): Variant => ({
+  engine: 'wllama',
+  name,
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+  needs: { memoryBytes },
+});
+
+/** Models `a`, `b`, `c`, each of 100 bytes in memory, unless others are given. */
+function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
+  const loaded = new Set<string>();
+  let most = 0;
+  let fail: (name: string) => ErrorCode | null = () => null;
+  const catalog: Catalog = {
+    ownedBy: 'us',
+    models: ['a', 'b', 'c'].map((id) => ({
+      id,
+      kind: 'chat',
+      created: 0,
+      variants: variants[id] ?? [variant(id)],
+    })),
+  };
+  const load = async ({ name }: Variant): Promise<Engine> => {
+    const code = fail(name);
+    if (code !== null) throw new ServiceError({ code, message: `${name} ${code}` });
+    loaded.add(name);
+    most = Math.max(most, loaded.size);
+    return {
+      fingerprint: name,
+      kind: 'embedding',
+      slots: Infinity,
+      facts: {},
+      async *run() {},
+      unload: async () => void loaded.delete(name),
+    };
+  };
+  const loadedModels = new LoadedModels();
+  const modelManager = createModelManager({
+    catalog,
+    loadedModels,
+    load,
+    budgetBytes: Promise.resolve(budget),
+  });
+  return {
+    modelManager,
+    loadedModels,
+    inMemory: () => [...loaded].toSorted(),
+    most: () => most,
+    failWhile(check: typeof fail) {
+      fail = check;
+    },
+  };
+}
+
+test('the least recently used goes when the next does not fit', async () => {
+  const { modelManager, inMemory, most } = setUp(250);
+  await modelManager.ready('a', never);
+  await modelManager.ready('b', never);
+  await sleep(1);
+  await modelManager.ready('a', never);
+  await modelManager.ready('c', never);
+  expect(inMemory()).toEqual(['a', 'c']);
+  expect(most()).toBe(2);
+});
+
+test('what answers a request is not unloaded; the next model waits for it', async () => {
+  const { modelManager, inMemory } = setUp(150);
+  const a = await modelManager.ready('a', never);
+  const leave = await a.queue.enter(never);
+  const b = modelManager.ready('b', never);
+  await sleep(200);
+  expect(inMemory()).toEqual(['a']);
+  leave();
+  await b;
+  expect(inMemory()).toEqual(['b']);
+});
+
+test('a caller that waits for memory can leave', async () => {
+  const { modelManager, inMemory } = setUp(150);
+  const a = await modelManager.ready('a', never);
+  await a.queue.enter(never);
+  const abort = new AbortController();
+  const b = modelManager.ready('b', abort.signal);
+  void sleep(50).then(() => abort.abort(new Error('left')));
+  await expect(b).rejects.toThrow('left');
+  expect(inMemory()).toEqual(['a']);
+});
+
+test('loads that come together get their room one after another', async () => {
+  const { modelManager, most } = setUp(150);
+  await Promise.all(['a', 'b', 'c'].map((id) => modelManager.ready(id, never)));
+  expect(most()).toBe(1);
+});
+
+test('models that were loaded before do not wait for each other when they come again', async () => {
+  const { modelManager, loadedModels, inMemory, most } = setUp(150);
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) await modelManager.ready(id, never);
+  await loadedModels.release('c');
+  expect(inMemory()).toEqual([]);
+  const began = performance.now();
+  await Promise.all(ids.map((id) => modelManager.ready(id, never)));
+  expect(performance.now() - began).toBeLessThan(1000);
+  expect(most()).toBe(1);
+});
+
+test('one model larger than the whole budget is loaded alone', async () => {
+  const { modelManager, inMemory } = setUp(50);
+  await modelManager.ready('a', never);
+  await modelManager.ready('b', never);
+  expect(inMemory()).toEqual(['b']);
+});
+
+test('out of memory: the others are unloaded first, and then it is tried again', async () => {
+  const { modelManager, inMemory, failWhile } = setUp(1000);
+  await modelManager.ready('a', never);
+  failWhile((name) => (name === 'b' && inMemory().length > 0 ? 'out_of_memory' : null));
+  await modelManager.ready('b', never);
+  expect(inMemory()).toEqual(['b']);
+});
+
+test('out of memory with nothing else there: the next variant, and the status says why', async () => {
+  const { modelManager, inMemory, failWhile } = setUp(1000, { a: [variant('big'), variant('small')] });
+  failWhile((name) => (name === 'big' ? 'out_of_memory' : null));
+  expect((await modelManager.ready('a', never)).variant.name).toBe('small');
+  expect(inMemory()).toEqual(['small']);
+});
+
+test('out of memory with no other variant: a clear error', async () => {
+  const { modelManager, failWhile } = setUp(1000);
+  failWhile(() => 'out_of_memory');
+  await expect(modelManager.ready('a', never)).rejects.toMatchObject({ wire: { code: 'out_of_memory' } });
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+
+import { type FileStorage, type SourceFile, storeFiles } from '../../../src/models/model-source.ts';
+import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
+import { openStore } from '../weights/open-store.ts';
+
+test('progress does not step back where a file is downloaded once more', async () => {
+  const nothing = async () => undefined;
+  const storage = {
+    store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
+    modelStorage: {
+      makeRoom: nothing,
+      unfinished: { expected: async () => [], keep: nothing, forget: nothing, drop: nothing },
+    },
+  } as unknown as FileStorage;
+  const file: SourceFile = {
+    name: 'm.gguf',
+    size: 10,
+    phase: 'download',
+    read: async () => new Uint8Array(),
+    describe: async () => ({ path: 'm.gguf', bytes: 10, sha256: 'a'.repeat(64) }),
+    store: async (_, { onProgress }) => [4, 8, 0, 5, 10].forEach(onProgress),
+  };
+  const seen: number[] = [];
+  const storing = {
+    files: [file],
+    bytes: 10,
+    slug: 'm',
+    signal: new AbortController().signal,
+    onProgress: ({ loadedBytes }: { loadedBytes: number }) => seen.push(loadedBytes),
+  };
+  await storeFiles(storage, storing, nothing);
+  expect(seen).toEqual([4, 8, 8, 8, 10]);
+});

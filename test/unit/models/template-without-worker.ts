@@ -1,0 +1,21 @@
+import { templateWorker } from '../../../src/chat-template/chat-prompt.ts';
+
+/** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
+export async function templateFault(source: string): Promise<string | undefined> {
+  const fault = await templateWorker.load({
+    source,
+    tokens: { bos: null, eos: null, reserved: [] },
+    addsBos: false,
+  });
+  const opened = await templateWorker.open(
+    {
+      kind: 'chat',
+      model: '',
+      input: { messages: [{ role: 'user', content: 'Hello' }] },
+      sampling: { temperature: 1, topP: 1 },
+    },
+    null,
+  );
+  const why = fault ?? opened.error?.message.split(': ').slice(1).join(': ');
+  return why === undefined ? undefined : `has a chat template that cannot be used: ${why}`;
+}

@@ -1,0 +1,265 @@
+import { expect, test, vi } from 'vitest';
+
+import { type Claim, SlotQueue, type Yielding } from '../../../src/scheduling/slot-queue.ts';
+
+const { signal } = new AbortController();
+
+test('lets in as many as there are slots, then in order of coming', async () => {
+  const queue = new SlotQueue(1);
+  const leave = await queue.enter(signal);
+  const order: string[] = [];
+  const second = queue.enter(signal).then((leaveSlot) => (order.push('second'), leaveSlot()));
+  const third = queue.enter(signal).then((leaveSlot) => (order.push('third'), leaveSlot()));
+  expect([queue.running, queue.queued]).toEqual([1, 2]);
+  leave();
+  await Promise.all([second, third]);
+  expect(order).toEqual(['second', 'third']);
+  expect([queue.running, queue.queued]).toEqual([0, 0]);
+});
+
+test('refuses with 429 and a time to wait when the line is full', async () => {
+  const queue = new SlotQueue(1, 1);
+  await queue.enter(signal);
+  void queue.enter(signal);
+  await expect(queue.enter(signal)).rejects.toMatchObject({
+    wire: { status: 429, code: 'rate_limit_exceeded', retryAfterMs: expect.any(Number) },
+  });
+});
+
+test('an abort in line leaves no trace', async () => {
+  const queue = new SlotQueue(1);
+  const leave = await queue.enter(signal);
+  const abort = new AbortController();
+  const waiting = queue.enter(abort.signal);
+  abort.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+  leave();
+  expect([queue.running, queue.queued]).toEqual([0, 0]);
+});
+
+/** Enters, and notes the name once it runs. */
+function entering(queue: SlotQueue) {
+  const order: string[] = [];
+  const leaves = new Map<string, () => void>();
+  const paused: string[] = [];
+  const enter = async (
+    name: string,
+    client: string,
+    { as, pauses = 0 }: { as?: Yielding['as']; pauses?: number } = {},
+  ): Promise<void> => {
+    const onPause = (): void => {
+      paused.push(name);
+      leaves.get(name)?.();
+    };
+    leaves.set(name, await queue.enter(signal, { client, ...(as && { yields: { as, pauses, onPause } }) }));
+    order.push(name);
+  };
+  return { order, leaves, paused, enter };
+}
+
+test('clients take turns, also with one that has many jobs in line', async () => {
+  const queue = new SlotQueue(1);
+  const { order, leaves, enter } = entering(queue);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name, 'a');
+  for (const name of ['b1', 'b2']) void enter(name, 'b');
+  for (let ran = 1; ran <= 6; ran++) {
+    await vi.waitFor(() => expect(order.length).toBe(ran));
+    leaves.get(order.at(-1) ?? '')?.();
+  }
+  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+});
+
+const yielding = (as: Yielding['as']) => ({ yields: { as, pauses: 0, onPause: () => undefined } });
+
+test.each([
+  ['for none', {}],
+  ['as sharing', yielding('sharing')],
+])('every second turn of short jobs that give way %s goes to their client’s latest', async (_, short) => {
+  const queue = new SlotQueue(1);
+  const order: string[] = [];
+  const leaves = new Map<string, () => void>();
+  const enter = async (
+    name: string,
+    claim: Omit<Claim, 'client'> = { mayBeAbandoned: true, ...short },
+  ): Promise<void> => {
+    leaves.set(name, await queue.enter(signal, { client: name.slice(0, 1), ...claim }));
+    order.push(name);
+  };
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
+  void enter('b1');
+  void enter('a6', { mayBeAbandoned: true, ...yielding('long') });
+  for (let ran = 1; ran <= 7; ran++) {
+    await vi.waitFor(() => expect(order.length).toBe(ran));
+    leaves.get(order.at(-1) ?? '')?.();
+  }
+  expect(order).toEqual(['a1', 'a5', 'b1', 'a2', 'a4', 'a3', 'a6']);
+});
+
+test('a full line drops the last of the client that has most in it, for another client', async () => {
+  const queue = new SlotQueue(1, 2);
+  await queue.enter(signal, { client: 'a' });
+  const second = queue.enter(signal, { client: 'a' });
+  const third = queue.enter(signal, { client: 'a' });
+  const refused = expect(third).rejects.toMatchObject({ wire: { status: 429 } });
+  void queue.enter(signal, { client: 'b' });
+  await refused;
+  expect(queue.queued).toBe(2);
+  void second;
+});
+
+/** Jobs by how they give way. */
+const WAYS: Record<string, Omit<Claim, 'client'>> = {
+  'for none': {},
+  'as sharing': yielding('sharing'),
+  'as short': yielding('short'),
+  'as long': yielding('long'),
+};
+
+test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [many, few] as const)))(
+  'a full line of jobs that give way %s refuses no other client its one that does so %s',
+  async (many, few) => {
+    const limit = 5;
+    for (let before = 0; before <= limit; before++) {
+      const queue = new SlotQueue(1, limit);
+      await queue.enter(signal, { client: 'c' });
+      const refused: string[] = [];
+      const enter = (client: string, way: string): void =>
+        void queue.enter(signal, { ...WAYS[way], client }).catch(() => refused.push(client));
+      for (let count = 0; count < before; count++) enter('a', many);
+      enter('b', few);
+      for (let count = before; count < limit + 3; count++) enter('a', many);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(refused).toEqual(['a', 'a', 'a', 'a']);
+    }
+  },
+);
+
+test('jobs that give way leave their slots to others, but for one', async () => {
+  const queue = new SlotQueue(4, 4);
+  const { order, leaves, paused, enter } = entering(queue);
+  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { as: 'long' });
+  void enter('l5', 'a', { as: 'long' });
+  await enter('short', 'a');
+  await vi.waitFor(() => expect(paused).toEqual(['l4', 'l3', 'l2']));
+  expect(order.at(-1)).toBe('short');
+  expect([queue.running, queue.queued]).toEqual([2, 1]);
+  leaves.get('short')?.();
+  await vi.waitFor(() => expect(order.at(-1)).toBe('l5'));
+});
+
+test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
+  const queue = new SlotQueue(3);
+  const { order, leaves, paused, enter } = entering(queue);
+  const short = { as: 'short' } as const;
+  for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
+  for (const name of ['s4', 's5']) void enter(name, 'a', short);
+  void enter('long', 'b', { as: 'long' });
+  expect(paused).toEqual([]);
+  // Also before the client's other jobs.
+  await enter('first', 'a');
+  expect(paused).toEqual(['s3']);
+  expect([queue.running, queue.queued]).toEqual([3, 3]);
+  leaves.get('first')?.();
+  await vi.waitFor(() => expect(order.at(-1)).toBe('s4'));
+  for (const name of ['s1', 's2', 's4']) leaves.get(name)?.();
+  await vi.waitFor(() => expect(order).toEqual(['s1', 's2', 's3', 'first', 's4', 's5', 'long']));
+  expect(paused).toEqual(['s3']);
+});
+
+test('a job that has given way keeps its slot for longer the next time', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(1);
+    const { order, paused, enter } = entering(queue);
+    await enter('long', 'a', { as: 'long', pauses: 2 });
+    const short = enter('short', 'b');
+    await vi.advanceTimersByTimeAsync(1900);
+    expect(paused).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
+    await short;
+    expect(order).toEqual(['long', 'short']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('of several long jobs that have given way before, all but the oldest give way at once', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(3);
+    const { order, paused, enter } = entering(queue);
+    for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { as: 'long', pauses: 5 });
+    void enter('short', 'b');
+    await vi.advanceTimersByTimeAsync(10);
+    expect(paused).toEqual(['l3', 'l2']);
+    expect(order).toEqual(['l1', 'l2', 'l3', 'short']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+const streamed = { as: 'sharing' } as const;
+
+test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
+  const queue = new SlotQueue(4);
+  const { order, leaves, paused, enter } = entering(queue);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) await enter(name, 'a', streamed);
+  void enter('a5', 'a', streamed);
+  await Promise.resolve();
+  expect(paused).toEqual([]);
+  await enter('b1', 'b', streamed);
+  await enter('b2', 'b', streamed);
+  void enter('b3', 'b', streamed);
+  await vi.waitFor(() => expect(paused).toEqual(['a4', 'a3']));
+  expect([queue.running, queue.queued]).toEqual([4, 2]);
+  leaves.get('a1')?.();
+  // The client that now has fewer slots, though the other's job came later.
+  await vi.waitFor(() => expect(order.at(-1)).toBe('a5'));
+  expect(paused).toEqual(['a4', 'a3']);
+});
+
+test('a job that cannot be put aside keeps its slot from a client that has none', async () => {
+  const queue = new SlotQueue(2);
+  const { order, leaves, paused, enter } = entering(queue);
+  await enter('a1', 'a', streamed);
+  await enter('a2', 'a');
+  await enter('b1', 'b', streamed);
+  expect([order, paused]).toEqual([['a1', 'a2', 'b1'], ['a1']]);
+  leaves.get('a2')?.();
+});
+
+test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(2);
+    const { order, paused, enter } = entering(queue);
+    for (const client of ['a', 'b']) {
+      await enter(client, client, streamed);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    void enter('c', 'c', streamed);
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(paused).toEqual([]);
+    void enter('d', 'd', streamed);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(paused).toEqual(['a', 'b']);
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('where all jobs run at once, none gives way', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(Infinity);
+    const { order, paused, enter } = entering(queue);
+    for (const name of ['a1', 'a2']) await enter(name, 'a', { as: 'long' });
+    await enter('b1', 'b');
+    await enter('a3', 'a', { as: 'long' });
+    await vi.runAllTimersAsync();
+    expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
+  } finally {
+    vi.useRealTimers();
+  }
+});

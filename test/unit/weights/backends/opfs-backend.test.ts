@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { openOpfsBackend } from '../../../../src/weights/backends/opfs-backend.ts';
+import { readSmallFile, replace } from '../../../../src/weights/backends/storage-backend.ts';
+
+/** Bytes that a write takes at most; 0: the disk is full. */
+let accepted = Number.POSITIVE_INFINITY;
+
+class FakeFile {
+  bytes = new Uint8Array(0);
+
+  async createSyncAccessHandle() {
+    return {
+      write: (bytes: Uint8Array, { at }: { at: number }) => {
+        const taken = bytes.subarray(0, accepted);
+        const grown = new Uint8Array(Math.max(this.bytes.length, at + taken.length));
+        grown.set(this.bytes);
+        grown.set(taken, at);
+        this.bytes = grown;
+        return taken.length;
+      },
+      truncate: (length: number) => {
+        this.bytes = this.bytes.slice(0, length);
+      },
+      flush: () => undefined,
+      close: () => undefined,
+    };
+  }
+
+  async getFile() {
+    return new Blob([this.bytes]);
+  }
+}
+
+/** A folder of the private file system, which the browser removes when it clears the site's storage. */
+class FakeFolder {
+  entries = new Map<string, FakeFolder | FakeFile>();
+  gone = false;
+
+  getDirectoryHandle = async (name: string) => this.#entry(name, () => new FakeFolder());
+
+  getFileHandle = async (name: string, { create = false } = {}) =>
+    this.#entry(name, create ? () => new FakeFile() : null);
+
+  removeEntry = async (name: string) => void this.entries.delete(name);
+
+  clear(): void {
+    for (const entry of this.entries.values()) if (entry instanceof FakeFolder) entry.clear();
+    for (const entry of this.entries.values()) if (entry instanceof FakeFolder) entry.gone = true;
+    this.entries.clear();
+  }
+
+  #entry(name: string, make: (() => FakeFolder | FakeFile) | null): FakeFolder | FakeFile {
+    const entry = this.gone ? undefined : (this.entries.get(name) ?? make?.());
+    if (!entry || this.gone) throw new DOMException('gone', 'NotFoundError');
+    this.entries.set(name, entry);
+    return entry;
+  }
+}
+
+let root: FakeFolder;
+
+beforeEach(() => {
+  accepted = Number.POSITIVE_INFINITY;
+  root = new FakeFolder();
+  vi.stubGlobal('navigator', { storage: { getDirectory: async () => root } });
+  vi.stubGlobal('FileSystemFileHandle', FakeFile);
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+test('once the storage has been cleared, the same worker stores again', async () => {
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
+  await replace(backend, 'a', 'before');
+  root.clear();
+  expect(await backend.read('a')).toBeNull();
+  await replace(backend, 'a', 'after');
+  expect(await (await backend.read('a'))?.text()).toBe('after');
+});
+
+test('writes that take less than was given go on; one that takes nothing means that the storage is full', async () => {
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
+  accepted = 2;
+  await replace(backend, 'a', 'abcde');
+  expect(await (await backend.read('a'))?.text()).toBe('abcde');
+  accepted = 0;
+  await expect(replace(backend, 'b', 'abcde')).rejects.toThrow(/no more bytes/);
+  // An empty record would be taken for a real one.
+  accepted = Number.POSITIVE_INFINITY;
+  expect(await backend.read('b')).toBeNull();
+});
+
+/** What a browser gives of a file that is replaced meanwhile. */
+const refused = Object.assign(new Blob(), {
+  text: () => Promise.reject(new DOMException('It has changed.', 'NotReadableError')),
+});
+
+test('a small file that is being replaced is read again', async () => {
+  const states = [new Blob([]), new Blob(['{"chunks":[1']), refused, new Blob(['{"chunks":[1,2]}'])];
+  const read = async () => states.shift() ?? null;
+  expect(await readSmallFile({ read }, 'a')).toBe('{"chunks":[1,2]}');
+  expect(states).toEqual([]);
+});
+
+test('a small file that stays damaged is read in the end, one that is missing at once', async () => {
+  expect(await readSmallFile({ read: async () => new Blob(['no JSON']) }, 'a')).toBe('no JSON');
+  expect(await readSmallFile({ read: async () => refused }, 'a')).toBeNull();
+  expect(await readSmallFile({ read: async () => null }, 'a')).toBeNull();
+});
+
+test('where files are refused there is no such backend', async () => {
+  vi.stubGlobal('navigator', {
+    storage: { getDirectory: () => Promise.reject(new DOMException('refused', 'SecurityError')) },
+  });
+  expect(await openOpfsBackend()).toBeNull();
+});
+
+test('where files are neither opened nor refused, that is an error after 10 s', async () => {
+  vi.stubGlobal('navigator', { storage: { getDirectory: () => new Promise(() => undefined) } });
+  const late = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
+  const opening = openOpfsBackend();
+  late.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'storage_failed' });
+  expect(timeout).toHaveBeenCalledWith(10_000);
+});

@@ -1,0 +1,55 @@
+import { afterEach, expect, test } from 'vitest';
+
+import { download } from '../../../../src/weights/download/download.ts';
+import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
+import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
+import { serverFaults } from '../../../support/server-faults.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
+
+const body = someBytes(5 * CHUNK_BYTES + 1000);
+const file = fileOf(body);
+
+const servers: FileServer[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function serve(): Promise<FileServer> {
+  const server = await serveFile({ body, etag: '"new"' });
+  servers.push(server);
+  return server;
+}
+
+async function fetchWeights(backend: MemoryBackend, { url }: FileServer): Promise<void> {
+  const signal = new AbortController().signal;
+  await download(backend, file, { url, name: 'x', signal, idleTimeoutMs: 2000, onProgress: () => undefined });
+}
+
+const stored = async (backend: MemoryBackend): Promise<Buffer> =>
+  Buffer.from((await (await backend.read('x'))?.arrayBuffer()) ?? new ArrayBuffer(0));
+
+test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, expected }) => {
+  const backend = new MemoryBackend();
+  const site = await serve();
+  site.fault = (answer) => behaviour(answer, body);
+  if ('chunksSentTwice' in expected) {
+    await fetchWeights(backend, site);
+    expect((await stored(backend)).equals(body)).toBe(true);
+    expect(site.sent).toBeLessThan(body.length + expected.chunksSentTwice * CHUNK_BYTES + 1000);
+    return;
+  }
+  const failure = await fetchWeights(backend, site).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    message: expect.stringMatching(expected.says) as string,
+    wire: { code: expected.code },
+  });
+  expect(String(failure)).toContain(file.path);
+  // Nothing of a web page or of another file is stored; what came before a failure is kept.
+  const kept = await stored(backend);
+  expect(kept.equals(body.subarray(0, kept.length))).toBe(true);
+  // Another server, as an answer of the first may still be under way.
+  const whole = await serve();
+  await fetchWeights(backend, whole);
+  expect((await stored(backend)).equals(body)).toBe(true);
+  expect(whole.sent).toBeLessThanOrEqual(body.length - kept.length);
+});

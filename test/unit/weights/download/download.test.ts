@@ -1,0 +1,294 @@
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+
+import { download } from '../../../../src/weights/download/download.ts';
+import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
+import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
+import type { WeightStore } from '../../../../src/weights/weight-store.ts';
+import { openStore } from '../open-store.ts';
+import { type Behaviour, fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
+
+const body = someBytes(5 * CHUNK_BYTES + 1000);
+const file = fileOf(body);
+const never = new AbortController().signal;
+
+let server: FileServer | null = null;
+afterEach(() => server?.close());
+
+async function setUp(behaviour: Partial<Behaviour> = {}) {
+  server = await serveFile({ body, etag: '"1"', ...behaviour });
+  const backend = new MemoryBackend();
+  return { server, backend, store: openStore(backend, server.url) };
+}
+
+const whole = async (blob: Blob): Promise<boolean> => Buffer.from(await blob.arrayBuffer()).equals(body);
+
+/** Downloads until that many bytes have come, and then aborts. */
+async function downloadPart(store: WeightStore, bytes: number): Promise<void> {
+  const abort = new AbortController();
+  const onProgress = (loadedBytes: number): void => {
+    if (loadedBytes >= bytes) abort.abort(new Error('enough'));
+  };
+  await expect(store.file(file, { signal: abort.signal, onProgress })).rejects.toThrow('enough');
+}
+
+const chunkRange = (index: number): string =>
+  `bytes=${index * CHUNK_BYTES}-${Math.min((index + 1) * CHUNK_BYTES, body.length) - 1}`;
+
+test('a large file comes over several connections, in chunks, and adds up', async () => {
+  const { server: site, store } = await setUp({ delayMs: 20 });
+  const progress: number[] = [];
+  const { blob } = await store.file(file, {
+    signal: never,
+    onProgress: (loadedBytes) => progress.push(loadedBytes),
+  });
+  expect(await whole(blob)).toBe(true);
+  expect(site.asked.toSorted()).toEqual([0, 1, 2, 3, 4, 5].map(chunkRange).toSorted());
+  expect(site.most).toBe(4);
+  expect(progress).toEqual(progress.toSorted((a, b) => a - b));
+  expect(progress.at(-1)).toBe(body.length);
+});
+
+test('no range is cancelled: every body is read to its end', async () => {
+  const bodies = { ended: 0, cancelled: 0 };
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    const [, from = 0, to = 0] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).map(Number);
+    const parts = [body.subarray(from, to + 1)];
+    const stream = new ReadableStream(
+      {
+        pull(controller) {
+          const part = parts.pop();
+          if (part) return controller.enqueue(part);
+          controller.close();
+          bodies.ended++;
+        },
+        cancel: () => void bodies.cancelled++,
+      },
+      { highWaterMark: 0 },
+    );
+    const range = { 'content-range': `bytes ${from}-${to}/${body.length}` };
+    return new Response(stream, { status: 206, headers: range });
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+  expect(bodies).toEqual({ ended: 6, cancelled: 0 });
+});
+
+test('an aborted download goes on with the chunks that are missing, in a later worker too', async () => {
+  const { server: site, backend, store } = await setUp({ delayMs: 5 });
+  await downloadPart(store, 3 * CHUNK_BYTES);
+  site.asked.length = 0;
+  const { blob } = await openStore(backend, site.url).file(file, {
+    signal: never,
+    onProgress: () => undefined,
+  });
+  expect(await whole(blob)).toBe(true);
+  expect(site.asked).not.toContain(chunkRange(0));
+  expect(site.asked.length).toBeLessThan(6);
+});
+
+test('connections that break are taken up again where they broke', async () => {
+  const { server: site, store } = await setUp();
+  site.behaviour.cutAfter = 1000;
+  setTimeout(() => delete site.behaviour.cutAfter, 300);
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+});
+
+test('connections on which nothing comes any more are given up, and the rest is requested again', async () => {
+  const { server: site, backend } = await setUp({ stallAfter: 1000 });
+  const options = {
+    url: site.url,
+    name: 'x',
+    signal: never,
+    idleTimeoutMs: 100,
+    onProgress: () => undefined,
+  };
+  setTimeout(() => delete site.behaviour.stallAfter, 300);
+  await download(backend, file, options);
+  const blob = await backend.read('x');
+  expect(blob && (await whole(blob))).toBe(true);
+});
+
+test('a server that stalls again and again: said with how much has come, which a later visit goes on from', async () => {
+  const { server: site, backend } = await setUp();
+  const options = { url: site.url, name: 'x', signal: never };
+  const onProgress = (bytes: number): void => {
+    if (bytes >= CHUNK_BYTES) site.behaviour.stallAfter = 1000;
+  };
+  const failure: unknown = await download(backend, file, {
+    ...options,
+    onProgress,
+    idleTimeoutMs: 100,
+  }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });
+  const [, kept = ''] =
+    /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are stored/.exec(String(failure)) ?? [];
+  expect(Number(kept)).toBeGreaterThanOrEqual(CHUNK_BYTES);
+  expect(Number(kept)).toBeLessThan(body.length);
+  delete site.behaviour.stallAfter;
+  site.asked.length = 0;
+  await download(backend, file, { ...options, onProgress: () => undefined });
+  // A request of the first visit may arrive after its end.
+  expect([...new Set(site.asked)]).toHaveLength(6 - Math.ceil(Number(kept) / CHUNK_BYTES));
+});
+
+test('a server without ranges: the whole file comes in one answer', async () => {
+  const { server: site, store } = await setUp({ ignoresRange: true });
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+  expect(site.asked).toHaveLength(1);
+});
+
+test('a server of which some machines have no ranges: the rest comes over one connection', async () => {
+  let answers = 0;
+  const whole200 = { open: 0, most: 0, sent: 0 };
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    const [, from = 0, to = 0] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).map(Number);
+    if (answers++ === 0)
+      return new Response(new Uint8Array(body.subarray(from, to + 1)), {
+        status: 206,
+        headers: { 'content-range': `bytes ${from}-${to}/${body.length}` },
+      });
+    let at = 0;
+    const stream = new ReadableStream(
+      {
+        pull(controller) {
+          if (at === 0) whole200.most = Math.max(whole200.most, ++whole200.open);
+          const part = body.subarray(at, at + 2 ** 20);
+          at += part.length;
+          whole200.sent += part.length;
+          if (part.length > 0) return controller.enqueue(part);
+          whole200.open--;
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(stream);
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+  expect(whole200).toEqual({ open: 0, most: 1, sent: body.length });
+});
+
+test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
+  const { server: site, backend, store } = await setUp();
+  await downloadPart(store, 2 * CHUNK_BYTES);
+  site.behaviour.ignoresRange = true;
+  site.asked.length = 0;
+  const { blob } = await openStore(backend, site.url).file(file, {
+    signal: never,
+    onProgress: () => undefined,
+  });
+  expect(await whole(blob)).toBe(true);
+});
+
+test('a file that has changed since: restarted, and its old chunks are not mixed in', async () => {
+  const { server: site, backend, store } = await setUp();
+  const changed = Buffer.from(body);
+  changed[7] = (changed[7] ?? 0) ^ 1;
+  site.behaviour.body = changed;
+  site.behaviour.etag = '"0"';
+  await downloadPart(store, 2 * CHUNK_BYTES);
+  site.behaviour = { body, etag: '"1"' };
+  const later = openStore(backend, site.url);
+  const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+});
+
+test('a part that was torn, without anything telling so: fetched again, alone', async () => {
+  const { server: site, backend, store } = await setUp();
+  delete site.behaviour.etag;
+  await downloadPart(store, 2 * CHUNK_BYTES);
+  const writer = await backend.write(file.sha256);
+  await writer.write(new Uint8Array(CHUNK_BYTES), 0);
+  await writer.close();
+  const later = openStore(backend, site.url);
+  const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+});
+
+test.each<[string, Partial<Behaviour>, RegExp]>([
+  ['longer', { body: someBytes(body.length + 1) }, /m\/a\.bin has \d+ bytes, which is not what/],
+  ['shorter', { body: body.subarray(0, 3000) }, /m\/a\.bin has 3000 bytes, which is not what/],
+  ['shorter, in one answer', { body: body.subarray(0, 3000), ignoresRange: true }, /has 3000 bytes/],
+  ['other bytes', { body: Buffer.alloc(body.length) }, /m\/a\.bin does not have the SHA-256/],
+])('a file on the server that is %s: an error that names it', async (_, behaviour, message) => {
+  const { backend, store } = await setUp(behaviour);
+  const failure = store.file(file, { signal: never, onProgress: () => undefined });
+  await expect(failure).rejects.toMatchObject({
+    message: expect.stringMatching(message) as string,
+    wire: { code: 'weights_corrupt' },
+  });
+  expect(await store.missing([file])).toEqual([file]);
+  expect((await backend.read(file.sha256))?.size ?? 0).toBeLessThan(body.length);
+});
+
+test('an answer that is no file: said with its status', async () => {
+  const { store } = await setUp({ status: 403 });
+  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toThrow(
+    /m\/a\.bin could not be downloaded: the server answered 403/,
+  );
+});
+
+test('no answer at all: said with the causes, of which CORS is one', async () => {
+  const { server: site, store } = await setUp();
+  site.close();
+  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /m\/a\.bin .*the connection failed, .*\(CORS\) .*connect-src.*0 of/,
+    ) as string,
+    wire: { code: 'weights_unavailable' },
+  });
+});
+
+test('no room: refused before anything is fetched, with the figures', async () => {
+  const { server: site, backend, store } = await setUp();
+  backend.free = async () => 1000;
+  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
+    message: expect.stringContaining(`${body.length} bytes more are needed`) as string,
+    wire: { code: 'storage_full' },
+  });
+  expect(site.asked).toEqual([]);
+});
+
+test('pause holds a download for all who wait, resume lets it go on', async () => {
+  const { server: site, store } = await setUp({ delayMs: 20 });
+  let loaded = 0;
+  let once = false;
+  const onProgress = (loadedBytes: number): void => {
+    loaded = loadedBytes;
+    if (loadedBytes < 2 * CHUNK_BYTES || once) return;
+    once = true;
+    store.pause([file]);
+  };
+  const first = store.file(file, { signal: never, onProgress });
+  const second = store.file(file, { signal: never, onProgress: () => undefined });
+  await expect.poll(() => store.paused([file])).toBe(true);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const atPause = loaded;
+  const asked = site.asked.length;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect([loaded, site.asked.length]).toEqual([atPause, asked]);
+  expect(loaded).toBeLessThan(body.length);
+  store.resume([file]);
+  expect(await whole((await first).blob)).toBe(true);
+  expect(await whole((await second).blob)).toBe(true);
+  expect(site.asked.filter((range) => range === chunkRange(0))).toHaveLength(1);
+});
+
+test('cancel gives a download up for all who wait, and drops what has come', async () => {
+  const { backend, store } = await setUp({ delayMs: 30 });
+  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress: () => undefined }));
+  const outcomes = Promise.allSettled(waiting);
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  await store.cancel([file]);
+  for (const outcome of await outcomes) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
+  }
+  expect([...backend.files.keys()]).toEqual([]);
+});

@@ -1,0 +1,317 @@
+import { afterEach, expect, test } from 'vitest';
+
+import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
+import { serveWeights } from '../../../src/engine-host/requests/serve-weights.ts';
+import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
+import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
+import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
+import { weightsService } from './weights-service.ts';
+
+const never = new AbortController().signal;
+const bytesOf = (text: string): Buffer<ArrayBuffer> => Buffer.from(text.padEnd(200, '.'));
+
+const variant = (name: string, ...texts: string[]): Variant => ({
+  engine: 'wllama',
+  name,
+  license: 'MIT',
+  contextLength: 9,
+  files: texts.map((text, index) => fileOf(bytesOf(text), `${name}/${index}.gguf`)),
+});
+const catalogOf = (...variants: Variant[]): Catalog => ({
+  ownedBy: 'us',
+  models: variants.map((each, index) => ({
+    id: `model-${index}`,
+    kind: 'chat',
+    created: 0,
+    variants: [each],
+  })),
+});
+
+let server: FileServer | null = null;
+afterEach(() => server?.close());
+
+type Service = ReturnType<typeof weightsService>;
+const ask = (service: Service, command: WeightsCommand) => serveWeights(service, command, never);
+
+async function store(service: Service, { files }: Variant, ...texts: string[]): Promise<void> {
+  for (const [index, file] of files.entries()) {
+    await service.weights.put([file], new Blob([bytesOf(texts[index] ?? '')]), never);
+  }
+}
+
+const states = async ({ modelStorage }: Service) =>
+  (await modelStorage.variants()).map(({ variant: name, state, storedBytes }) => [name, state, storedBytes]);
+
+test('lists what is here: whole, in part, absent', async () => {
+  const catalog = catalogOf(variant('a', 'a'), variant('b', 'b0', 'b1'), variant('c', 'c'));
+  const [a, b] = catalog.models.map(({ variants }) => variants[0]);
+  if (!a || !b) throw new Error('no variants');
+  const service = weightsService(catalog, { now: () => 42 });
+  await store(service, a, 'a');
+  await service.modelStorage.used(a);
+  await store(service, { ...b, files: b.files.slice(0, 1) }, 'b0');
+  const reply = await ask(service, { type: 'list' });
+  expect(reply).toMatchObject({
+    kind: 'memory',
+    variants: [
+      { variant: 'a', models: ['model-0'], state: 'whole', bytes: 200, storedBytes: 200, lastUsed: 42 },
+      { variant: 'b', state: 'part', bytes: 400, storedBytes: 200, lastUsed: null },
+      { variant: 'c', state: 'absent', storedBytes: 0 },
+    ],
+  });
+});
+
+test('deletes by variant or by model; files shared with another stay', async () => {
+  const shared = variant('a', 'same');
+  const other: Variant = { ...variant('b', 'b'), files: [...variant('b', 'b').files, ...shared.files] };
+  const service = weightsService(catalogOf(shared, other));
+  await store(service, other, 'b', 'same');
+  await ask(service, { type: 'delete', target: 'model-1' });
+  expect(await states(service)).toEqual([
+    ['a', 'whole', 200],
+    ['b', 'part', 200],
+  ]);
+  await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
+    /There is no model or variant nope/,
+  );
+});
+
+test('what answers requests is not deleted', async () => {
+  const a = variant('a', 'a');
+  const service = weightsService(catalogOf(a), { release: async () => false });
+  await store(service, a, 'a');
+  await expect(ask(service, { type: 'delete', target: 'a' })).rejects.toMatchObject({
+    wire: { status: 400, code: 'weights_in_use' },
+  });
+  expect(await states(service)).toEqual([['a', 'whole', 200]]);
+});
+
+test('no room: the error says what is needed, what is free, and what could be deleted', async () => {
+  const [a, b] = [variant('a', 'a'), variant('b', 'b')];
+  const service = weightsService(catalogOf(a, b));
+  await store(service, a, 'a');
+  service.backend.free = async () => 50;
+  await expect(service.modelStorage.makeRoom(b.files)).rejects.toMatchObject({
+    message: expect.stringMatching(/200 bytes more are needed.*store 50\..*a \(200 bytes\)/) as string,
+    wire: { code: 'storage_full' },
+  });
+});
+
+test('where the site allows it, the least recently used goes, and what is in use stays', async () => {
+  const [a, b, c, d] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c'), variant('d', 'd')];
+  let now = 0;
+  const backend = new MemoryBackend();
+  const service = weightsService(catalogOf(a, b, c, d), {
+    backend,
+    evict: true,
+    inUse: (name) => name === 'a',
+    now: () => ++now,
+  });
+  for (const [each, text] of [
+    [a, 'a'],
+    [c, 'c'],
+    [b, 'b'],
+  ] as const) {
+    await store(service, each, text);
+    await service.modelStorage.used(each);
+  }
+  backend.free = async () => 50;
+  await service.modelStorage.makeRoom(d.files);
+  expect(await states(service)).toEqual([
+    ['a', 'whole', 200],
+    ['b', 'whole', 200],
+    ['c', 'absent', 0],
+    ['d', 'absent', 0],
+  ]);
+});
+
+test('the storage turns out to be full: the least recently used goes, one at a time, until none is left', async () => {
+  const [a, b, c] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c')];
+  let now = 0;
+  const service = weightsService(catalogOf(a, b, c), { evict: true, now: () => ++now });
+  for (const [each, text] of [
+    [b, 'b'],
+    [a, 'a'],
+  ] as const) {
+    await store(service, each, text);
+    await service.modelStorage.used(each);
+  }
+  const whole = async () =>
+    (await states(service)).flatMap(([name, state]) => (state === 'whole' ? name : []));
+  await service.modelStorage.makeMoreRoom(c.files);
+  expect(await whole()).toEqual(['a']);
+  await service.modelStorage.makeMoreRoom(c.files);
+  expect(await whole()).toEqual([]);
+  await expect(service.modelStorage.makeMoreRoom(c.files)).rejects.toMatchObject({
+    message: expect.stringMatching(/^200 bytes more are needed, .* full\. No model can be deleted/) as string,
+    wire: { code: 'storage_full' },
+  });
+});
+
+test('a part that has its whole room already needs no more', async () => {
+  const a = variant('a', 'a');
+  const service = weightsService(catalogOf(a));
+  const writer = await service.backend.write(a.files[0]?.sha256 ?? '');
+  await writer.write(new Uint8Array(200), 0);
+  service.backend.free = async () => 0;
+  expect(await service.weights.room(a.files)).toEqual({ needed: 0, free: null });
+  await service.modelStorage.makeRoom(a.files);
+});
+
+test('weights of an older version go once the new ones are whole, and not before', async () => {
+  const old = variant('v1', 'one');
+  const backend = new MemoryBackend();
+  const before = weightsService(catalogOf(old), { backend });
+  await store(before, old, 'one');
+  await before.modelStorage.used(old);
+
+  const next = variant('v2', 'two');
+  const after = weightsService(catalogOf(next), { backend });
+  expect(await states(after)).toEqual([
+    ['v2', 'absent', 0],
+    ['v1', 'outdated', 200],
+  ]);
+  await store(after, next, 'two');
+  await after.modelStorage.used(next);
+  expect(await states(after)).toEqual([['v2', 'whole', 200]]);
+  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
+});
+
+test('other bytes under the same name: the old ones go', async () => {
+  const backend = new MemoryBackend();
+  const [old, next] = [variant('v', 'one'), variant('v', 'two')];
+  const before = weightsService(catalogOf(old), { backend });
+  await store(before, old, 'one');
+  await before.modelStorage.used(old);
+  const after = weightsService(catalogOf(next), { backend });
+  await store(after, next, 'two');
+  await after.modelStorage.used(next);
+  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
+  expect(await states(after)).toEqual([['v', 'whole', 200]]);
+});
+
+test('a model goes out as files and comes in as files, where neither site nor hub can tell of it', async () => {
+  const hub: Variant = {
+    ...variant('h', 'x', 'y'),
+    files: [],
+    hub: { repository: 'o/h', revision: 'main', folder: 'h', approximateBytes: 400 },
+  };
+  const files = variant('h', 'x', 'y').files;
+  const from = weightsService(catalogOf(hub));
+  await from.sources.keepFiles(hub, files);
+  await store(from, { ...hub, files }, 'x', 'y');
+  const described = await ask(from, { type: 'describe', target: 'model-0' });
+  expect(described).toEqual({ version: 1, variant: 'h', files });
+
+  const to = weightsService(catalogOf(hub));
+  const importFile = (name: string, blob: Blob) => ask(to, { type: 'import', name, blob });
+  await expect(importFile('0.gguf', new Blob([bytesOf('x')]))).rejects.toMatchObject({
+    message: expect.stringMatching(/^0\.gguf \(200 bytes\) does not belong to a model/) as string,
+    wire: { code: 'unknown_weights' },
+  });
+  await importFile(DESCRIPTION_FILE, new Blob([JSON.stringify(described)]));
+  expect(await importFile('1.gguf', new Blob([bytesOf('y')]))).toEqual({ path: 'h/1.gguf', completed: [] });
+  await expect(importFile('0.gguf', new Blob([bytesOf('z')]))).rejects.toThrow(/h\/0\.gguf|h\/1\.gguf/);
+  expect(await importFile('0.gguf', new Blob([bytesOf('x')]))).toMatchObject({ completed: ['h'] });
+  expect(await states(to)).toEqual([['h', 'whole', 400]]);
+});
+
+const hubVariant: Variant = {
+  ...variant('h'),
+  hub: { repository: 'o/h', revision: 'main', folder: 'h', approximateBytes: 400 },
+};
+const describing = (name: string, files: Variant['files']): WeightsCommand => {
+  const text = JSON.stringify({ version: 1, variant: name, files });
+  return { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) };
+};
+
+test('an imported description never replaces hashes that are known: the catalog’s, or kept ones', async () => {
+  const pinned = variant('p', 'p');
+  const service = weightsService(catalogOf(pinned, hubVariant));
+  const planted = (name: string) => variant(name, 'planted').files;
+  const conflict = { wire: { code: 'weights_conflict' } };
+  await expect(ask(service, describing('p', planted('p')))).rejects.toMatchObject(conflict);
+  await expect(ask(service, describing('p', [...pinned.files, ...planted('h')]))).rejects.toMatchObject(
+    conflict,
+  );
+  await ask(service, describing('p', pinned.files));
+
+  const files = variant('h', 'x').files;
+  await ask(service, describing('h', files));
+  await ask(service, describing('h', files));
+  await expect(ask(service, describing('h', planted('h')))).rejects.toMatchObject(conflict);
+  expect(await service.modelStorage.files('h')).toEqual(files);
+  // A wrong one is not kept forever.
+  await ask(service, { type: 'delete', target: 'h' });
+  await ask(service, describing('h', planted('h')));
+  expect(await service.modelStorage.files('h')).toEqual(planted('h'));
+});
+
+test('an imported description cannot place a file at another variant’s path', async () => {
+  const pinned = variant('p', 'p');
+  const service = weightsService(catalogOf(pinned, hubVariant));
+  await expect(ask(service, describing('h', variant('p', 'planted').files))).rejects.toMatchObject({
+    message: 'p/0.gguf is not a file of h. Its files are in h/.',
+  });
+  expect(await service.modelStorage.files('h')).toEqual([]);
+});
+
+test('what is not stored whole is not given out', async () => {
+  const service = weightsService(catalogOf(variant('a', 'a')));
+  await expect(ask(service, { type: 'describe', target: 'a' })).rejects.toMatchObject({
+    wire: { code: 'weights_missing' },
+  });
+});
+
+test.each([
+  ['is cut short', '{"version": 1, "vari', /is not JSON, or cut short/],
+  [
+    'climbs out of its folder',
+    JSON.stringify({ version: 1, variant: 'a', files: [{ path: '../x', bytes: 1, sha256: 'a'.repeat(64) }] }),
+    /files\.0\.path/,
+  ],
+  [
+    'lies about a size',
+    JSON.stringify({ version: 1, variant: 'a', files: [{ path: 'x', bytes: -1, sha256: 'a'.repeat(64) }] }),
+    /files\.0\.bytes/,
+  ],
+  [
+    'is of another catalog',
+    JSON.stringify({ version: 1, variant: 'z', files: [{ path: 'x', bytes: 1, sha256: 'a'.repeat(64) }] }),
+    /describes z/,
+  ],
+])('a description that %s is refused by its name', async (_, text, message) => {
+  const service = weightsService(catalogOf(variant('a', 'a')));
+  const failure = ask(service, { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) });
+  await expect(failure).rejects.toThrow(message);
+  await expect(failure).rejects.toThrow(DESCRIPTION_FILE);
+});
+
+test('a index that was torn is restarted; the weights stay', async () => {
+  const a = variant('a', 'a');
+  const backend = new MemoryBackend();
+  const before = weightsService(catalogOf(a), { backend });
+  await store(before, a, 'a');
+  await before.modelStorage.used(a);
+  await before.weights.notes.keepNote('usage', '{"a": {"models": 3');
+  const after = weightsService(catalogOf(a), { backend });
+  expect(await states(after)).toEqual([['a', 'whole', 200]]);
+});
+
+test('pause and cancel reach a download that is under way', async () => {
+  const body = someBytes(9_000_000);
+  server = await serveFile({ body, delayMs: 50 });
+  const a: Variant = { ...variant('a'), files: [fileOf(body)] };
+  const service = weightsService(catalogOf(a), { url: server.url });
+  const [file] = a.files;
+  if (!file) throw new Error('no file');
+  const outcome = Promise.allSettled([
+    service.weights.file(file, { signal: never, onProgress: () => undefined }),
+  ]);
+  await ask(service, { type: 'pause', target: 'a' });
+  expect((await service.modelStorage.variants())[0]).toMatchObject({ paused: true });
+  await ask(service, { type: 'cancel', target: 'a' });
+  expect((await outcome)[0]).toMatchObject({ reason: { wire: { code: 'download_cancelled' } } });
+  expect(await states(service)).toEqual([['a', 'absent', 0]]);
+});

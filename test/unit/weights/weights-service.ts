@@ -1,0 +1,45 @@
+import { vi } from 'vitest';
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import type { WeightsService } from '../../../src/engine-host/requests/serve-weights.ts';
+import { ModelStorage, type ModelStorageOptions } from '../../../src/weights/model-storage.ts';
+import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
+import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
+import type { WeightStore } from '../../../src/weights/weight-store.ts';
+import { openStore } from './open-store.ts';
+
+/** The weight store and all above it, over memory; no model is in use. */
+export function weightsService(
+  catalog: Catalog,
+  options: Partial<ModelStorageOptions> & {
+    url?: string;
+    backend?: MemoryBackend;
+    now?: () => number;
+  } = {},
+): WeightsService & { weights: WeightStore; sources: WeightSources; backend: MemoryBackend } {
+  const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
+  if (now) vi.spyOn(Date, 'now').mockImplementation(now);
+  const weights = openStore(backend, url);
+  const store = () => Promise.resolve(weights);
+  const sources = new WeightSources(store, url);
+  const modelStorage = new ModelStorage({
+    catalog,
+    store,
+    sources,
+    evict: false,
+    inUse: () => false,
+    release: async () => true,
+    ...rest,
+  });
+  const notHere = () => Promise.reject(new Error('not in this test'));
+  const adder = {
+    add: notHere,
+    delete: notHere,
+    has: () => false,
+    inspect: notHere,
+    offers: notHere,
+    rename: notHere,
+  };
+  const chosen = (id: string) => catalog.models.find((model) => model.id === id)?.variants[0]?.name;
+  const variantOf = (target: string) => modelStorage.name(target, chosen(target));
+  return { adder, store, weights, backend, sources, modelStorage, variantOf, onChange: () => undefined };
+}
