@@ -9,9 +9,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const ISOLATED = [
   'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
-  'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
-  'test/unit/engine-host/models/model-adder{,.remote}.test.ts',
-  'test/unit/engines/{restartable-helper,onnx/text-tokenizer,llama-cpp/read-ahead-blob,sound/read-audio}.test.ts',
+  'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
+  'test/unit/models/model-adder{,.remote}.test.ts',
+  'test/unit/engine-kit/restartable-helper.test.ts',
+  'test/unit/engines/{onnx/text-tokenizer,llama-cpp/read-ahead-blob,sound/read-audio}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',

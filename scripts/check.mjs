@@ -1,4 +1,4 @@
-// Runs all static checks: types, formatting, lint, unused exports, imports, generated documents. A failed check does not stop the others.
+// Runs all static checks: types, formatting, lint, unused exports, generated documents. A failed check does not stop the others.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,6 @@ const steps = [
   ['knip', '--no-progress'],
   ['vitest', 'run', '--project', 'repository', '--reporter', 'dot'],
   ['oxlint', '--deny-warnings'],
-  ['node', 'scripts/imports.mjs'],
   ...['compatibility', 'errors'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
 ];
 

@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 
 const entries = {
   page: 'src/index.ts',
@@ -29,18 +29,20 @@ export function emitTypes(out = 'dist/types') {
   rmSync(emitted, { recursive: true });
   const reached = new Set();
   for (const entry of Object.values(entries))
-    reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
+    reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached, out);
   for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
-/** The folder whose `tsconfig.json` checks an entry, if it is not the entry's own. */
-const CHECKED_WITH = { page: 'src/page', store: 'src/page', react: 'src/page', node: 'src/node' };
+/** Configurations that check the entries. */
+const CHECKED_WITH = { page: 'src/page/tsconfig.json', node: 'src/node/tsconfig.json' };
+const checkedWith = (environment) =>
+  ({ ...CHECKED_WITH, store: CHECKED_WITH.page, react: CHECKED_WITH.page })[environment] ??
+  'src/tsconfig.shared.json';
 
 function emit(environment, entry, out) {
-  const folder = CHECKED_WITH[environment] ?? dirname(entry);
   const config = {
-    extends: `../${folder}/tsconfig.json`,
+    extends: `../${checkedWith(environment)}`,
     compilerOptions: {
       noEmit: false,
       incremental: false,
@@ -67,12 +69,22 @@ function emit(environment, entry, out) {
 }
 
 const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g;
+/** Imports of a part's face. The package does not have these names. */
+const FACE = /((?:from|import)\s*\(?\s*['"])(#[\w/-]+)(['"])/g;
+const { imports: faces } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** Follows a declaration's imports, and rewrites them to paths that both Node and bundlers resolve. */
-function reach(path, reached) {
+function reach(path, reached, out) {
   if (reached.has(path)) return;
   reached.add(path);
-  const text = readFileSync(path, 'utf8').replaceAll(IMPORT, '$1$2.js$3');
+  const faceOf = (name) => {
+    const target = relative(dirname(path), resolve(out, faces[name].replace('./src/', '')));
+    return (target.startsWith('.') ? target : `./${target}`).replaceAll('\\', '/').replace(/\.ts$/, '.js');
+  };
+  const text = readFileSync(path, 'utf8')
+    .replaceAll(FACE, (_, before, name, after) => `${before}${faceOf(name)}${after}`)
+    .replaceAll(IMPORT, '$1$2.js$3');
   writeFileSync(path, text);
-  for (const [, , target] of text.matchAll(IMPORT)) reach(resolve(dirname(path), `${target}.d.ts`), reached);
+  for (const [, , target] of text.matchAll(IMPORT))
+    reach(resolve(dirname(path), `${target}.d.ts`), reached, out);
 }
