@@ -43,11 +43,12 @@ export { readStream } from './read-stream.ts';
 export {
   IdleTimeout,
   IdleTimeoutError,
+  NotResumableError,
   TransientStatusError,
   UNREACHABLE,
   UnreachableError,
-  WrongRangeError,
   isTransient,
+  reach,
   withRetries,
 } from './retry.ts';
 export { SCHEMA_LISTS, SCHEMA_MAPS, children, isObject, type Child, type Schema } from './schema-children.ts';

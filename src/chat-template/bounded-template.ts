@@ -287,7 +287,7 @@ class BoundedInterpreter extends Interpreter {
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
     const isFormat = name === 'format' || name === '%';
     const values = this.#arguments(name, args, environment).map(
-      (value) => value && plain(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
+      (value) => value && unwrapped(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
   }
@@ -382,9 +382,9 @@ class BoundedInterpreter extends Interpreter {
 }
 
 /** Unwraps a value of the library. */
-function plain({ value }: Value): Plain {
+function unwrapped({ value }: Value): Plain {
   const inner: unknown = value;
-  if (Array.isArray(inner)) return (inner as Value[]).map(plain);
+  if (Array.isArray(inner)) return (inner as Value[]).map(unwrapped);
   if (inner !== null && (typeof inner === 'object' || typeof inner === 'function'))
     throw new Error('an argument must be no dictionary');
   return inner as Plain;

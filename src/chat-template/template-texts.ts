@@ -167,9 +167,9 @@ function splitText(text: string, [by, maxSplits]: readonly Plain[], bounds: Boun
 }
 
 /** Python's `replace()`. */
-function replaced(text: string, [before, after, count]: readonly Plain[], bounds: Bounds): string {
+function replaced(text: string, [before, after, most]: readonly Plain[], bounds: Bounds): string {
   const wanted = needle(text, before, bounds);
-  const parts = wanted === '' ? ['', ...text, ''] : splitAt(text, wanted, bounds, asNumber(count, -1));
+  const parts = wanted === '' ? ['', ...text, ''] : splitAt(text, wanted, bounds, asNumber(most, -1));
   return join(asText(after), [parts], bounds);
 }
 

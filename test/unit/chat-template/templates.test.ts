@@ -105,11 +105,11 @@ x * 2;x.lower() | wordcount;x.splitlines() | join("+");[x, "<|ab|> </b> "] | sel
 test.each(OF_TEXTS)("the marks of a caller's characters change no text: %s", (expression) => {
   const callers = new CallerText(['<|ab|>', '</b>', '<|']);
   const x = '<|ab|> </b> ';
-  const render = (text: string): string =>
+  const show = (text: string): string =>
     new BoundedTemplate(`{{ ${expression} }}`, callers.plain).render({ messages: [], x: text });
   expect(callers.mark(x)).not.toBe(x);
-  const marked = render(callers.mark(x));
-  expect(callers.plain(marked)).toBe(render(x));
+  const marked = show(callers.mark(x));
+  expect(callers.plain(marked)).toBe(show(x));
   // What comes from the caller is broken.
   if (marked !== callers.plain(marked)) expect(callers.broken(marked)).not.toMatch(/<\|ab\|>|<\/b>/);
 });
