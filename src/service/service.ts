@@ -219,9 +219,6 @@ export type Service = (
 /**
  * Creates all of `/v1` as a function. Errors have OpenAI's shape. It rejects only with the reason for which
  * the request was aborted.
- * @example
- * const service = createService({ engine, keys, models, responses, log: console.log });
- * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
 export function createService(dependencies: ServiceDependencies): Service {
   const { keys, log } = dependencies;
