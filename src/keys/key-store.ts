@@ -21,10 +21,10 @@ const LAST_USED_STALE_MS = 60_000;
 export function createKeyStore(scope: string, locks: LockManager, cache?: KeyCache): KeyStore {
   const writer = new KeyWriter(scope);
   return {
-    async admit(secret, purpose) {
-      const result = await (purpose === 'chat'
-        ? admitChat(writer, await hashKey(secret))
-        : admitOther(scope, secret, writer, cache));
+    async admit(secret, isMetered) {
+      const result = await (isMetered
+        ? admitMetered(writer, await hashKey(secret))
+        : admitUnmetered(scope, secret, writer, cache));
       if (result.admitted || result.reason !== 'unknown') return result;
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
       return (await isWholeKey(secret)) ? result : refused('malformed');
@@ -50,7 +50,7 @@ function valid(record: KeyRecord, hash: string): KeyRecord | Reason {
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-async function admitChat(writer: KeyWriter, hash: string): Promise<Admission> {
+async function admitMetered(writer: KeyWriter, hash: string): Promise<Admission> {
   let refusal: Reason = 'unknown';
   let retryAfterMs = 0;
   const record = await writer.write({ hash }, (before) => {
@@ -71,7 +71,7 @@ async function admitChat(writer: KeyWriter, hash: string): Promise<Admission> {
   return { ...admission(record), limits: limitsOf(record), exceeded };
 }
 
-function admitOther(
+function admitUnmetered(
   scope: string,
   secret: string,
   writer: KeyWriter,

@@ -69,7 +69,6 @@ export type {
   Admission,
   Admitted,
   EngineClient,
-  EngineEvent,
   EngineRequest,
   KeyStore,
   LimitState,

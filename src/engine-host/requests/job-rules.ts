@@ -124,7 +124,7 @@ function promptTokens(input: ChatJob['input']): number {
   return estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
 }
 
-const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
+const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };
 
 /** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
 async function withGrammar(

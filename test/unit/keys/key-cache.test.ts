@@ -25,7 +25,7 @@ const startStore = () => createKeyStore(scope, locks.manager, new KeyCache(scope
 type Store = ReturnType<typeof startStore>;
 
 const admit = async (store: Store, key: string): Promise<string> => {
-  const admission = await store.admit(key, 'other');
+  const admission = await store.admit(key, false);
   return admission.admitted ? 'admitted' : admission.reason;
 };
 
@@ -53,9 +53,9 @@ test('a revoked key fails on the next request, also after a restart of the servi
 test('each change is seen: new limits, a key that replaces another, a limit of models', async () => {
   const { key, id } = await keys.ensure({ label: 'a' });
   const store = startStore();
-  expect(await store.admit(key, 'other')).toMatchObject({ models: null });
+  expect(await store.admit(key, false)).toMatchObject({ models: null });
   await keys.ensure({ label: 'a', models: ['small'] });
-  expect(await store.admit(key, 'other')).toMatchObject({ models: ['small'] });
+  expect(await store.admit(key, false)).toMatchObject({ models: ['small'] });
   const next = await keys.rotate(id, { graceMs: 0 });
   expect(await admit(store, key)).toBe('expired');
   expect(await admit(store, next.key)).toBe('admitted');
@@ -117,7 +117,7 @@ test('hundreds of chats at once share transactions, and none is counted twice', 
   });
   const store = startStore();
   const transactions = vi.spyOn(IDBDatabase.prototype, 'transaction');
-  const admissions = await Promise.all(Array.from({ length: 200 }, () => store.admit(key, 'chat')));
+  const admissions = await Promise.all(Array.from({ length: 200 }, () => store.admit(key, true)));
   const admitted = admissions.filter((each) => each.admitted && !each.exceeded);
   expect(admitted).toHaveLength(150);
   expect(transactions.mock.calls.length).toBeLessThan(10);
