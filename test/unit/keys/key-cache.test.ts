@@ -69,7 +69,7 @@ test('a change waits for a service worker that has copies, until it drops them o
   expect(await admit(createKeyStore(scope, locks.manager, deaf), key)).toBe('admitted');
   let isDone = false;
   const revoking = keys.revoke(id).then(() => (isDone = true));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await vi.waitFor(async () => expect((await locks.manager.query()).pending).toHaveLength(1));
   expect(isDone).toBe(false);
   locks.crash();
   await revoking;
