@@ -43,6 +43,8 @@ export interface DecisionProgress {
   promptTokens: number;
   /** Tokens of the first prompt found in the KV cache. */
   cachedTokens: number;
+  /** Tokens computed to score the options, in addition to the prompts. */
+  stepTokens: number;
 }
 
 /** Events of a decision, in this order: `delta` any number of times, `done` once. */

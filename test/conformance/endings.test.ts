@@ -89,7 +89,7 @@ const ROWS: Row[] = [
   {
     name: 'decision',
     kind: 'decision',
-    charged: 3,
+    charged: 5,
     request: json(decision.path, decision.sample),
     usage: { promptTokens: 3, cachedTokens: 1, completionTokens: 0 },
   },
@@ -133,10 +133,10 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
     },
   ],
   decision: [
-    { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 } },
+    { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, stepTokens: 2 } },
     {
       type: 'done',
-      progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 },
+      progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, stepTokens: 2 },
       fingerprint: FINGERPRINT,
       timings: { queueMs: 300, computeMs: 7000 },
     },

@@ -113,7 +113,7 @@ export class LabelScorer {
     }
     return {
       logProbabilities: spelled.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
-      ...reader.promptTokens,
+      ...reader.tokens,
     };
   }
 
@@ -137,15 +137,15 @@ const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true };
 /** Sends the requests for one prompt. */
 class Reader {
   readonly #complete: CompleteWhole;
-  #promptTokens: Pick<LabelScores, 'promptTokens' | 'cachedTokens'> | undefined;
+  #tokens: Omit<LabelScores, 'logProbabilities'> | undefined;
 
   constructor(complete: CompleteWhole) {
     this.#complete = complete;
   }
 
-  /** Token counts of the first request, which computes the prompt. */
-  get promptTokens(): Pick<LabelScores, 'promptTokens' | 'cachedTokens'> {
-    return this.#promptTokens ?? { promptTokens: 0, cachedTokens: 0 };
+  /** Token counts of the first request, which computes the prompt, and of all steps after it. */
+  get tokens(): Omit<LabelScores, 'logProbabilities'> {
+    return this.#tokens ?? { promptTokens: 0, cachedTokens: 0, stepTokens: 0 };
   }
 
   async divide(texts: readonly string[]): Promise<Ids[]> {
@@ -212,10 +212,11 @@ class Reader {
 
   async #run({ after, length }: Place, fields: Record<string, unknown>): Promise<Chunk[]> {
     const chunks = await this.#complete(after, { ...BEGIN, ...fields });
-    const { cache_n: found = 0, prompt_n: computed = 0 }: Partial<LlamaTimings> =
-      chunks.at(-1)?.timings ?? {};
+    const timings: Partial<LlamaTimings> = chunks.at(-1)?.timings ?? {};
+    const { cache_n: found = 0, prompt_n: computed = 0, predicted_n: generated = 0 } = timings;
     const promptTokens = found + computed - length;
-    this.#promptTokens ??= { promptTokens, cachedTokens: Math.min(found, promptTokens) };
+    if (this.#tokens) this.#tokens.stepTokens += computed + generated;
+    else this.#tokens = { promptTokens, cachedTokens: Math.min(found, promptTokens), stepTokens: generated };
     return chunks;
   }
 }

@@ -22,22 +22,27 @@ export async function* decideByLabels(
   { model, input, questions, progress }: DecisionJob,
   signal: AbortSignal,
 ): AsyncGenerator<DecisionEvent, DecisionProgress, undefined> {
-  let { answers, promptTokens, cachedTokens } = progress ?? { answers: [], promptTokens: 0, cachedTokens: 0 };
+  const start = { answers: [], promptTokens: 0, cachedTokens: 0, stepTokens: 0 };
+  let { answers, promptTokens, cachedTokens, stepTokens } = progress ?? start;
   while (answers.length < questions.length) {
     const part: { question: DecisionQuestion; prior: LabelScores }[] = [];
     // Score priors first: between two questions they would evict the input's state from the cache.
-    for (const question of questions.slice(answers.length, answers.length + PART))
-      part.push({ question, prior: await priorOf(engine, model, question, signal) });
+    for (const question of questions.slice(answers.length, answers.length + PART)) {
+      const { prior, isNew } = await priorOf(engine, model, question, signal);
+      part.push({ question, prior });
+      if (isNew) stepTokens += prior.promptTokens + prior.stepTokens;
+    }
     for (const { question, prior } of part) {
       const scored = await engine.score(toChatJob({ model, input }, question), labelsOf(question), signal);
       if (answers.length === 0) ({ promptTokens, cachedTokens } = scored);
       // Count the input once: later questions add only their prompt without the input.
       else promptTokens += prior.promptTokens;
+      stepTokens += scored.stepTokens;
       answers = [...answers, toProbabilities(question, scored, prior)];
-      yield { type: 'delta', progress: { answers, promptTokens, cachedTokens } };
+      yield { type: 'delta', progress: { answers, promptTokens, cachedTokens, stepTokens } };
     }
   }
-  return { answers, promptTokens, cachedTokens };
+  return { answers, promptTokens, cachedTokens, stepTokens };
 }
 
 /**
@@ -55,18 +60,18 @@ async function priorOf(
   model: string,
   question: DecisionQuestion,
   signal: AbortSignal,
-): Promise<LabelScores> {
+): Promise<{ prior: LabelScores; isNew: boolean }> {
   const labels = labelsOf(question);
   const known = priors.get(engine) ?? new Map<string, LabelScores>();
   priors.set(engine, known);
   const key = JSON.stringify([question.instructions, labels]);
   const cached = known.get(key);
-  if (cached) return cached;
+  if (cached) return { prior: cached, isNew: false };
   const prior = await engine.score(toChatJob({ model, input: { text: '' } }, question), labels, signal);
   const [oldest] = known.keys();
   if (known.size >= MAX_PRIORS && oldest !== undefined) known.delete(oldest);
   known.set(key, prior);
-  return prior;
+  return { prior, isNew: true };
 }
 
 /** Prepends a space to each label: after a space most words are one token, and such labels are scored in one step. */

@@ -23,7 +23,7 @@ const device: EngineClient = {
   async *run(given: Job) {
     if (given.kind !== 'decision') throw new Error('the device decides alone');
     onDevice.push(given);
-    const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0 };
+    const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, stepTokens: 0 };
     yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
   },
 };
