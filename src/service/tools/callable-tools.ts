@@ -6,18 +6,32 @@ import type {
   chatToolChoice,
   chatTools,
   legacyFunctionCall,
+  inputTools,
   legacyFunctions,
   responseToolChoice,
   responseTools,
 } from './tool-schema.ts';
 
+/** A tool as its client knows it. A custom tool takes one text. */
+export interface ToolName {
+  kind: 'function' | 'custom';
+  name: string;
+  namespace?: string;
+}
+
+/** The name by which the model calls a tool. */
+export const calledName = ({ namespace, name }: Omit<ToolName, 'kind'>): string =>
+  namespace === undefined ? name : `${namespace}.${name}`;
+
 /** A function that the model may call. */
 export interface ToolFunction {
+  tool: ToolName;
+  /** `calledName` of the tool. */
   name: string;
   description: string | null;
   /** JSON Schema of its arguments. */
   parameters: Schema;
-  /** Place of the schema in the request. */
+  /** Place of the schema in the request; for a custom tool, of the pattern of its text. */
   param: string;
   /** Whether a schema that cannot be enforced is an error. */
   strict: boolean;
@@ -52,7 +66,16 @@ interface ToolChoice {
    * The only functions that may be called, and their place in the request; null: all. `one`: a single
    * function was named.
    */
-  allowed: { names: string[]; at: string; one: boolean } | null;
+  allowed: { names: AllowedName[]; at: string; one: boolean } | null;
+}
+
+/** A function, or all tools of a namespace. */
+type AllowedName = Pick<ToolName, 'name'> & { isNamespace: boolean };
+
+/** Tools of a request beyond `tools`, and their place. */
+export interface MoreTools {
+  at: string;
+  tools: z.infer<typeof inputTools>;
 }
 
 /** Maximum calls of one reply: small models do not always end a list. */
@@ -66,15 +89,19 @@ const MAX_NAMED_TYPES = 8;
  * functions are ignored, with a warning.
  * @throws ServiceError 400 that names the field.
  */
-export function readCallableTools(request: ToolFields, warnings: string[]): CallableTools | null {
-  const notation = notationOf(request);
+export function readCallableTools(
+  request: ToolFields,
+  warnings: string[],
+  more: readonly MoreTools[] = [],
+): CallableTools | null {
+  const notation = notationOf(request) ?? (more.length > 0 ? 'current' : null);
   if (notation === null) return null;
   const isLegacy = notation === 'legacy';
   const [choice, list] = isLegacy ? ['function_call', 'functions'] : ['tool_choice', 'tools'];
   const { mode, allowed } = isLegacy
     ? readLegacyChoice(request.function_call)
     : readChoice(request.tool_choice);
-  const known = readFunctions(listFunctions(request, warnings), mode);
+  const known = readFunctions(listTools(request, more, warnings), mode);
   if (mode === 'required' && known.size === 0)
     throw conflicting(choice, `needs \`${list}\`: give the functions that may be called, or leave it out`);
   if (mode === 'none' || known.size === 0) return null;
@@ -104,82 +131,170 @@ function selected(
   known: ReadonlyMap<string, ToolFunction>,
   list: string,
 ): ToolFunction[] {
-  const unknown = names.find((name) => !known.has(name));
-  if (unknown === undefined) return [...known.values()].filter(({ name }) => names.includes(name));
-  throw invalidField(at, `must name functions of \`${list}\`, but ${describe(unknown)} is not one of them`);
+  const functions = [...known.values()];
+  const unknown = names.find((each) => !functions.some((one) => isNamed(one, each)));
+  if (unknown === undefined) return functions.filter((one) => names.some((each) => isNamed(one, each)));
+  const rule = `must name functions of \`${list}\`, but ${describe(unknown.name)} is not one of them`;
+  throw invalidField(at, rule);
 }
+
+const isNamed = ({ tool, name }: ToolFunction, allowed: AllowedName): boolean =>
+  allowed.isNamespace ? tool.namespace === allowed.name : [tool.name, name].includes(allowed.name);
 
 function readChoice(choice: ToolFields['tool_choice']): ToolChoice {
   if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
-  if (choice.type === 'function') {
-    const at = 'function' in choice ? 'tool_choice.function.name' : 'tool_choice.name';
-    return { mode: 'required', allowed: { names: [flat(choice).name], at, one: true } };
+  if (choice.type !== 'allowed_tools') {
+    const at = choice.type in choice ? `tool_choice.${choice.type}.name` : 'tool_choice.name';
+    return { mode: 'required', allowed: { names: allowedName(choice), at, one: true } };
   }
   const isNested = 'allowed_tools' in choice;
   const { mode, tools } = isNested ? choice.allowed_tools : choice;
   const at = isNested ? 'tool_choice.allowed_tools.tools' : 'tool_choice.tools';
-  const names = [...tools].filter((tool) => isFunctionTool(tool)).map((tool) => flat(tool).name);
+  const names = [...tools].flatMap(allowedName);
   if (mode === 'required' && names.length === 0)
     throw unsupported(at, 'must name a function: tools of other types cannot run here');
   return { mode, allowed: { names, at, one: false } };
 }
 
-/** Narrows a tool to a function: the schemas allow the type `function` for no other tool. */
-export const isFunctionTool = <Tool extends { type: string }>(
-  tool: Tool,
-): tool is Extract<Tool, { type: 'function' }> => tool.type === 'function';
+/** Reads the name in a tool choice; none for a tool of another type. */
+function allowedName(tool: { type: string }): AllowedName[] {
+  if (!isKnownType(tool.type)) return [];
+  const { name } = flat(tool) as { name: string };
+  return [{ name, isNamespace: tool.type === 'namespace' }];
+}
 
-/** Chat completions wrap a function in an object; responses do not. */
-const flat = <Fields extends object>(tool: Fields | { function: Fields }): Fields =>
-  'function' in tool ? tool.function : tool;
+/** Narrows a tool to those that can be called: the schemas allow these types for no other tool. */
+export const isKnown = <Tool extends { type: string }>(
+  tool: Tool,
+): tool is Extract<Tool, { type: 'function' | 'custom' | 'namespace' }> => isKnownType(tool.type);
+
+const isKnownType = (type: string): boolean => ['function', 'custom', 'namespace'].includes(type);
+
+/** Chat completions wrap a tool in an object that its type names; responses do not. */
+function flat<Tool extends { type: string }>(tool: Tool): object {
+  const inner: unknown = tool[tool.type as keyof Tool];
+  return typeof inner === 'object' && inner !== null ? inner : tool;
+}
 
 function readLegacyChoice(choice: ToolFields['function_call']): ToolChoice {
   if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
-  return { mode: 'required', allowed: { names: [choice.name], at: 'function_call.name', one: true } };
+  return {
+    mode: 'required',
+    allowed: { names: [{ name: choice.name, isNamespace: false }], at: 'function_call.name', one: true },
+  };
 }
 
-type GivenFunction = NonNullable<ToolFields['functions']>[number] & { at: string };
+type Tools = NonNullable<ToolFields['tools']>;
+type KnownTool = Extract<Tools[number], { type: 'function' | 'custom' | 'namespace' }>;
+type Leaf = Exclude<KnownTool, { type: 'namespace' }>;
+type FunctionFields = NonNullable<ToolFields['functions']>[number];
+type CustomFields = Extract<NonNullable<z.infer<typeof responseTools>>[number], { type: 'custom' }>;
 
-/** The request's functions, each with its place in the request. @throws ServiceError 400 */
-function listFunctions({ tools, functions }: ToolFields, warnings: string[]): GivenFunction[] {
-  const entries = (functions ?? []).map((each, index) => ({ at: `functions[${index}]`, ...each }));
+/** A tool with its place in the request. */
+type GivenTool = { at: string; namespace?: string } & (
+  { kind: 'function'; fields: FunctionFields } | { kind: 'custom'; fields: Omit<CustomFields, 'type'> }
+);
+
+/** The request's functions and custom tools. @throws ServiceError 400 */
+function listTools(
+  { tools, functions }: ToolFields,
+  more: readonly MoreTools[],
+  warnings: string[],
+): GivenTool[] {
+  const given = (functions ?? []).map((fields, index): GivenTool => ({
+    kind: 'function',
+    at: `functions[${index}]`,
+    fields,
+  }));
   const others: string[] = [];
-  for (const [index, tool] of (tools ?? []).entries()) {
-    const at = 'function' in tool ? `tools[${index}].function` : `tools[${index}]`;
-    if (isFunctionTool(tool)) entries.push({ at, ...flat(tool) });
-    else others.push(tool.type);
-  }
-  if (others.length === 0) return entries;
-  if (entries.length === 0)
-    throw unsupported('tools[0].type', 'must be "function": tools of other types cannot run here');
+  for (const list of [{ at: 'tools', tools: tools ?? [] }, ...more])
+    for (const [index, tool] of list.tools.entries()) {
+      if (isKnown(tool)) given.push(...leavesOf(tool, `${list.at}[${index}]`));
+      else others.push(tool.type);
+    }
+  if (others.length === 0) return given;
+  if (given.length === 0)
+    throw unsupported(
+      'tools[0].type',
+      'must be "function" or "custom": tools of other types cannot run here',
+    );
   const types = [...new Set(others.map((type) => shortened(type)))].slice(0, MAX_NAMED_TYPES);
   const list = types.join(', ').replaceAll(/[^ -~]/g, '?');
-  warnings.push(`Left out of \`tools\`: ${list}. Only functions can run here.`);
-  return entries;
+  warnings.push(`Left out of \`tools\`: ${list}. Only functions and custom tools can run here.`);
+  return given;
+}
+
+function leavesOf(tool: KnownTool, at: string): GivenTool[] {
+  if (tool.type !== 'namespace') return [given(tool, at)];
+  const { name, tools } = tool;
+  return (tools as Leaf[]).map((leaf, index) => ({
+    ...given(leaf, `${at}.tools[${index}]`),
+    namespace: name,
+  }));
+}
+
+function given(tool: Leaf, at: string): GivenTool {
+  const isNested = tool.type in tool;
+  const place = isNested ? `${at}.${tool.type}` : at;
+  if (tool.type === 'function') return { kind: 'function', at: place, fields: flat(tool) as FunctionFields };
+  const { format, ...fields } = flat(tool) as Omit<CustomFields, 'type'>;
+  const grammar = format?.type === 'grammar' && 'grammar' in format ? (format.grammar as object) : {};
+  return { kind: 'custom', at: place, fields: { ...fields, format: format && { ...format, ...grammar } } };
 }
 
 /** The functions by name. @throws ServiceError 400 for a duplicate name, or an invalid schema */
 function readFunctions(
-  entries: readonly GivenFunction[],
+  tools: readonly GivenTool[],
   mode: ToolChoice['mode'],
 ): ReadonlyMap<string, ToolFunction> {
   const known = new Map<string, ToolFunction>();
   const budget = new SchemaBudget();
-  for (const { at, name, description = null, parameters, strict: isStrict } of entries) {
-    const [param, strict] = [`${at}.parameters`, isStrict ?? false];
-    if (known.has(name)) {
+  for (const given of tools) {
+    const { at, kind, namespace, fields } = given;
+    const tool: ToolName = { kind, name: fields.name, ...(namespace !== undefined && { namespace }) };
+    const name = calledName(tool);
+    const isRepeated = known.has(name) && at.startsWith('input');
+    if (known.has(name) && !isRepeated) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
-    // With the mode `none`, no grammar is made of the parameters.
-    if (parameters != null && mode !== 'none') {
-      checkJsonSchema(parameters, param, strict, budget);
-      requireObject(parameters, param);
-    }
-    known.set(name, { name, description, parameters: toParameters(parameters), param, strict });
+    const schema = given.kind === 'custom' ? customSchema(given) : functionSchema(given, mode, budget);
+    known.set(name, { tool, name, description: fields.description ?? null, ...schema });
   }
   return known;
 }
+
+type ToolSchema = Pick<ToolFunction, 'parameters' | 'param' | 'strict'>;
+
+function functionSchema(
+  { at, fields: { parameters, strict } }: Extract<GivenTool, { kind: 'function' }>,
+  mode: ToolChoice['mode'],
+  budget: SchemaBudget,
+): ToolSchema {
+  const param = `${at}.parameters`;
+  const isStrict = strict ?? false;
+  // With the mode `none`, no grammar is made of the parameters.
+  if (parameters != null && mode !== 'none') {
+    checkJsonSchema(parameters, param, isStrict, budget);
+    requireObject(parameters, param);
+  }
+  return { parameters: toParameters(parameters), param, strict: isStrict };
+}
+
+/** A custom tool is a function with one text. */
+function customSchema({ at, fields: { format } }: Extract<GivenTool, { kind: 'custom' }>): ToolSchema {
+  const pattern = format?.type === 'grammar' ? { pattern: `^(?:${format.definition})$` } : {};
+  const parameters = {
+    type: 'object',
+    properties: { [CUSTOM_INPUT]: { type: 'string', ...pattern } },
+    required: [CUSTOM_INPUT],
+    additionalProperties: false,
+  };
+  return { parameters, param: `${at}.format`, strict: true };
+}
+
+/** Name of the text in the arguments of a custom tool. */
+export const CUSTOM_INPUT = 'input';
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
