@@ -1,6 +1,6 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '#jobs';
 import { TokenTexts } from '#base';
-import type { ToolName } from './tools/callable-tools.ts';
+import type { ToolName } from './tools/tool-function.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =

@@ -3,7 +3,7 @@ import type { ChatUsage, TokenLogprob } from '#jobs';
 import type { AnswerHead, ChoiceCall, ChoiceResult } from '../generation/choices.ts';
 import { type AnswerFormat, errorEvent } from '../http/answer.ts';
 import { EVENT_STREAM } from '../http/response.ts';
-import type { ToolName } from '../tools/callable-tools.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */

@@ -3,7 +3,7 @@ import { requestError } from '#base';
 import { type AnswerFormat, respond } from '../http/answer.ts';
 import { JSON_TYPE } from '../http/response.ts';
 import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
-import type { ToolName } from '../tools/callable-tools.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChatRun } from './admission.ts';
 import { choiceCount } from './generation.ts';
 import { CONCURRENT_CHOICES, generate } from './generate.ts';

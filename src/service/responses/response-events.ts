@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { ChatUsage } from '#jobs';
 import type { AnswerFormat } from '../http/answer.ts';
 import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
-import type { ToolName } from '../tools/callable-tools.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import type { ServiceError } from '#base';
 import { itemIds, type NextItemId } from './item-references.ts';

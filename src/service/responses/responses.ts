@@ -18,7 +18,8 @@ import {
 } from './response-object.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../generation/generation.ts';
-import { type MoreTools, readCallableTools } from '../tools/callable-tools.ts';
+import { readCallableTools } from '../tools/callable-tools.ts';
+import type { MoreTools } from '../tools/given-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 

@@ -1,6 +1,7 @@
 import type { Constraint, SchemaPart } from '#jobs';
 import { entriesOf, fromEntries, readJson, writeJson, isObject } from '#base';
-import { type CallableTools, CUSTOM_INPUT, type ToolFunction } from './callable-tools.ts';
+import type { CallableTools } from './callable-tools.ts';
+import { CUSTOM_INPUT, type ToolFunction } from './tool-function.ts';
 
 type Schema = Record<string, unknown>;
 

@@ -1,5 +1,6 @@
 import type { EngineFinishReason, TokenLogprob } from '#jobs';
-import { type CallableTools, CUSTOM_INPUT, type ToolName } from './callable-tools.ts';
+import type { CallableTools } from './callable-tools.ts';
+import { CUSTOM_INPUT, type ToolName } from './tool-function.ts';
 import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;

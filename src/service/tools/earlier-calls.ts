@@ -1,6 +1,6 @@
 import type { ToolCall } from '#jobs';
 import { orEmptyObject } from '../body/message-content.ts';
-import { calledName, CUSTOM_INPUT } from './callable-tools.ts';
+import { calledName, CUSTOM_INPUT } from './tool-function.ts';
 
 /** Calls of a conversation as the model writes them. */
 

@@ -3,7 +3,8 @@ import { functionFields } from '../body/fields.ts';
 
 /** Schemas of tools and of the choice among them, as chat completions write them. */
 
-const MAX_TOOLS = 128;
+/** OpenAI's own limit. */
+export const MAX_TOOLS = 128;
 
 const toolMode = z.enum(['none', 'auto', 'required']);
 const isFunction = z.literal('function');
