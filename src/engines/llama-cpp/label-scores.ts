@@ -1,6 +1,6 @@
 import { literal } from '#base';
 import type { LabelScores } from '#engine-kit';
-import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
+import { type Chunk, type LlamaTimings, numberOf, tokenIds, tokensRequest } from './completion-format.ts';
 import { RequestRejectedError } from './internals/server-calls.ts';
 
 /** Added to the logits of the labels' tokens, so that they rank above all other tokens. */
@@ -178,7 +178,10 @@ class Reader {
     });
     if (!chunks) return null;
     const top = tokensOf(chunks)[repeated.length]?.top_probs ?? [];
-    return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
+    return next.map((token) => {
+      const scored = top.find(({ id }) => id === token);
+      return Math.max(LEAST, Math.log(scored ? numberOf(scored.prob) : 0));
+    });
   }
 
   /**
@@ -199,7 +202,7 @@ class Reader {
     const generated = tokensOf(chunks).slice(place.repeated.length);
     if (generated.length < next.length)
       throw new Error('the engine generated something other than the label');
-    return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, logprob), 0);
+    return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, numberOf(logprob)), 0);
   }
 
   /** Runs a constrained request. Null if the vocabulary has no tokens for the text. */
