@@ -1,5 +1,6 @@
 import { literal } from '#base';
 import type { LabelScores } from '#engine-kit';
+import { POLICY } from '#scheduling';
 import { type Chunk, type LlamaTimings, numberOf, tokenIds, tokensRequest } from './completion-format.ts';
 import { RequestRejectedError } from './internals/server-calls.ts';
 
@@ -10,8 +11,7 @@ const BIAS = 100;
 const LEAST = -100;
 
 /** Maximum number of tokens scored after a label diverges from all others: for one label, and for all labels together. */
-const MAX_TAIL = 8;
-const MAX_TAILS = 64;
+const { optionTail: MAX_TAIL, optionTails: MAX_TAILS } = POLICY.work;
 
 /** Maximum number of steps that score diverging labels. The earliest divergences come first. */
 const MAX_STEPS = 128;
@@ -114,6 +114,7 @@ export class LabelScorer {
     return {
       logProbabilities: spelled.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
       ...reader.promptTokens,
+      labelTokens: reader.labelTokens,
     };
   }
 
@@ -138,6 +139,8 @@ const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true };
 class Reader {
   readonly #complete: CompleteWhole;
   #promptTokens: Pick<LabelScores, 'promptTokens' | 'cachedTokens'> | undefined;
+  /** Tokens computed after the first request. */
+  labelTokens = 0;
 
   constructor(complete: CompleteWhole) {
     this.#complete = complete;
@@ -215,9 +218,11 @@ class Reader {
 
   async #run({ after, length }: Place, fields: Record<string, unknown>): Promise<Chunk[]> {
     const chunks = await this.#complete(after, { ...BEGIN, ...fields });
-    const { cache_n: found = 0, prompt_n: computed = 0 }: Partial<LlamaTimings> =
-      chunks.at(-1)?.timings ?? {};
+    const timings: Partial<LlamaTimings> = chunks.at(-1)?.timings ?? {};
+    const { cache_n: found = 0, prompt_n: computed = 0, predicted_n: generated = 0 } = timings;
     const promptTokens = found + computed - length;
+    if (this.#promptTokens) this.labelTokens += computed;
+    this.labelTokens += generated;
     this.#promptTokens ??= { promptTokens, cachedTokens: Math.min(found, promptTokens) };
     return chunks;
   }

@@ -31,7 +31,7 @@ export async function createDecision(
   let used: number | null = null;
   return answerJob(call, model, job, {
     toBody({ type, progress }) {
-      used = progress.promptTokens;
+      used = progress.promptTokens + progress.labelTokens;
       if (type !== 'done') return null;
       trace.usage({ ...progress, completionTokens: 0 });
       return toDecision(body, progress);
