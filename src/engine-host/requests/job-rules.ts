@@ -133,7 +133,7 @@ function questionWork(options: readonly DecisionOption[]): number {
   );
 }
 
-const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
+const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };
 
 /** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
 async function withGrammar(

@@ -6,8 +6,7 @@ import { inspectModel } from '../../../src/gguf/inspect-model.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
-import { openQuestions, quotations } from './open-questions.ts';
-import { questions } from './questions.ts';
+import { openQuestions, questions, quotations } from './questions.ts';
 
 const MAX_TOKENS = 400;
 /** Maximum tokens of a plain question's answer, as in `run.ts`. */
@@ -81,7 +80,7 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
   try {
     const properties = (await (await server.get('/props')).json()) as Record<string, string>;
     const { bos_token: bos = null, eos_token: eos = null } = properties;
-    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true }, true);
+    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, true);
     const bodyOf = (content: string, settings: LoopSettings, maxTokens: number): object => {
       const { temperature = 0.2, ...own } = settings;
       const sampling = { temperature, topP: 1, seed: 1 };
