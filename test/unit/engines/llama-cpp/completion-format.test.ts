@@ -97,6 +97,6 @@ test('an attempt that begins again tells only what is new', () => {
 test('a token whose probability is not a number fails the reply', () => {
   const reader = new LlamaReplyReader(0, 'f');
   const raw = { token: 'a', logprob: null as unknown as number };
-  const chunk = { choices: [{ text: 'a', logprobs: { content: [raw] } }] };
-  expect(() => [...reader.read(chunk)]).toThrow('Its weights are damaged');
+  const scored = { choices: [{ text: 'a', logprobs: { content: [raw] } }] };
+  expect(() => [...reader.read(scored)]).toThrow('Its weights are damaged');
 });
