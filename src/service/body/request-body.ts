@@ -1,12 +1,34 @@
 import { FIRST_FAULT, type z } from '#base/zod';
-import { invalidField, requestError, ServiceError, findExcess, abortable, readStream } from '#base';
-import type { Call } from '../http/call.ts';
+import {
+  invalidField,
+  requestError,
+  ServiceError,
+  findExcess,
+  abortable,
+  restoreExact,
+  readStream,
+  type Places,
+} from '#base';
+import type { Exchange } from '../http/exchange.ts';
 import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 export const MAX_VALUES = 50_000;
 /** Maximum choices of one request, over all of its prompts. */
 export const MAX_CHOICES = 128;
+
+/** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
+const EXACT: Places = {
+  tools: { '*': { parameters: true, function: { parameters: true }, tools: { '*': { parameters: true } } } },
+  functions: { '*': { parameters: true } },
+  response_format: { schema: true, value: true, json_schema: { schema: true } },
+  guided_json: true,
+  json_schema: true,
+  structured_outputs: { json: true },
+  text: { format: { schema: true } },
+  input: { '*': { content: { '*': { data: true } }, output: { '*': { data: true } } } },
+  questions: { '*': { instructions: { '*': { data: true } } } },
+};
 
 /** Reads a quoted name; null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
@@ -52,12 +74,12 @@ const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
  *   not UTF-8, not JSON or not an object, or has too many values
  */
 export async function readJsonObject(
-  call: Call,
+  exchange: Exchange,
   maxValues = MAX_VALUES,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Record<string, unknown>> {
   const typeRule = 'must be JSON with the content type application/json';
-  const bytes = await readBytes(call, {
+  const bytes = await readBytes(exchange, {
     types: JSON_TYPES,
     typeRule,
     maxBytes,
@@ -73,8 +95,8 @@ export async function readJsonObject(
     throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
   }
   const body = value as Record<string, unknown>;
-  call.streamed = body['stream'] === true;
-  call.trace.body(text, body);
+  restoreExact(text, body, EXACT);
+  exchange.trace.body(text, body);
   return body;
 }
 
@@ -83,7 +105,7 @@ export async function readJsonObject(
  *   body that breaks off; the signal's reason when aborted
  */
 export async function readBytes(
-  { request, abort }: Call,
+  { request, abort }: Exchange,
   { types, typeRule, maxBytes, remedy }: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signal } = abort;

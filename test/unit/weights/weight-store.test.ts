@@ -129,7 +129,7 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   const backend = new MemoryBackend();
   const locks = new FakeLocks();
   const store = openStore(backend, 'http://site.test/', locks);
-  await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0]}');
+  await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0],"parts":[]}');
   const release = await holdLock(locks.manager, `localtext:weights:${file.sha256}`);
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);
@@ -138,4 +138,16 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   await vi.waitFor(() => expect(locks.heldNames()).toEqual([]));
   await store.cancel([file]);
   expect([...backend.files.keys()]).toEqual([]);
+});
+
+test('a lost file that the user added is named with its date and size, and not requested', async () => {
+  const fetched = vi.fn();
+  vi.stubGlobal('fetch', fetched);
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const added = { name: 'my model.gguf', at: Date.UTC(2026, 2, 14) };
+  await expect(store.file({ ...file, bytes: 98_362_432, added }, options)).rejects.toMatchObject({
+    message: expect.stringContaining('my model.gguf (98 MB), added from this device on 2026-03-14') as string,
+    wire: { code: 'weights_unavailable' },
+  });
+  expect(fetched).not.toHaveBeenCalled();
 });
