@@ -49,6 +49,7 @@ export {
 export { literal } from './gbnf.ts';
 export { MAX_KEY, findExcess } from './json-bounds.ts';
 export { targetOf, valueAt } from './json-pointer.ts';
+export { parseJson } from './parse-json.ts';
 export { messageOf, printable } from './printable.ts';
 export { readStream } from './read-stream.ts';
 export {

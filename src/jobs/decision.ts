@@ -25,7 +25,7 @@ export interface DecisionOption {
 }
 
 /** Number of characters of the input and of all questions. */
-export function charactersOf({ input, questions }: DecisionJob): number {
+export function charactersOf({ input, questions }: Pick<DecisionJob, 'input' | 'questions'>): number {
   const texts = questions.flatMap(({ instructions, options }) => [
     instructions,
     ...options.flatMap(({ label, description = '' }) => [label, description]),
@@ -43,6 +43,8 @@ export interface DecisionProgress {
   promptTokens: number;
   /** Tokens of the first prompt found in the KV cache. */
   cachedTokens: number;
+  /** Tokens computed for the options: steps that score them, and questions without the input. Charged, but not usage. */
+  labelTokens: number;
 }
 
 /** Events of a decision, in this order: `delta` any number of times, `done` once. */

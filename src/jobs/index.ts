@@ -23,6 +23,7 @@ export {
 } from './chat.ts';
 export {
   charactersOf as decisionCharactersOf,
+  type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
   type DecisionJob,
@@ -34,10 +35,12 @@ export {
   KINDS,
   answers,
   completeTimings,
+  fingerprintOf,
   withJobLimits,
   type EventOf,
   type Events,
   type Job,
+  type JobEvent,
   type JobOf,
   type Kind,
   type ModelKind,
