@@ -48,7 +48,9 @@ type Whole<T extends OpenAI.Responses.Response> = Required<
   user?: string;
 };
 /** What the client's types leave out of the wire: reasons that are not there yet, base64, its own additions. */
-type Wire<T> = T extends OpenAI.Responses.Response
+type Wire<T> = T extends OpenAI.Responses.ResponseFunctionCallArgumentsDoneEvent
+  ? T & { name: string } // As the client's version 6 has it.
+  : T extends OpenAI.Responses.Response
   ? Whole<T>
   : T extends OpenAI.Responses.ResponseFunctionToolCall
   ? Called
