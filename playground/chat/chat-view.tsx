@@ -91,7 +91,7 @@ export function ChatView() {
           onSettings={toggleSettings}
           onHistory={() => (dialog.value = 'history')}
         />
-        {empty ? <Welcome /> : <Transcript key={conversation.value.id} />}
+        {empty ? <Welcome onSettings={toggleSettings} /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
           {!empty && <LoadCard model={model} onRetry={() => loadAndAskAgain(model)} />}
           {speechModel.value !== null && <LoadCard model={speechModel.value} />}

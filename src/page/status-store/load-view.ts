@@ -17,11 +17,15 @@ export function viewOf(
   { status }: LocaltextState,
   cancelled: boolean,
 ): LoadView {
-  const { state, progress, downloadBytes, secondsLeft, error } = model;
+  const { state, progress, downloadBytes, secondsLeft, unloadedFor, error } = model;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
   if (state === 'failed') return failedView(id, error);
   if (state === 'ready') return { text: `${id} is ready and runs on this device.${gpu}` };
   if (state === 'starting') return { text: 'Starting…' };
+  if (state === 'idle' && unloadedFor !== null) {
+    const text = `${id} was unloaded, because ${unloadedFor} needed its memory. The next request loads it again.`;
+    return { text, button: 'Load' };
+  }
   if (state === 'idle') return idleView(id, downloadBytes, gpu);
   const button = cancelled ? {} : { button: 'Cancel' as const };
   if (progress?.phase === 'compile') return { text: `Compiling shaders for ${id}…`, bar: {}, ...button };
@@ -48,9 +52,9 @@ function idleView(id: string, downloadBytes: number | null, gpu: string): LoadVi
 
 /** Decimal units, as browsers and disks count. */
 function formatBytes(bytes: number): string {
-  return bytes < 1e9 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  return bytes < 999.5e6 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 function formatSeconds(seconds: number): string {
-  return seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return seconds < 90 ? `${Math.max(1, seconds)} s` : `${Math.round(seconds / 60)} min`;
 }
