@@ -1,5 +1,5 @@
 import type { Localtext, LocaltextStatus } from '../localtext.ts';
-import type { LoadProgress, VariantEstimate } from '#protocol';
+import type { LoadProgress, ModelStatus, VariantEstimate, VariantReason } from '#protocol';
 
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */
@@ -52,11 +52,8 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
       error: new Error(`There is no model "${id}". Models: ${known}.`),
     };
   }
-  const { reasons = [] } = model;
-  const chosen = reasons.find((reason) => reason.chosen);
-  const estimate = chosen && model.estimates?.[chosen.variant];
-  const isChecked = chosen ? estimate !== undefined || WITHOUT_FILES.has(chosen.engine) : reasons.length > 0;
-  if (model.state === 'idle' && !isChecked) return INITIAL_MODEL;
+  if (model.state === 'idle' && !isChecked(model)) return INITIAL_MODEL;
+  const estimate = estimateOf(model);
   // The engine keeps the last progress of a model that is ready.
   const progress = model.state === 'loading' ? model.progress : null;
   return {
@@ -67,6 +64,21 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
     unloadedFor: model.unloadedFor ?? null,
     error: model.error === null ? null : new Error(model.error),
   };
+}
+
+const chosenOf = ({ reasons = [] }: ModelStatus): VariantReason | undefined =>
+  reasons.find((reason) => reason.chosen);
+
+function estimateOf(model: ModelStatus): VariantEstimate | undefined {
+  const chosen = chosenOf(model);
+  return chosen && model.estimates?.[chosen.variant];
+}
+
+/** Whether the engine has chosen the weights, and measured what is stored of them. */
+function isChecked(model: ModelStatus): boolean {
+  const chosen = chosenOf(model);
+  if (!chosen) return (model.reasons ?? []).length > 0;
+  return WITHOUT_FILES.has(chosen.engine) || estimateOf(model) !== undefined;
 }
 
 const secondsOf = (state: ModelState['state'], estimate: VariantEstimate | undefined): number | null =>
