@@ -76,7 +76,9 @@ export class MemoryBudget {
   /** Unloads all models without requests, for another one. @returns whether any model was unloaded */
   async unloadIdle(other: Variant): Promise<boolean> {
     const idle = [...this.#loadedModels.values()].filter(isIdle);
-    await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine, other)));
+    await Promise.all(
+      idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine, other)),
+    );
     return idle.length > 0;
   }
 
