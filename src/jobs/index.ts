@@ -46,14 +46,7 @@ export {
   type ModelKind,
   type ModelOf,
 } from './kinds.ts';
-export {
-  SAMPLING,
-  engineFields,
-  foldSeed,
-  type EngineSampling,
-  type Sampling,
-  type SamplingName,
-} from './sampling.ts';
+export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
 export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,
