@@ -1,0 +1,1 @@
+export { Phonemizer, type PhonemeTables, type ReadUnknown } from './phonemizer.ts';
