@@ -1,4 +1,4 @@
-import type { Entry } from './lexicon.ts';
+import type { Entry } from './dialect.ts';
 import { capitalized } from './letters.ts';
 import { PRIMARY, SECONDARY } from './stress.ts';
 

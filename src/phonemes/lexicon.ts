@@ -1,12 +1,9 @@
 import { readFunctionWord } from './function-words.ts';
 import { capitalized, isAlphabetic, isDecimal, own } from './letters.ts';
 import { cardinal, decimal, ordinal, spelled, year } from './number-words.ts';
+import type { Dialect, Entry, Words } from './dialect.ts';
 import { PRIMARY, SECONDARY, withStress } from './stress.ts';
 import type { Token } from './token.ts';
-
-/** A word's phonemes, or those for each part of speech. */
-export type Entry = string | Record<string, string | null>;
-export type Words = Record<string, Entry>;
 
 /** What follows a word. */
 export interface Context {
@@ -62,14 +59,6 @@ function find(words: Words, word: string): Entry | undefined {
   const lower = word.toLowerCase();
   if (word === lower) return own(words, capitalized(word));
   return word === capitalized(lower) ? own(words, lower) : undefined;
-}
-
-/** Dictionaries of a dialect. */
-export interface Dialect {
-  /** Checked by people. */
-  gold: Words;
-  silver: Words;
-  british: boolean;
 }
 
 /** Reads words and numbers by a dictionary and by rules for endings. */

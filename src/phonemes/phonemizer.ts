@@ -1,5 +1,6 @@
 import { isAlphabetic, isDecimal, LETTER, LOWER, UPPER, WORD } from './letters.ts';
-import { isCurrency, Lexicon, type Context, type Dialect } from './lexicon.ts';
+import type { Dialect } from './dialect.ts';
+import { isCurrency, Lexicon, type Context } from './lexicon.ts';
 import { PartOfSpeechTagger, type TaggerTable } from './part-of-speech.ts';
 import { splitSentences } from './sentences.ts';
 import { isConsonant, isVowel, lengthOf, PRIMARY, withStress } from './stress.ts';

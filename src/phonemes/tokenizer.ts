@@ -41,7 +41,19 @@ const PREFIX = new RegExp(
 );
 const SUFFIX = new RegExp(
   [
-    ...['…', '……', ...marks, DOTS, '…', ...quotes, icons, "'s", "'S", '’s', '’S', '—', '–'],
+    '…',
+    '……',
+    ...marks,
+    DOTS,
+    '…',
+    ...quotes,
+    icons,
+    "'s",
+    "'S",
+    '’s',
+    '’S',
+    '—',
+    '–',
     String.raw`(?<=[0-9])\+`,
     String.raw`(?<=°[FfCcKk])\.`,
     `(?<=[0-9])(?:${CURRENCY})`,
@@ -55,7 +67,9 @@ const SUFFIX = new RegExp(
 );
 const INFIX = new RegExp(
   [
-    ...[DOTS, '…', icons],
+    DOTS,
+    '…',
+    icons,
     String.raw`(?<=[0-9])[+\-*^](?=[0-9\-])`,
     String.raw`(?<=[${LOWER}${inClass(QUOTES)}])\.(?=[${UPPER}${inClass(QUOTES)}])`,
     `(?<=[${LETTER}]),(?=[${LETTER}])`,

@@ -60,53 +60,70 @@ function mirrored(at: number, length: number): number {
   return place < length ? place : period - place;
 }
 
-/** Turns a spectrum into sound: pulses in the harmonics' colour, coloured noise, and the rest. */
+/** Writes the window of a sound around a frame, as complex numbers. */
+function readWindow(sound: Float64Array, frame: number, window: Float64Array): void {
+  window.fill(0);
+  for (const [at, weight] of hann.entries()) {
+    const place = mirrored(frame * HOP + at - WINDOW / 2, sound.length);
+    window[2 * at] = ((sound[place] ?? 0) * weight) / (WINDOW / 4);
+  }
+}
+
+/** Sets a bin, and its mirror image, so that the transform gives a real sound, the spectrum's inverse. */
+function setBin(window: Float64Array, bin: number, real: number, imaginary: number): void {
+  const isEdge = bin === 0 || bin === BINS - 1;
+  window[2 * bin] = real;
+  window[2 * bin + 1] = isEdge ? 0 : -imaginary;
+  if (isEdge) return;
+  window[2 * (WINDOW - bin)] = real;
+  window[2 * (WINDOW - bin) + 1] = imaginary;
+}
+
+/** Writes a frame's spectrum: the source in the harmonics' colour, coloured noise, and the rest. */
+function writeFrame(
+  { frames, ...bins }: Spectrum,
+  frame: number,
+  source: Float64Array,
+  normal: () => number,
+  window: Float64Array,
+): void {
+  for (let bin = 0; bin < BINS; bin++) {
+    const at = bin * frames + frame;
+    const of = (values: Float32Array): number => values[at] ?? 0;
+    const turn = Math.PI * Math.tanh(of(bins.harmonicPhase));
+    const loud = magnitude(of(bins.harmonic));
+    const hiss = magnitude(of(bins.noise));
+    const left = magnitude(of(bins.rest));
+    const x = source[2 * bin] ?? 0;
+    const y = source[2 * bin + 1] ?? 0;
+    const cos = Math.cos(turn) * loud;
+    const sin = Math.sin(turn) * loud;
+    const real = x * cos - y * sin + hiss * normal() + left * Math.cos(of(bins.restPhase));
+    const imaginary = x * sin + y * cos + hiss * normal() + left * Math.sin(of(bins.restPhase));
+    setBin(window, bin, real, imaginary);
+  }
+}
+
+/** Turns a spectrum into sound. Samples are in [-1, 1]. */
 export function toWaveform(spectrum: Spectrum, normal: () => number): Float32Array<ArrayBuffer> {
-  const { frames, harmonic, harmonicPhase, noise, rest, restPhase } = spectrum;
   const source = pulses(spectrum.pitch);
-  const length = frames * HOP;
-  const sum = new Float64Array(length + WINDOW);
-  const weight = new Float64Array(length + WINDOW);
-  const input = new Float64Array(2 * WINDOW);
-  const output = new Float64Array(2 * WINDOW);
-  for (let frame = 0; frame < frames; frame++) {
-    input.fill(0);
-    for (let at = 0; at < WINDOW; at++)
-      input[2 * at] =
-        ((source[mirrored(frame * HOP + at - WINDOW / 2, length)] ?? 0) * (hann[at] ?? 0)) / (WINDOW / 4);
-    fourier.transform(input, output);
-    for (let bin = 0; bin < BINS; bin++) {
-      const at = bin * frames + frame;
-      const turned = Math.PI * Math.tanh(harmonicPhase[at] ?? 0);
-      const loud = magnitude(harmonic[at] ?? 0);
-      const cos = Math.cos(turned) * loud;
-      const sin = Math.sin(turned) * loud;
-      const x = output[2 * bin] ?? 0;
-      const y = output[2 * bin + 1] ?? 0;
-      const hiss = magnitude(noise[at] ?? 0);
-      const left = magnitude(rest[at] ?? 0);
-      const phase = restPhase[at] ?? 0;
-      const real = x * cos - y * sin + hiss * normal() + left * Math.cos(phase);
-      const imaginary = x * sin + y * cos + hiss * normal() + left * Math.sin(phase);
-      // The inverse transform is the transform of the conjugate; a real sound's spectrum is symmetric.
-      const isEdge = bin === 0 || bin === BINS - 1;
-      input[2 * bin] = real;
-      input[2 * bin + 1] = isEdge ? 0 : -imaginary;
-      if (isEdge) continue;
-      input[2 * (WINDOW - bin)] = real;
-      input[2 * (WINDOW - bin) + 1] = imaginary;
-    }
-    fourier.transform(input, output);
-    for (let at = 0; at < WINDOW; at++) {
-      const window = hann[at] ?? 0;
+  const sum = new Float64Array(source.length + WINDOW);
+  const weights = new Float64Array(source.length + WINDOW);
+  const window = new Float64Array(2 * WINDOW);
+  const transformed = new Float64Array(2 * WINDOW);
+  for (let frame = 0; frame < spectrum.frames; frame++) {
+    readWindow(source, frame, window);
+    fourier.transform(window, transformed);
+    writeFrame(spectrum, frame, transformed, normal, window);
+    fourier.transform(window, transformed);
+    for (const [at, weight] of hann.entries()) {
       const place = frame * HOP + at;
-      sum[place] = (sum[place] ?? 0) + ((output[2 * at] ?? 0) / WINDOW) * window;
-      weight[place] = (weight[place] ?? 0) + window * window;
+      sum[place] = (sum[place] ?? 0) + ((transformed[2 * at] ?? 0) / WINDOW) * weight;
+      weights[place] = (weights[place] ?? 0) + weight * weight;
     }
   }
-  return Float32Array.from({ length }, (_, at) => {
-    const place = at + WINDOW / 2;
-    const value = (sum[place] ?? 0) / Math.max(weight[place] ?? 0, 1e-11);
+  return Float32Array.from({ length: source.length }, (_, at) => {
+    const value = (sum[at + WINDOW / 2] ?? 0) / Math.max(weights[at + WINDOW / 2] ?? 0, 1e-11);
     return Math.min(1, Math.max(-1, value));
   });
 }
