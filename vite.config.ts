@@ -26,6 +26,8 @@ export default defineConfig(({ mode }) => ({
     localtext({
       models: weights,
       servers: TEST_MODES.has(mode) || server !== undefined,
+      // The tests' server sends the headers itself: no page is reloaded.
+      isolation: TEST_MODES.has(mode) ? [] : ['./'],
     }),
     ...(TEST_MODES.has(mode)
       ? [

@@ -1,6 +1,5 @@
 // Measures correct answers, size and speed of chat models.
 //   name or --gguf name     a GGUF file, a pulled model or variant
-//   --speech                word errors; needs Python 3.11 and espeak-ng
 //   --decisions             labelled texts; --texts 3, --methods chat, --gguf
 //   --loops '{"minP":0.2}'  loops in long replies; may be repeated
 import { parseArgs } from 'node:util';
@@ -10,7 +9,6 @@ import { loadModule } from './lib/load-module.mjs';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    speech: { type: 'boolean', default: false },
     decisions: { type: 'boolean', default: false },
     texts: { type: 'string', default: '1' },
     methods: { type: 'string', default: '' },
@@ -22,8 +20,7 @@ const SMALLEST = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1
 const load = (path) => loadModule(`/tools/bench/quality/${path}.ts`);
 const step = Number(values.texts);
 const [gguf] = values.gguf;
-if (values.speech) await (await load('speech/run')).measureSpeech();
-else if (values.decisions)
+if (values.decisions)
   await (await load('decisions/run')).measureDecisions({ methods: values.methods, gguf, step });
 else if (values.loops) {
   const settings = values.loops.map((text) => JSON.parse(text));

@@ -38,4 +38,3 @@ export type {
 } from '#protocol';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from '#keys';
 export type { KeyLimits } from '#database';
-export type { IsolationNeed } from '#database';

@@ -1,50 +1,48 @@
-import { hasCredentialless, readIsolation, readStartedPaths } from '#database';
-import { ISOLATED_MARK, scopeOf } from '#protocol';
-import { withTimeout } from '#base';
+import { isolates } from '#protocol';
 
 declare const self: ServiceWorkerGlobalScope;
 
 const COOP = 'cross-origin-opener-policy';
 const COEP = 'cross-origin-embedder-policy';
 
-/** How long a page waits for the record. Chromium's storage can stop answering when the user clears it. */
-const READ_MS = 1000;
+/**
+ * Whether the browser has COEP `credentialless`, which loads other origins' images and scripts without
+ * cookies. WebKit lacks it, also as Chrome on iOS. Firefox for Android lacks it too; its user agent has its
+ * own version instead of the desktop's 20100101.
+ */
+const hasCredentialless = (): boolean => /(Chrome|20100101 Firefox)\//.test(navigator.userAgent);
+
+const named = (url: string): boolean => isolates(self.location.href, url);
+
+/** Whether the answer to a request may need isolation headers: a page at a named path, or a worker. */
+export function concernsIsolation({ mode, destination, url }: Request): boolean {
+  return mode === 'navigate' ? named(url) : destination === 'worker' && self.location.search !== '';
+}
 
 /**
- * Makes pages cross-origin isolated, as WASM threads require, if the host leaves that open and isolation is
- * not known to break them. A worker's script needs the header too, or an isolated page may not start it.
+ * Adds the headers that make a page cross-origin isolated, as WASM threads require. Headers of the host stay:
+ * those that prevent isolation, too. A worker of an isolated page may start only if its script has COEP.
  */
-export async function isolate(request: Request, response: Response): Promise<Response> {
+export async function isolate({ request, clientId }: FetchEvent, response: Response): Promise<Response> {
   const { status, headers: sent } = response;
   const opener = sent.get(COOP)?.split(';')[0]?.trim();
   // A redirect of a navigation, or another origin's answer, is opaque: it can only be passed on as it is.
   if (status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
-  // The headers would restrict the page without giving it threads.
-  if (sent.get('permissions-policy')?.includes('cross-origin-isolated=()')) return response;
-  const isPage = !request.destination.endsWith('worker');
-  if (isPage && !(await mayIsolate(request))) return response;
+  const isPage = request.mode === 'navigate';
+  if (!isPage && !(await isOfIsolatedPage(clientId))) return response;
   const isolated = new Response([204, 205, 304].includes(status) ? null : response.body, response);
-  const { headers } = isolated;
-  if (isPage && !opener) headers.set(COOP, 'same-origin');
-  headers.set(COEP, hasCredentialless() ? 'credentialless' : 'require-corp');
-  headers.append('server-timing', ISOLATED_MARK);
+  if (isPage && !opener) isolated.headers.set(COOP, 'same-origin');
+  isolated.headers.set(COEP, hasCredentialless() ? 'credentialless' : 'require-corp');
   return isolated;
 }
 
-/** Whether a page may be isolated; null: the record cannot be read. */
-function mayIsolate({ url, destination }: Request): Promise<boolean | null> {
-  const scope = scopeOf(self.registration.scope);
-  // An isolated page shows no frame that lacks the header.
-  const parents = destination === 'iframe' ? self.clients.matchAll() : [];
-  const reading = Promise.all([readIsolation(scope), readStartedPaths(scope), parents]).then(
-    ([{ need }, paths, pages]) =>
-      need === null && [{ url }, ...pages].some((page) => paths.includes(new URL(page.url).pathname)),
-    () => null,
-  );
-  return withTimeout(reading, READ_MS);
-}
-
-/** Whether the headers of this request's answer decide on isolation. */
-export function decidesIsolation(request: Request): boolean {
-  return /^(document|iframe|(shared)?worker)$/.test(request.destination);
+/**
+ * Whether the creator of a worker is a page at a named path. A worker that creates another does not tell its
+ * page: the open pages decide then.
+ */
+async function isOfIsolatedPage(clientId: string): Promise<boolean> {
+  const creator = await self.clients.get(clientId);
+  if (creator?.type === 'window') return named(creator.url);
+  const pages = await self.clients.matchAll({ type: 'window' });
+  return pages.some(({ url }) => named(url));
 }

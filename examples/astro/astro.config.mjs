@@ -6,5 +6,5 @@ export default defineConfig({
   // Pages above the service worker's scope, as /astro is, cannot use it.
   trailingSlash: 'always',
   devToolbar: { enabled: false },
-  vite: { plugins: [localtext()], build: { target: 'es2023' } },
+  vite: { plugins: [localtext({ isolation: ['./'] })], build: { target: 'es2023' } },
 });

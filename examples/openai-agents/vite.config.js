@@ -2,7 +2,7 @@ import localtext from 'localtext/vite';
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  plugins: [localtext()],
+  plugins: [localtext({ isolation: ['./'] })],
   // The Agents SDK is 700 kB.
   build: { target: 'es2023', chunkSizeWarningLimit: 1_000 },
 });

@@ -1,4 +1,4 @@
 import localtext from 'localtext/vite';
 import { defineConfig } from 'vite';
 
-export default defineConfig({ plugins: [localtext()], build: { target: 'es2023' } });
+export default defineConfig({ plugins: [localtext({ isolation: ['./'] })], build: { target: 'es2023' } });

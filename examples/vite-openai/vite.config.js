@@ -4,6 +4,6 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   // Any base works: the service worker and the weights follow it.
   base: '/app/',
-  plugins: [localtext()],
+  plugins: [localtext({ isolation: ['./'] })],
   build: { target: 'es2023' },
 });

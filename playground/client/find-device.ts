@@ -1,5 +1,3 @@
-import type { IsolationNeed } from '../../src/index.ts';
-import { engineStatus } from './localtext.ts';
 import { refreshStorage, storage, type StorageState } from './storage.ts';
 
 export interface GpuFacts {
@@ -14,7 +12,6 @@ export interface GpuFacts {
 export interface DeviceFacts {
   gpu: GpuFacts | null;
   isolated: boolean;
-  isolationBreaks: IsolationNeed | null;
   /** Some browsers have none even in isolated pages. */
   sharedMemory: boolean;
   cores: number;
@@ -38,7 +35,6 @@ export async function findDevice(): Promise<DeviceFacts> {
   return {
     gpu,
     isolated: crossOriginIsolated,
-    isolationBreaks: engineStatus.value?.isolationBreaks ?? null,
     sharedMemory: typeof globalThis.SharedArrayBuffer === 'function',
     cores: navigator.hardwareConcurrency,
     memoryGiB: deviceMemory ?? null,

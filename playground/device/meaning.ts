@@ -36,7 +36,7 @@ function gpuMeaning(gpu: GpuFacts | null): Meaning {
   };
 }
 
-function threads({ isolated, sharedMemory, cores, isolationBreaks }: DeviceFacts): Meaning {
+function threads({ isolated, sharedMemory, cores }: DeviceFacts): Meaning {
   if (isolated && sharedMemory) {
     return {
       good: true,
@@ -44,21 +44,12 @@ function threads({ isolated, sharedMemory, cores, isolationBreaks }: DeviceFacts
       text: `The page is cross-origin isolated: WebAssembly may use several of the ${cores} cores.`,
     };
   }
-  const title = 'One thread';
-  if (isolationBreaks) {
-    const { kind, url } = isolationBreaks;
-    return {
-      good: false,
-      title,
-      text: `The page needs a ${kind} that cross-origin isolation breaks (${url}), so WebAssembly has one thread.`,
-    };
-  }
   return {
     good: false,
-    title,
+    title: 'One thread',
     text: isolated
       ? 'This browser has no SharedArrayBuffer, so WebAssembly has one thread. Another browser may be faster.'
-      : 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker enable the others.',
+      : 'The page is not cross-origin isolated, so WebAssembly has one thread. Reload it; if that does not help, headers of the server (COOP, COEP) prevent isolation.',
   };
 }
 

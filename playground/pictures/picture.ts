@@ -13,10 +13,4 @@ export const MAX_PICTURE_BYTES = 1_400_000;
 /** Maximum length of the longer side of a stored picture. The engine shrinks images to it, too. */
 export const MAX_SIDE = 2048;
 
-export const PICTURE_TYPES: readonly string[] = [
-  'image/png',
-  'image/jpeg',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-];
+export const PICTURE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];

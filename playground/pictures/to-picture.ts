@@ -12,7 +12,7 @@ const DECODE_TIMEOUT_MS = 10_000;
 export async function toPicture(file: File): Promise<Picture> {
   const name = file.name || 'picture';
   if (!PICTURE_TYPES.includes(file.type))
-    throw new Error(`${name} is no PNG, JPEG, WebP, GIF or AVIF. Save it as one of these.`);
+    throw new Error(`${name} is no PNG, JPEG, WebP or GIF. Save it as one of these.`);
   if (file.size > MAX_FILE_BYTES)
     throw new Error(`${name} has more than ${bytes(MAX_FILE_BYTES)}. Choose a smaller one.`);
   const { blob, fault } = await shrinkInWorker(file);

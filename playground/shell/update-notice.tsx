@@ -5,7 +5,7 @@ import { announce } from '../announce.ts';
 import { engineStatus, handle } from '../client/localtext.ts';
 import { messageOf } from '../format.ts';
 
-/** Reason for a reload: a new version, or content that cross-origin isolation breaks. */
+/** Offers a reload to a new version. */
 export function UpdateNotice() {
   const problem = useSignal<string | null>(null);
   const updating = useSignal(false);
@@ -44,6 +44,5 @@ export function UpdateNotice() {
 function reloadReason(status: LocaltextStatus | null): string | null {
   if (status?.updateWaiting) return 'A new version of this page is ready.';
   if (status?.buildReplaced) return 'This page has a new version, and parts of the earlier one are gone.';
-  const breaks = status?.crossOriginIsolated && status.isolationBreaks;
-  return breaks ? `Cross-origin isolation keeps ${breaks.url} from this page.` : null;
+  return null;
 }

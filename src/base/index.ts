@@ -35,6 +35,17 @@ export {
   unsupported,
 } from './errors/service-error.ts';
 export type { WireError } from './errors/wire-error.ts';
+export {
+  copyJson,
+  entriesOf,
+  fromEntries,
+  isNumber,
+  readJson,
+  restoreExact,
+  writeJson,
+  type ExactNumber,
+  type Places,
+} from './exact-json.ts';
 export { literal } from './gbnf.ts';
 export { MAX_KEY, findExcess } from './json-bounds.ts';
 export { targetOf, valueAt } from './json-pointer.ts';
@@ -43,11 +54,12 @@ export { readStream } from './read-stream.ts';
 export {
   IdleTimeout,
   IdleTimeoutError,
+  NotResumableError,
   TransientStatusError,
   UNREACHABLE,
   UnreachableError,
-  WrongRangeError,
   isTransient,
+  reach,
   withRetries,
 } from './retry.ts';
 export { SCHEMA_LISTS, SCHEMA_MAPS, children, isObject, type Child, type Schema } from './schema-children.ts';

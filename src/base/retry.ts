@@ -1,18 +1,22 @@
 import { abortable, backoff, delay } from './async.ts';
 
-/** Maximum number of consecutive attempts without progress. */
-const MAX_ATTEMPTS = 4;
+/** Minimum number of consecutive attempts without progress before giving up. */
+const MIN_ATTEMPTS = 4;
 const PAUSES = { firstMs: 500, maxMs: 4000 };
+/** Time without data after which a connection is considered dead. */
+const IDLE_TIMEOUT_MS = 30_000;
 /** Maximum wait for `Retry-After`. A server may ask for hours; the page reports the failure instead. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
 /** Error for a status that is often temporary: the server is busy or restarting, or its proxy failed. */
 export class TransientStatusError extends Error {
+  readonly response: Response;
   readonly retryAfterMs: number;
 
-  constructor({ status, headers }: Response) {
-    super(`the server answered ${status}`);
-    this.retryAfterMs = retryAfterMs(headers.get('retry-after'));
+  constructor(response: Response) {
+    super(`the server answered ${response.status}`);
+    this.response = response;
+    this.retryAfterMs = retryAfterMs(response.headers.get('retry-after'));
   }
 }
 
@@ -26,34 +30,48 @@ export class UnreachableError extends Error {
   }
 }
 
-/** Error for a response with another range than requested. A retry may succeed. */
-export class WrongRangeError extends Error {}
+/** Error for a connection that broke, to a server that ignores ranges: the next attempt begins with the first byte. */
+export class NotResumableError extends Error {
+  constructor(cause: unknown) {
+    super('the connection broke, and the server cannot continue a file (byte ranges)', { cause });
+  }
+}
 
 /** Whether a retry may succeed. 501 and 505 are permanent. */
 export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502, 503, 504].includes(status);
 
 interface RetryOptions {
   signal: AbortSignal;
-  /** Number of bytes stored so far. An attempt that stores some resets the count of failures. */
-  storedBytes(): number | Promise<number>;
+  /** Number of bytes that have arrived since the first attempt. More bytes reset the count of failures. */
+  arrivedBytes(): number;
   isFinal(error: unknown): boolean;
+  /** Once bytes have arrived: minimum time without any before giving up. A network needs seconds after a sleep. */
+  patienceMs?: number | undefined;
 }
 
 /** Retries an attempt, with pauses. @throws the signal's reason; a final error; the error of the last attempt */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
-  { signal, storedBytes, isFinal }: RetryOptions,
+  { signal, arrivedBytes, isFinal, patienceMs = IDLE_TIMEOUT_MS }: RetryOptions,
 ): Promise<T> {
-  for (let failures = 0; ;) {
-    const before = await storedBytes();
+  let failures = 0;
+  let silentMs = 0;
+  for (;;) {
+    const [before, began] = [arrivedBytes(), performance.now()];
     try {
       return await attempt();
     } catch (error) {
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
-      failures = (await storedBytes()) > before ? 1 : failures + 1;
-      if (failures >= MAX_ATTEMPTS) throw error;
-      await delay(pauseBeforeRetry(failures, error), signal);
+      if (arrivedBytes() > before) failures = silentMs = 0;
+      failures++;
+      // Bounded, as the device may have slept during the attempt.
+      silentMs += Math.min(performance.now() - began, patienceMs / MIN_ATTEMPTS);
+      const isPatient = arrivedBytes() > 0 && silentMs < patienceMs;
+      if (failures >= MIN_ATTEMPTS && !isPatient) throw error;
+      const pauseMs = pauseBeforeRetry(failures, error);
+      silentMs += pauseMs;
+      await delay(pauseMs, signal);
     }
   }
 }
@@ -74,9 +92,6 @@ function retryAfterMs(header: string | null): number {
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
-
-/** Time without data after which a connection is considered dead. */
-const IDLE_TIMEOUT_MS = 30_000;
 
 export class IdleTimeoutError extends Error {}
 
@@ -118,3 +133,9 @@ export class IdleTimeout {
     }
   }
 }
+
+/** Fetches, with an error that names the causes if there is no response. */
+export const reach = (...request: Parameters<typeof fetch>): Promise<Response> =>
+  fetch(...request).catch((error: unknown) => {
+    throw error instanceof TypeError ? new UnreachableError(error) : error;
+  });

@@ -1,7 +1,9 @@
+import { ExactNumber } from './exact-json.ts';
+
 export type Schema = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 export const SCHEMA_MAPS = 'properties patternProperties $defs definitions'.split(' ');
 export const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];

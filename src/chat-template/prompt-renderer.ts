@@ -1,7 +1,6 @@
-import { requestError, ServiceError, abortable, withTimeout } from '#base';
+import { requestError, ServiceError, abortable, Mutex, withTimeout } from '#base';
 import type { ChatJob, ChatMessage } from '#jobs';
 import { RestartableHelper } from '#engine-kit';
-import { SlotQueue } from '#scheduling';
 import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
 import type { ChatOpening } from './think-first.ts';
 import { thinkTags } from './think-tags.ts';
@@ -15,7 +14,7 @@ const NOT_PARSED = { fault: `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} 
 export class PromptRenderer {
   readonly #format: PromptFormat;
   /** Prompts render one after another, as each has its own deadline. */
-  readonly #turns = new SlotQueue(1);
+  readonly #turns = new Mutex();
   readonly #helper: RestartableHelper<typeof templateWorker>;
 
   constructor(format: PromptFormat) {
@@ -48,8 +47,7 @@ export class PromptRenderer {
    * @throws ServiceError 400 if the model's template rejects the conversation or exceeds its bounds
    */
   async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
-    const leave = await this.#turns.enter(signal);
-    try {
+    return this.#turns.run(async () => {
       await abortable(this.#helper.start(), signal);
       // An abort must not end the worker, or the template would have to be parsed again.
       const opened = await this.#helper.call(
@@ -58,9 +56,7 @@ export class PromptRenderer {
       );
       if (opened.error) throw new ServiceError(opened.error);
       return opened.opening;
-    } finally {
-      leave();
-    }
+    }, signal);
   }
 
   end(): void {

@@ -4,19 +4,16 @@ import type { AddedModelRecord, Catalog } from '#catalog';
 import { nameIn, type EngineFacts } from '#protocol';
 import { abortable, delay } from '#base';
 
-const VERSION = 3;
+const VERSION = 1;
 
 export interface ResponseRecord {
   id: string;
   keyId: string;
   /** Milliseconds since 1970. */
   created: number;
-  /**
-   * Stored response as JSON, with indexes into `urls` for its URLs. Absent in records of version 2, which
-   * have the response's fields beside these.
-   */
-  content?: string;
-  urls?: unknown[];
+  /** Stored response as JSON, with indexes into `urls` for its URLs. */
+  content: string;
+  urls: unknown[];
   /** Characters of content and URLs, roughly the size of the record. */
   characters: number;
 }
@@ -36,8 +33,8 @@ const opened = new Map<string, Promise<LocaltextDatabase>>();
 const onDeleted = new Map<string, () => void>();
 
 /**
- * Time limit for opening the database. A tab of an earlier version with an open dialog blocks its upgrade,
- * and Chromium's storage can stop answering.
+ * Time limit for opening the database. A tab of an earlier build with an open dialog blocks an upgrade, and
+ * Chromium's storage can stop answering.
  */
 const OPEN_MS = 10_000;
 
@@ -83,22 +80,12 @@ function open(scope: string): Promise<LocaltextDatabase> {
   if (before) return before;
   const openAt = (version?: number): Promise<LocaltextDatabase> =>
     openDB<Schema>(nameIn(scope), version, {
-      upgrade(database, from, _to, transaction) {
-        if (from < 1) {
-          const keys = database.createObjectStore('keys', { keyPath: 'id' });
-          keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
-          database.createObjectStore('settings');
-        }
-        // Version 1 has the store if `openAt()` below created a database that had been deleted.
-        if (from === 2 || !database.objectStoreNames.contains('responses')) {
-          const responses =
-            from === 2
-              ? transaction.objectStore('responses')
-              : database.createObjectStore('responses', { keyPath: 'id' });
-          responses.createIndex('owner', ['keyId', 'created', 'characters']);
-          // An index of version 2, which nothing reads.
-          if (from === 2) responses.deleteIndex('age' as never);
-        }
+      upgrade(database) {
+        const keys = database.createObjectStore('keys', { keyPath: 'id' });
+        keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
+        database.createObjectStore('settings');
+        const responses = database.createObjectStore('responses', { keyPath: 'id' });
+        responses.createIndex('owner', ['keyId', 'created', 'characters']);
       },
       blocking(_current, wanted, event) {
         // Another tab upgrades or deletes the database: close it, and reopen it on the next call.
@@ -143,8 +130,8 @@ export interface KeyRecord {
   revokedAt: number | null;
   /** Ids that it may use; null: all. */
   models: string[] | null;
-  /** Forbids servers to answer its requests; absent in older records. */
-  deviceOnly?: boolean;
+  /** Forbids servers to answer its requests. */
+  deviceOnly: boolean;
   limits: KeyLimits;
   requests: BucketState;
   tokens: BucketState;

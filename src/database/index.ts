@@ -13,12 +13,4 @@ export {
   type KeyLimits,
   type KeyRecord,
 } from './database.ts';
-export {
-  addStartedPaths,
-  hasCredentialless,
-  readIsolation,
-  readStartedPaths,
-  writeIsolation,
-  type IsolationNeed,
-} from './isolation-record.ts';
 export { createResponseStore } from './response-store.ts';

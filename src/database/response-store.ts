@@ -51,10 +51,7 @@ function pack(stored: StoredResponse): ResponseRecord {
   return { id, keyId, created, content, urls: unique, characters };
 }
 
-function unpack({ characters: _characters, ...record }: ResponseRecord): StoredResponse {
-  const { content, urls = [] } = record;
-  // Records of version 2 of the database hold the response's fields themselves.
-  if (content === undefined) return record as StoredResponse;
+function unpack({ content, urls }: ResponseRecord): StoredResponse {
   return JSON.parse(content, (name, value: unknown) =>
     isUrl(name) && typeof value === 'number' ? urls[value] : value,
   ) as StoredResponse;

@@ -1,4 +1,4 @@
-import { invalidField, targetOf, valueAt } from '#base';
+import { invalidField, readJson, targetOf, valueAt } from '#base';
 import type { Constraint, SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
@@ -20,7 +20,8 @@ interface CompiledSchema {
  * in `strict` parts and left out of the others.
  * @throws ServiceError 400
  */
-export function compileSchema({ schema: original, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+export function compileSchema({ schema: text, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+  const original = readJson(text) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);

@@ -1,3 +1,5 @@
+import { isNumber, isObject } from '#base';
+import { toDecimal } from './decimal.ts';
 import {
   type ArrayForm,
   canonical,
@@ -11,7 +13,6 @@ import {
 } from './forms.ts';
 import { distinct } from './keyword-forms.ts';
 import type { Language, Languages } from './language.ts';
-import { isObject } from '#base';
 
 /** The schemas of an element. */
 export const elementSchemas = ({ layers }: ArrayForm, index: number): Schema[] =>
@@ -84,13 +85,11 @@ export const accepts = (reader: FormReader, schemas: readonly Schema[], value: u
 export function fits(reader: FormReader, form: Form, value: unknown): boolean {
   switch (form.kind) {
     case 'literal':
-      return (
-        form.value === value || (typeof value === 'object' && canonical(form.value) === canonical(value))
-      );
+      return form.value === value || canonical(form.value) === canonical(value);
     case 'string':
       return typeof value === 'string' && fitsString(reader, form, value);
     case 'number':
-      return typeof value === 'number' && numberAccepts(form, value);
+      return isNumber(value) && numberAccepts(form, toDecimal(value));
     case 'array':
       return Array.isArray(value) && fitsArray(reader, form, value);
     case 'object':

@@ -1,3 +1,5 @@
+import { isNumber } from '#base';
+import { compare, type Decimal, isMultiple, textOf, toDecimal } from './decimal.ts';
 import type { Language, Languages } from './language.ts';
 import type { Bound, NumberRange } from './numbers.ts';
 
@@ -103,16 +105,19 @@ const texts = new WeakMap<object, string>();
 
 /** Serializes a value: equal values have one text, whatever the order of their members. */
 export function canonical(value: unknown): string {
-  const isObject = typeof value === 'object' && value !== null;
-  const known = isObject ? texts.get(value) : undefined;
-  if (known !== undefined) return known;
-  const text = JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-  if (isObject) texts.set(value, text);
+  if (isNumber(value)) return textOf(toDecimal(value));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const text = texts.get(value) ?? canonicalMembers(value);
+  texts.set(value, text);
   return text;
+}
+
+function canonicalMembers(value: object): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`,
+  );
+  return `{${members.toSorted().join()}}`;
 }
 
 /** Intersects two forms; null: no value has both. The caller handles literals. */
@@ -159,27 +164,40 @@ export function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
     integer: a.integer || b.integer,
     ...(low && { low }),
     ...(high && { high }),
-    multiples: [...new Set([...a.multiples, ...b.multiples])],
+    multiples: [...new Map([...a.multiples, ...b.multiples].map((each) => [textOf(each), each])).values()],
     except: [...a.except, ...b.except],
   };
 }
 
 function narrower(a: Bound | undefined, b: Bound | undefined, sign: 1 | -1): Bound | undefined {
   if (!a || !b) return a ?? b;
-  if (a.value === b.value) return a.open ? a : b;
-  return a.value * sign > b.value * sign ? a : b;
+  const order = compare(a.value, b.value) * sign;
+  if (order === 0) return a.open ? a : b;
+  return order > 0 ? a : b;
 }
 
-export function numberAccepts(form: NumberForm, value: number): boolean {
+export function numberAccepts(form: NumberForm, value: Decimal): boolean {
   const { low, high, integer, multiples, except } = form;
-  if ((integer && !Number.isInteger(value)) || except.includes(value)) return false;
-  if (low && (value < low.value || (low.open && value === low.value))) return false;
-  if (high && (value > high.value || (high.open && value === high.value))) return false;
-  return multiples.every((of) => Math.abs(value / of - Math.round(value / of)) < 1e-9);
+  if (integer && value.exponent < 0) return false;
+  if (low && !isBeyond(low, value, 1)) return false;
+  if (high && !isBeyond(high, value, -1)) return false;
+  return (
+    multiples.every((of) => isMultiple(value, of)) && except.every((other) => compare(value, other) !== 0)
+  );
+}
+
+/** Whether a value is on the allowed side of a bound. */
+function isBeyond(bound: Bound, value: Decimal, sign: 1 | -1): boolean {
+  const order = compare(value, bound.value) * sign;
+  return order > 0 || (order === 0 && !bound.open);
 }
 
 /** Whether a range has no number. Only bounds are compared. */
-export const isEmptyRange = ({ low, high }: NumberForm): boolean =>
-  low !== undefined &&
-  high !== undefined &&
-  (low.value > high.value || (low.value === high.value && (low.open || high.open)));
+export function isEmptyRange({ low, high }: NumberForm): boolean {
+  if (!low || !high) return false;
+  return (
+    !isBeyond(low, high.value, 1) ||
+    (low.open && compare(low.value, high.value) === 0) ||
+    !isBeyond(high, low.value, -1)
+  );
+}

@@ -1,6 +1,7 @@
 import { literal } from '#base';
 import { complement, contains, type Ranges } from './code-points.ts';
 import { type AutomatonState, TooCostlyError } from './language.ts';
+import { MAX_INTEGER_DIGITS } from './numbers.ts';
 
 /** Rule of a grammar: alternatives, each of which is a sequence. */
 export interface Rule {
@@ -21,9 +22,11 @@ const MAX_REPETITIONS = 20_000;
 /** Space between tokens of JSON: none, one, or a new line that is indented. */
 const SPACE = String.raw`ws ::= (" " | "\n" [ \t]{0,16})?`;
 const PLAIN = String.raw`char ::= [^"\\\x00-\x1f] | "\\" ["\\bfnrt]`;
-const NUMBER = String.raw`number ::= "-"? ("0" | [1-9] [0-9]{0,14}) ("." [0-9]{1,15})? ([eE] ("+" | "-")? [0-9]{1,2})?`;
+const INTEGER = `integer ::= "-"? ("0" | [1-9] [0-9]{0,${MAX_INTEGER_DIGITS - 1}})`;
+const NUMBER = String.raw`number ::= integer ("." [0-9]{1,15})? ([eE] ("+" | "-")? [0-9]{1,2})?`;
 export const WS = 'ws';
 export const CHARACTER = 'char';
+export const ANY_INTEGER = 'integer';
 export const ANY_NUMBER = 'number';
 
 export class Grammar {
@@ -122,7 +125,7 @@ export class Grammar {
       if (length > MAX_CHARACTERS) throw new TooCostlyError();
       lines.push(line);
     }
-    return [...lines, SPACE, PLAIN, NUMBER, ''].join('\n');
+    return [...lines, SPACE, PLAIN, INTEGER, NUMBER, ''].join('\n');
   }
 
   /** The rules that some text completes. */

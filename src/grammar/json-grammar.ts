@@ -1,4 +1,4 @@
-import { literal } from '#base';
+import { writeJson, literal } from '#base';
 import { accepts, elementSchemas, memberSchemas, otherMembers } from './form-members.ts';
 import {
   anyString,
@@ -10,14 +10,11 @@ import {
   type StringForm,
   wordsOf,
 } from './forms.ts';
-import { ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
+import { ANY_INTEGER, ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
 import type { Language, Languages } from './language.ts';
 import { numberLanguage } from './numbers.ts';
 import type { SchemaContext } from './schema-context.ts';
 import type { SchemaForms } from './schema-forms.ts';
-
-/** Digits of an integer without bounds. */
-const ANY_INTEGER = '"-"? ("0" | [1-9] [0-9]{0,14})';
 
 type Alternatives = Rule['alternatives'];
 
@@ -59,7 +56,7 @@ export class JsonGrammar {
   }
 
   #alternatives(forms: readonly Form[]): Alternatives {
-    const texts = forms.flatMap((form) => (form.kind === 'literal' ? [JSON.stringify(form.value)] : []));
+    const texts = forms.flatMap((form) => (form.kind === 'literal' ? [writeJson(form.value)] : []));
     const rest = forms.flatMap((form): Alternatives => {
       if ('min' in form && form.min > form.max) return [];
       if (form.kind === 'string') return [['"\\""', this.#string(form)]];

@@ -17,10 +17,11 @@ import {
   without,
   wordsOf,
 } from './forms.ts';
+import { entriesOf, isNumber } from '#base';
+import { type Decimal, decimalPlaces, toDecimal, wholeDigits } from './decimal.ts';
 import { formatPattern } from './formats.ts';
 import { MAX_CHARACTERS } from './grammar.ts';
 import { type Language, TooCostlyError } from './language.ts';
-import { MAX_INTEGER, withoutZeros } from './numbers.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
 import { attempt, type SchemaContext } from './schema-context.ts';
 
@@ -119,8 +120,8 @@ export class KeywordForms {
   }
 
   #counts(schema: SchemaObject, low: string, high: string, most: number): { min: number; max: number } {
-    const min = (schema[low] as number | undefined) ?? 0;
-    const max = (schema[high] as number | undefined) ?? Infinity;
+    const min = Number(schema[low] ?? 0);
+    const max = Number(schema[high] ?? Infinity);
     if (min > most) {
       this.#context.unenforceable(schema, low, `is too costly to enforce above ${most}`);
       return { min: 0, max };
@@ -130,26 +131,31 @@ export class KeywordForms {
 
   #number(schema: SchemaObject, integer: boolean): NumberForm {
     const form = { ...anyNumber, integer };
-    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-    for (const [keyword, sign] of Object.entries(LIMITS))
-      if (Number(schema[keyword]) * sign >= MAX_INTEGER) {
-        const rule = `cannot be enforced ${sign > 0 ? 'from' : 'to'} ${sign * MAX_INTEGER} on`;
-        this.#context.unenforceable(schema, keyword, rule);
-        return form;
-      }
-    const bound = (value: unknown, open: boolean) =>
-      typeof value === 'number' ? { value, open } : undefined;
+    const [minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf] = NUMBERS.map((keyword) =>
+      this.#decimal(schema, keyword),
+    );
+    // Draft 4 has booleans for exclusive bounds.
+    const isOpen = (keyword: string): boolean => schema[keyword] === true;
+    const bound = (value: Decimal | undefined, open: boolean) => value && { value, open };
     const parts: NumberForm[] = [{ ...form, ...integerFormat(schema['format']) }];
     for (const [low, high] of [
-      [bound(minimum, exclusiveMinimum === true), bound(maximum, exclusiveMaximum === true)],
+      [bound(minimum, isOpen('exclusiveMinimum')), bound(maximum, isOpen('exclusiveMaximum'))],
       [bound(exclusiveMinimum, true), bound(exclusiveMaximum, true)],
     ])
       parts.push({ ...form, ...(low && { low }), ...(high && { high }) });
-    if (typeof multipleOf === 'number') {
-      if (multipleOf > 0 && withoutZeros(multipleOf) <= 1e4) parts.push({ ...form, multiples: [multipleOf] });
-      else this.#context.unenforceable(schema, 'multipleOf', 'is too costly to enforce above 10,000');
-    }
+    if (multipleOf) parts.push({ ...form, multiples: [multipleOf] });
     return parts.reduce(meetNumbers);
+  }
+
+  /** The number of a keyword; undefined: it has none, or it is not enforced. */
+  #decimal(schema: SchemaObject, keyword: (typeof NUMBERS)[number]): Decimal | undefined {
+    const number = schema[keyword];
+    if (!isNumber(number)) return undefined;
+    const value = toDecimal(number);
+    const rule = decimalRule(keyword, value);
+    if (rule === null) return value;
+    this.#context.unenforceable(schema, keyword, rule);
+    return undefined;
   }
 
   #array(schema: SchemaObject): ArrayForm {
@@ -169,7 +175,7 @@ export class KeywordForms {
   }
 
   #object(schema: SchemaObject): Form[] {
-    const properties = new Map(Object.entries((schema['properties'] ?? {}) as Record<string, Schema>));
+    const properties = new Map(entriesOf((schema['properties'] ?? {}) as Record<string, Schema>));
     const patterns = Object.entries((schema['patternProperties'] ?? {}) as Record<string, Schema>).flatMap(
       ([pattern, member]) => {
         const language = attempt(this.#context, schema, 'patternProperties', () =>
@@ -184,8 +190,8 @@ export class KeywordForms {
       ...anyObject,
       layers: [{ properties, patterns, ...(additional !== undefined && { additional }) }],
       required: bounded((schema['required'] ?? []) as string[]),
-      min: (schema['minProperties'] as number | undefined) ?? 0,
-      max: (schema['maxProperties'] as number | undefined) ?? Infinity,
+      min: Number(schema['minProperties'] ?? 0),
+      max: Number(schema['maxProperties'] ?? Infinity),
       minFrom: schema,
       names: names === undefined ? [] : [names],
     };
@@ -207,22 +213,44 @@ export class KeywordForms {
   }
 }
 
-/** Bounds past which a number has more digits than grammars allow. */
-const LIMITS = { minimum: 1, exclusiveMinimum: 1, maximum: -1, exclusiveMaximum: -1 };
+const NUMBERS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+/** Digits of bounds before and after the decimal point. */
+const MAX_DIGITS = 40;
+
+/** Why a number cannot be enforced as the value of a keyword; null: it can. */
+function decimalRule(keyword: string, value: Decimal): string | null {
+  const isLarge = wholeDigits(value) > MAX_DIGITS;
+  // No number is beyond such a bound.
+  const isFree = keyword !== 'multipleOf' && value.isNegative === keyword.endsWith('inimum');
+  if (decimalPlaces(value) > MAX_DIGITS || (isLarge && !isFree))
+    return `cannot be enforced with more than ${MAX_DIGITS} digits before or after the decimal point`;
+  if (keyword !== 'multipleOf') return null;
+  if (value.isNegative || value.digits === '0') return 'must be above 0 to be enforced';
+  return value.digits.length > 5 || Number(value.digits) > MAX_DIVISOR
+    ? 'is too costly to enforce above 10,000, zeros at its end not counted'
+    : null;
+}
+
+const MAX_DIVISOR = 10_000;
 
 /** Integers of a number of bits: `int32`, `uint8`. */
 function integerFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> & { integer?: true } {
   const [name, unsigned, bits = 64] = /^(u?)int(8|16|32|64)?$/.exec(String(format)) ?? [];
   if (name === undefined) return {};
-  const values = 2 ** Number(bits);
-  const low = unsigned ? 0 : -values / 2;
-  return { integer: true, low: { value: low, open: false }, high: { value: low + values, open: true } };
+  const values = 2n ** BigInt(bits);
+  const low = unsigned ? 0n : -values / 2n;
+  return {
+    integer: true,
+    low: { value: toDecimal(low), open: false },
+    high: { value: toDecimal(low + values), open: true },
+  };
 }
 
-export const distinct = (values: readonly unknown[]): unknown[] => {
-  const texts = bounded(values.map(canonical));
-  return [...new Map(texts.map((text, index) => [text, values[index]])).values()];
-};
+/** The first of the values that are equal. */
+export function distinct(values: readonly unknown[]): unknown[] {
+  const texts = bounded(values.map(canonical)).toReversed();
+  return [...new Map(texts.map((text, index) => [text, values.at(-1 - index)])).values()].toReversed();
+}
 
 /**
  * Bounds the length of texts before they become a set: V8 compares long texts of equal length character by

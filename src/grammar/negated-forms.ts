@@ -11,17 +11,23 @@ import {
   TYPES,
   without,
 } from './forms.ts';
+import { isNumber, isObject } from '#base';
+import { type Decimal, toDecimal } from './decimal.ts';
 import { patternLanguage } from './pattern.ts';
 import { isUnenforceable, type SchemaContext } from './schema-context.ts';
 
-/** Forms of values that break a bound. */
-const BEYOND = new Map<string, (bound: number) => Form[]>([
+/** Forms of values that break a bound of a number. */
+const BEYOND_NUMBER = new Map<string, (value: Decimal) => Form>([
+  ['minimum', (value) => ({ ...anyNumber, high: { value, open: true } })],
+  ['maximum', (value) => ({ ...anyNumber, low: { value, open: true } })],
+  ['exclusiveMinimum', (value) => ({ ...anyNumber, high: { value, open: false } })],
+  ['exclusiveMaximum', (value) => ({ ...anyNumber, low: { value, open: false } })],
+]);
+
+/** Forms of values that break a bound of a length. */
+const BEYOND_LENGTH = new Map<string, (bound: number) => Form[]>([
   ['minLength', (min) => (min === 0 ? [] : [{ ...anyString, max: min - 1 }])],
   ['maxLength', (max) => [{ ...anyString, min: max + 1 }]],
-  ['minimum', (value) => [{ ...anyNumber, high: { value, open: true } }]],
-  ['maximum', (value) => [{ ...anyNumber, low: { value, open: true } }]],
-  ['exclusiveMinimum', (value) => [{ ...anyNumber, high: { value, open: false } }]],
-  ['exclusiveMaximum', (value) => [{ ...anyNumber, low: { value, open: false } }]],
   ['minItems', (min) => (min === 0 ? [] : [{ ...anyArray, max: min - 1 }])],
   ['maxItems', (max) => [{ ...anyArray, min: max + 1 }]],
 ]);
@@ -58,9 +64,12 @@ export class NegatedForms {
 
   /** Forms of values that break a keyword. */
   #breaking(keyword: string, value: unknown): Form[] {
-    const beyond = BEYOND.get(keyword);
-    if (beyond) return beyond(Number(value));
+    const beyond = BEYOND_NUMBER.get(keyword);
+    // Draft 4 has booleans for exclusive bounds: the bound itself is left out, too.
+    if (beyond) return isNumber(value) ? [beyond(toDecimal(value))] : [];
     try {
+      const beyondLength = BEYOND_LENGTH.get(keyword);
+      if (beyondLength) return beyondLength(Number(value));
       return this.#breakingSchemas(keyword, value) ?? this.#breakingValues(keyword, value);
     } catch (error) {
       if (isUnenforceable(error)) return [];
@@ -133,11 +142,11 @@ export class NegatedForms {
   #except(values: readonly unknown[]): Form[] {
     const texts = values.filter((value) => typeof value === 'string');
     const words = texts.map((text) => this.#reader.languages.word(this.#reader.languages.text(text)));
-    const except = values.filter((value) => typeof value === 'number');
+    const except = values.filter(isNumber).map(toDecimal);
     const kept = [null, true, false].filter((value) => !values.includes(value));
     const language =
       words.length === 0 ? null : this.#reader.languages.not(this.#reader.languages.or(...words));
-    const nested = values.filter((value) => typeof value === 'object' && value !== null);
+    const nested = values.filter((value) => Array.isArray(value) || isObject(value));
     return [
       ...literals(...kept),
       { ...anyString, language },

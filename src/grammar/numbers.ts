@@ -1,3 +1,4 @@
+import { type Decimal, decimalPlaces, negated, plainText, wholeDigits } from './decimal.ts';
 import type { Language, Languages } from './language.ts';
 
 /** Numbers that a schema allows. A bound is open when it is not itself allowed. */
@@ -5,31 +6,32 @@ export interface NumberRange {
   integer: boolean;
   low?: Bound;
   high?: Bound;
-  multiples: readonly number[];
-  except: readonly number[];
+  multiples: readonly Decimal[];
+  except: readonly Decimal[];
 }
 
 export interface Bound {
-  value: number;
+  value: Decimal;
   open: boolean;
 }
 
-/** Maximum digits of an integer; a 64-bit number cannot distinguish more. */
-const MAX_INTEGER_DIGITS = 15;
+/** Digits of integers: those of 64 bits. Further ones only if a bound asks for them. */
+export const MAX_INTEGER_DIGITS = 20;
 const MIN_FRACTION_DIGITS = 6;
-const MAX_FRACTION_DIGITS = 12;
-export const MAX_INTEGER = 10 ** MAX_INTEGER_DIGITS;
+const MAX_FRACTION_DIGITS = 40;
 
 /** Decimal texts of the numbers in a range, without exponents. */
 export function numberLanguage(languages: Languages, range: NumberRange): Language {
   const { integer, multiples } = range;
+  const digits = integerDigits(range);
   const build = new NumberTexts(languages);
-  const parts = [build.form(integer, fractionDigits(range))];
+  const parts = [build.form(integer, digits, fractionDigits(range))];
   for (const multiple of multiples) parts.push(build.multiple(multiple));
   const magnitudes = languages.and(...parts);
   // No text has that many digits.
-  const low = range.low && range.low.value <= -MAX_INTEGER ? undefined : range.low;
-  const high = range.high && range.high.value >= MAX_INTEGER ? undefined : range.high;
+  const isReached = (bound: Bound | undefined) => bound !== undefined && wholeDigits(bound.value) <= digits;
+  const low = isReached(range.low) ? range.low : undefined;
+  const high = isReached(range.high) ? range.high : undefined;
   const positive = languages.and(magnitudes, build.from(low), build.to(high));
   const negative = languages.and(magnitudes, build.from(mirrored(high)), build.to(mirrored(low)));
   const minus = languages.text('-');
@@ -40,25 +42,19 @@ export function numberLanguage(languages: Languages, range: NumberRange): Langua
   );
 }
 
+function integerDigits({ low, high }: NumberRange): number {
+  const needed = [low?.value.isNegative ? undefined : low, high?.value.isNegative ? high : undefined];
+  return Math.max(MAX_INTEGER_DIGITS, ...needed.map((bound) => (bound ? wholeDigits(bound.value) : 0)));
+}
+
 function fractionDigits({ low, high, multiples }: NumberRange): number {
-  const values = [low?.value ?? 0, high?.value ?? 0, ...multiples];
-  const places = Math.max(...values.map((value) => decimal(value).split('.')[1]?.length ?? 0));
+  const values = [low?.value, high?.value, ...multiples];
+  const places = Math.max(...values.map((value) => (value ? decimalPlaces(value) : 0)));
   return Math.min(Math.max(MIN_FRACTION_DIGITS, places), MAX_FRACTION_DIGITS);
 }
 
 const mirrored = (bound: Bound | undefined): Bound | undefined =>
-  bound && { value: -bound.value, open: bound.open };
-
-/** Formats a number without an exponent: `0.25`, `-3`. */
-function decimal(value: number): string {
-  const text = String(Math.abs(value));
-  const [mantissa = '', exponent] = text.split('e');
-  if (exponent === undefined) return text;
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const places = Number(exponent);
-  if (places < 0) return `0.${'0'.repeat(-places - 1)}${whole}${fraction}`;
-  return whole + fraction.padEnd(places, '0');
-}
+  bound && { value: negated(bound.value), open: bound.open };
 
 /** Texts of numbers that are not negative. */
 class NumberTexts {
@@ -87,11 +83,11 @@ class NumberTexts {
   }
 
   /** Numbers as JSON writes them. */
-  form(integer: boolean, places: number): Language {
+  form(integer: boolean, digits: number, places: number): Language {
     const { or, sequence, repeat } = this.#languages;
     const whole = or(
       this.#between('0', '0'),
-      sequence(this.#between('1', '9'), repeat(this.#digit, 0, MAX_INTEGER_DIGITS - 1)),
+      sequence(this.#between('1', '9'), repeat(this.#digit, 0, digits - 1)),
     );
     if (integer) return whole;
     const fraction = sequence(this.#point, repeat(this.#digit, 1, places));
@@ -100,16 +96,16 @@ class NumberTexts {
 
   /** Numbers from a lower bound on; all if the bound is negative. */
   from(low: Bound | undefined): Language {
-    if (!low || low.value < 0) return this.#languages.all;
-    const text = decimal(low.value);
+    if (!low || low.value.isNegative) return this.#languages.all;
+    const text = plainText(low.value);
     return low.open ? this.above(text) : this.#languages.not(this.#below(text));
   }
 
   /** Numbers up to an upper bound; none if the bound is negative. */
   to(high: Bound | undefined): Language {
     if (!high) return this.#languages.all;
-    if (high.value < 0) return this.#languages.never;
-    const text = decimal(high.value);
+    if (high.value.isNegative) return this.#languages.never;
+    const text = plainText(high.value);
     return high.open ? this.#below(text) : this.#languages.not(this.above(text));
   }
 
@@ -168,44 +164,35 @@ class NumberTexts {
     return sequence(literal(whole), more);
   }
 
-  equal(value: number): Language {
-    const same = this.#same(decimal(value));
-    if (value < 0) return this.#languages.sequence(this.#languages.text('-'), same);
-    return value === 0 ? this.#languages.sequence(this.#optional(this.#languages.text('-')), same) : same;
+  equal(value: Decimal): Language {
+    const { sequence, text } = this.#languages;
+    const same = this.#same(plainText(value));
+    if (value.isNegative) return sequence(text('-'), same);
+    return value.digits === '0' ? sequence(this.#optional(text('-')), same) : same;
   }
 
   /** Multiples of a decimal, with as many decimal places as it has, or none. */
-  multiple(of: number): Language {
+  multiple(of: Decimal): Language {
     const { and, or, sequence, repeat, multiple } = this.#languages;
-    const text = decimal(of);
-    const places = text.split('.')[1]?.length ?? 0;
-    const scaled = Math.round(Math.abs(of) * 10 ** places);
-    const common = greatestCommonDivisor(scaled, 10 ** places);
+    const places = decimalPlaces(of);
+    const divisor = Number(of.digits);
     const zeros = this.#optional(sequence(this.#point, repeat(this.#between('0', '0'), 1, 1)));
-    const whole = sequence(this.#wholeMultiple(scaled / common), zeros);
+    const common = greatestCommonDivisor(divisor, 10 ** places);
+    const whole = sequence(this.#wholeMultiple(divisor / common, Math.max(0, of.exponent)), zeros);
     if (places === 0) return whole;
     const withPlaces = sequence(this.#digits, this.#point, repeat(this.#digit, places, places));
-    return or(whole, and(withPlaces, multiple(scaled)));
+    return or(whole, and(withPlaces, multiple(divisor)));
   }
 
   /**
-   * Multiples of an integer. Zeros at its end are digits of each multiple: an automaton counts only the rest.
+   * Multiples of an integer with zeros at its end. The zeros are digits of each multiple: an automaton counts
+   * only the rest.
    */
-  #wholeMultiple(of: number): Language {
+  #wholeMultiple(of: number, zeros: number): Language {
     const { and, or, sequence, multiple, text } = this.#languages;
-    const significant = withoutZeros(of);
-    const multiples = and(this.#digits, multiple(significant));
-    return significant === of
-      ? multiples
-      : or(text('0'), sequence(multiples, text(String(of / significant).slice(1))));
+    const multiples = and(this.#digits, multiple(of));
+    return zeros === 0 ? multiples : or(text('0'), sequence(multiples, text('0'.repeat(zeros))));
   }
-}
-
-/** Removes the zeros at a number's end. */
-export function withoutZeros(value: number): number {
-  let stripped = value;
-  while (stripped >= 10 && stripped % 10 === 0) stripped /= 10;
-  return stripped;
 }
 
 const greatestCommonDivisor = (a: number, b: number): number =>

@@ -1,4 +1,4 @@
-import { children, isObject, type Schema } from '#base';
+import { copyJson, children, isObject, type Schema } from '#base';
 
 const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */
@@ -25,7 +25,7 @@ interface Place {
 export function withPointers(root: Schema, at = ''): Schema {
   const isPlain = ({ schema }: Place): boolean => NAMES.every((name) => schema[name] === undefined);
   if (allPlaces(root).every(isPlain)) return root;
-  const copy = structuredClone(root);
+  const copy = copyJson(root) as Schema;
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
   const isKept = ({ schema, base }: Place): boolean =>

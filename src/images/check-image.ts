@@ -16,8 +16,7 @@ export class ImageError extends Error {
 export function checkImage(bytes: Uint8Array): ImageHeader {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError(IMAGE_TOO_LARGE);
   const header = readImageHeader(bytes);
-  if (!header)
-    throw new ImageError('is no PNG, JPEG, WebP, GIF or AVIF, or is cut off. Send an image of these types');
+  if (!header) throw new ImageError('is no PNG, JPEG, WebP or GIF, or is cut off. Send one of these formats');
   const fault = tooManyPixels(header);
   if (fault) throw fault;
   if (header.fault) throw new ImageError(header.fault);
@@ -34,5 +33,4 @@ export function tooManyPixels({ width, height }: Pick<ImageHeader, 'width' | 'he
 }
 
 /** Type of an image with its article: "a PNG". */
-export const nameOf = ({ type }: ImageHeader): string =>
-  type === 'image/avif' ? 'an AVIF' : `a ${type.slice('image/'.length).toUpperCase()}`;
+export const nameOf = ({ type }: ImageHeader): string => `a ${type.slice('image/'.length).toUpperCase()}`;

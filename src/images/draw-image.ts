@@ -26,8 +26,34 @@ export async function decodeImage(bytes: Uint8Array<ArrayBuffer>): Promise<Image
   return bitmap;
 }
 
-/** Draws an image scaled down to `maxSide`, on a white background. EXIF orientation is already applied. */
+/** Side of the image that is read back to check a canvas. */
+const CHECK_SIDE = 64;
+/** Largest difference that leaves an image as it is, for models and for people. */
+const MAX_DIFFERENCE = 4;
+
+/**
+ * Throws if the browser alters what a script reads from a canvas, as Firefox does with `privacy.resistFingerprinting`:
+ * a model would see noise. An image of one colour may be left as it is, so this one has many.
+ */
+function checkReads(): void {
+  const context = new OffscreenCanvas(CHECK_SIDE, CHECK_SIDE).getContext('2d', { willReadFrequently: true });
+  if (!context) throw new Error('this browser has no canvas in workers');
+  const drawn = new ImageData(CHECK_SIDE, CHECK_SIDE);
+  for (let at = 0; at < drawn.data.length; at++) drawn.data[at] = at % 4 === 3 ? 255 : (at * 37) % 256;
+  context.putImageData(drawn, 0, 0);
+  const { data } = context.getImageData(0, 0, CHECK_SIDE, CHECK_SIDE);
+  if (data.some((value, at) => Math.abs(value - (drawn.data[at] ?? 0)) > MAX_DIFFERENCE))
+    throw new ImageError(
+      'cannot be read: this browser alters what a page reads from a canvas, to prevent fingerprinting. Allow this site to read canvases, or use another browser',
+    );
+}
+
+/**
+ * Draws an image scaled down to `maxSide`, on a white background. EXIF orientation is already applied.
+ * @throws ImageError if the browser alters canvases
+ */
 export function drawImage(bitmap: ImageBitmap, maxSide: number): Drawn {
+  checkReads();
   const scale = Math.min(1, maxSide / Math.max(bitmap.width, bitmap.height));
   const width = Math.max(1, Math.round(bitmap.width * scale));
   const height = Math.max(1, Math.round(bitmap.height * scale));

@@ -1,4 +1,3 @@
-import { avif } from './avif.ts';
 import { ImageSize, type ImageHeader, type ImageReader, textAt } from './image-size.ts';
 
 export type { ImageHeader } from './image-size.ts';
@@ -147,4 +146,4 @@ function addWebpChunks(view: DataView, from: number, size: ImageSize): void {
   }
 }
 
-const readers: ImageReader[] = [png, jpeg, gif, webp, avif];
+const readers: ImageReader[] = [png, jpeg, gif, webp];

@@ -1,5 +1,5 @@
 export interface ImageHeader {
-  type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/avif';
+  type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
   width: number;
   height: number;
   /** Whether the file is complete, judging by its structure. */
@@ -11,7 +11,7 @@ export interface ImageHeader {
 /** Reads a header; null if the file has another type. @throws RangeError if the file is truncated */
 export type ImageReader = (view: DataView) => ImageHeader | null;
 
-/** Maximum number of chunks, frames, boxes, units and extents. An image has a few, an animation some thousands. */
+/** Maximum number of chunks and frames. An image has a few, an animation some thousands. */
 const MAX_PARTS = 100_000;
 
 /** Tracks the maximum width and the maximum height of an image's parts. */
@@ -26,9 +26,9 @@ export class ImageSize {
     this.largest.height = Math.max(this.largest.height, height);
   }
 
-  /** Counts parts without a size. @throws RangeError if there are too many parts */
-  count(parts = 1): void {
-    this.#parts += parts;
+  /** Counts a part. @throws RangeError if there are too many parts */
+  count(): void {
+    this.#parts++;
     if (this.#parts > MAX_PARTS) throw new RangeError('more parts than an image has');
   }
 }

@@ -53,10 +53,10 @@ export interface ToolCall {
   arguments: string;
 }
 
-/** Format of the answer, enforced while decoding. */
+/** Format of the answer, enforced while decoding. `schema`: JSON text, as objects would lose digits of numbers. */
 export type Constraint =
   | { kind: 'json_object' }
-  | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
+  | { kind: 'json_schema'; schema: string; parts?: SchemaPart[] }
   | { kind: 'grammar'; gbnf: string };
 
 /** A request's schema inside a constraint's schema. */

@@ -69,11 +69,11 @@ export class KeyAdministrator {
       const kept = records.find(
         (each) => each.label === record.label && each.key && stateOf(each) === 'active',
       );
-      const { models, deviceOnly = false, limits } = record;
-      const { deviceOnly: before = false } = kept ?? {};
+      const { models, deviceOnly, limits } = record;
       if (!kept?.key) await store.add({ ...record, key });
       else if (
-        JSON.stringify([kept.models, before, kept.limits]) !== JSON.stringify([models, deviceOnly, limits])
+        JSON.stringify([kept.models, kept.deviceOnly, kept.limits]) !==
+        JSON.stringify([models, deviceOnly, limits])
       )
         await store.put({ ...kept, models, deviceOnly, limits });
       return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
@@ -165,6 +165,6 @@ function stateOf({ expiresAt, revokedAt }: KeyRecord): KeyInfo['state'] {
 }
 
 function toInfo(record: KeyRecord): KeyInfo {
-  const { id, label, created, lastUsed, expiresAt, models, deviceOnly = false, limits } = record;
+  const { id, label, created, lastUsed, expiresAt, models, deviceOnly, limits } = record;
   return { id, label, state: stateOf(record), created, lastUsed, expiresAt, models, deviceOnly, limits };
 }

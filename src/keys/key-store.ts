@@ -152,7 +152,7 @@ async function count(
 const countKey = (scope: string, id: string, change: Change): Promise<KeyRecord | null> =>
   count(scope, (store) => store.get(id), change);
 
-function admission({ id, label, models, deviceOnly = false, limits }: KeyRecord): Admitted {
+function admission({ id, label, models, deviceOnly, limits }: KeyRecord): Admitted {
   return {
     admitted: true,
     keyId: id,

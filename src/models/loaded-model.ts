@@ -3,7 +3,7 @@ import type { ModelStatus, Progress } from '#protocol';
 import { showSpan, abortable, backoff, ServiceError } from '#base';
 import type { Engine } from '#engine-kit';
 import { KINDS } from '#jobs';
-import { SlotQueue } from '#scheduling';
+import { JobQueue } from '#scheduling';
 import { loadFailed } from './load-failed.ts';
 import { RateMeter } from './rate-meter.ts';
 
@@ -38,7 +38,7 @@ type State =
 /** A variant's state in memory (idle, loading, ready or failed), with its engine and queue. */
 export class LoadedModel {
   readonly variant: Variant;
-  readonly queue: SlotQueue;
+  readonly queue: JobQueue;
   /** The source of each file, by path. */
   readonly files = new Map<string, string>();
   /** Time of the last request that used the model, as `performance.now()`. */
@@ -51,7 +51,7 @@ export class LoadedModel {
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
     this.variant = variant;
-    this.queue = new SlotQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
+    this.queue = new JobQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
     this.#loadVariant = load;
     this.#onChange = onChange;
   }

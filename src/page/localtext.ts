@@ -2,19 +2,20 @@ import {
   fatalLoadsKey,
   NO_ENGINE,
   statusChannel,
+  CALL_HEADER,
   PROTOCOL_VERSION,
   type EngineStatus,
   type LoadProgress,
   type ModelStatus,
   type StatusMessage,
+  type PageToServiceWorker,
 } from '#protocol';
-import type { IsolationNeed } from '#database';
 import type { Catalog } from '#catalog';
+import { isV1Path } from '#base';
 import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
-import { fetchV1 } from './fetch-v1.ts';
 import { loadChunk } from './load-chunk.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
@@ -25,12 +26,8 @@ export interface LocaltextStatus extends EngineStatus {
   /** Whether this tab's worker is the engine of all tabs. */
   leader: boolean;
   serviceWorker: boolean;
+  /** Whether this page is isolated, as WASM threads require; see `isolation` of `start()`. */
   crossOriginIsolated: boolean;
-  /**
-   * Feature that made the service worker stop isolating pages, or will from the next load on. Null: nothing
-   * found.
-   */
-  isolationBreaks: IsolationNeed | null;
   /**
    * Whether this tab runs the engine, and a file of its build that the engine needed is no longer on the
    * server: call `update()`, then reload the page.
@@ -52,7 +49,7 @@ export class Localtext extends EventTarget {
    * Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and
    * without streaming.
    */
-  readonly fetch: typeof fetch = fetchV1;
+  readonly fetch: typeof fetch = (input, init) => fetchV1(input, init);
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */
@@ -65,7 +62,6 @@ export class Localtext extends EventTarget {
   readonly #stop = new AbortController();
 
   readonly #catalog: Catalog | undefined;
-  #isolationBreaks: IsolationNeed | null = null;
   /** Set by a failed `ready()`: if the engine's worker did not start, no engine reports it. */
   #buildReplaced = false;
 
@@ -148,7 +144,6 @@ export class Localtext extends EventTarget {
       serviceWorker: true,
       crossOriginIsolated,
       buildReplaced: leading && (this.#buildReplaced || status.models.some(isReplaced)),
-      isolationBreaks: this.#isolationBreaks,
       updateWaiting: this.#registration.waiting !== null,
     };
   }
@@ -184,12 +179,6 @@ export class Localtext extends EventTarget {
   }
 
   /** @internal */
-  announceIsolationNeed(need: IsolationNeed): void {
-    this.#isolationBreaks = need;
-    this.#emit('status');
-  }
-
-  /** @internal */
   announceUpdate(): void {
     this.#emit('update');
     this.#emit('status');
@@ -199,6 +188,30 @@ export class Localtext extends EventTarget {
     this.dispatchEvent(new Event(type));
   }
 }
+
+/**
+ * Fetches as `fetch` does, but an abort reaches the engine at once. With the page's own `fetch`, browsers do
+ * not tell the service worker of an abort before the headers, and the headers of an answer that is not
+ * streamed come at its end.
+ */
+const fetchV1: typeof fetch = async (input, init) => {
+  const request = new Request(input, init);
+  const { origin, pathname } = new URL(request.url);
+  const { controller } = navigator.serviceWorker;
+  if (!controller || origin !== location.origin || !isV1Path(pathname)) return fetch(request);
+  const id = crypto.randomUUID();
+  request.headers.set(CALL_HEADER, id);
+  const { signal } = request;
+  const onAbort = (): void =>
+    controller.postMessage({ type: 'localtext:abort', id } satisfies PageToServiceWorker);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await fetch(request);
+  } finally {
+    // If the request was aborted, the listener has run already.
+    signal.removeEventListener('abort', onAbort);
+  }
+};
 
 const isReplaced = ({ errorCode }: ModelStatus): boolean => errorCode === 'build_replaced';
 

@@ -1,10 +1,10 @@
 import { Workbox } from 'workbox-window';
 
+import { addIsolation } from '#protocol';
 import { trustedScriptUrl } from '#browser';
 import { startErrors } from './load-chunk.ts';
-import { serviceWorkerName, siteBase } from './site.ts';
+import { serviceWorkerName, siteBase, siteIsolation } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
-import { watchRegistration } from './watch-registration.ts';
 
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(
@@ -16,6 +16,8 @@ export async function register(
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
+    if (options.isolation?.length)
+      throw new TypeError("isolation is only for localtext's own service worker.");
     watchRegistration(serviceWorker, onWaiting);
     return serviceWorker;
   }
@@ -46,9 +48,12 @@ export async function register(
   }
 }
 
-function scriptUrl(path: string | undefined, { base = siteBase, isolation }: StartOptions): string {
+function scriptUrl(
+  path: string | undefined,
+  { base = siteBase, isolation = siteIsolation }: StartOptions,
+): string {
   const url = new URL(path ?? folderUrl(base) + serviceWorkerName, document.baseURI);
-  if (isolation === 'off') url.searchParams.set('isolation', 'off');
+  addIsolation(url, isolation);
   return url.href;
 }
 
@@ -84,4 +89,20 @@ function foreignScript(
   const foreign = (script: string): boolean =>
     path(script) !== path(url) && !path(script).endsWith('/localtext-sw.js');
   return scripts.find(foreign) ?? null;
+}
+
+/**
+ * Calls `onWaiting` for each version that waits to take over, also of a registration that the site has made:
+ * Workbox would register its script again, and cannot tell whether it is a module.
+ */
+function watchRegistration(registration: ServiceWorkerRegistration, onWaiting: () => void): void {
+  const look = ({ target }: Event): void => {
+    // The first version activates immediately; only later ones wait.
+    if ((target as ServiceWorker).state === 'installed' && registration.active) onWaiting();
+  };
+  // A worker is seen here and by `updatefound`: the same listener is added once.
+  const watch = (): void => registration.installing?.addEventListener('statechange', look);
+  registration.addEventListener('updatefound', watch);
+  watch();
+  if (registration.waiting && registration.active) onWaiting();
 }

@@ -48,11 +48,12 @@ export interface StartOptions {
       }
     | ServiceWorkerRegistration;
   /**
-   * Cross-origin isolation (WASM with threads) if the host sends no COOP and COEP headers: the service worker
-   * adds them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers
-   * alone. The site's own service worker adds none.
+   * Paths of pages that the service worker isolates, which gives WASM threads: `/app/` names all pages below
+   * it, `/chat` that page. Relative to the service worker; `./` is its folder. It adds the COOP and COEP
+   * headers to these pages, unless the host sends its own, and `start()` reloads such a page once. Default:
+   * the option of the Vite plugin, or none. The site's own service worker adds no headers.
    */
-  isolation?: 'next-visit' | 'reload' | 'off';
+  isolation?: readonly string[];
 }
 
 /** Makes every URL absolute: the worker that gets them has another base. */

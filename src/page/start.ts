@@ -1,4 +1,5 @@
-import { scopeOf } from '#protocol';
+import { isolates, scopeOf } from '#protocol';
+import { delay } from '#base';
 import { joinElection } from './election/join.ts';
 import { loadChunk } from './load-chunk.ts';
 import { Localtext } from './localtext.ts';
@@ -47,10 +48,10 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     return registered;
   };
   const registration = await install();
+  await reloadIsolated(registration);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
-  await isolate(handle, registration, options);
   // Deferred, so that the site can add its listener first.
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // The site renews its own registration.
@@ -77,22 +78,21 @@ async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: S
   await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
+const RELOADED = 'localtext:reloaded-for-isolation';
+
+/** How long a page may take to unload. It stays if the user declines to leave it. */
+const UNLOAD_MS = 3000;
+
 /**
- * Watches for features that isolation breaks. If the site opted in, reloads the page for isolation, at most
- * once per tab.
+ * Reloads a page that the service worker would isolate, but did not load: on a first visit, or after
+ * Shift+reload. Once per tab, in case the host's headers prevent isolation. A page in a frame depends on the
+ * pages around it.
  */
-async function isolate(
-  handle: Localtext,
-  { scope }: ServiceWorkerRegistration,
-  { isolation, serviceWorker }: StartOptions,
-): Promise<void> {
-  // The site's own service worker adds no headers.
-  if (isolation === 'off' || serviceWorker instanceof ServiceWorkerRegistration) return;
-  try {
-    const { reloadOnce, watchIsolation } = await import('./watch-isolation.ts');
-    const need = await watchIsolation(scope, handle.stopped, (found) => handle.announceIsolationNeed(found));
-    if (isolation === 'reload' && !need) reloadOnce();
-  } catch (error) {
-    console.warn('localtext: could not watch for what isolation would break', error);
-  }
+async function reloadIsolated({ active }: ServiceWorkerRegistration): Promise<void> {
+  if (crossOriginIsolated) return sessionStorage.removeItem(RELOADED);
+  if (!active || !isolates(active.scriptURL, location.href) || window !== top) return;
+  if (sessionStorage.getItem(RELOADED)) return;
+  sessionStorage.setItem(RELOADED, '1');
+  location.reload();
+  await delay(UNLOAD_MS);
 }

@@ -20,9 +20,9 @@ export {
   type StageFacts,
   type WaitingStage,
 } from './engine-port.ts';
+export { addIsolation, isolates } from './isolation.ts';
 export {
   CALL_HEADER,
-  ISOLATED_MARK,
   KEEP_ALIVE_MS,
   KEEP_ALIVE_PATH,
   LINES_TYPE,

@@ -13,12 +13,6 @@ export const PROTOCOL_HEADER = 'localtext-protocol';
 /** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
 export const CALL_HEADER = 'localtext-call';
 
-/**
- * Name of the server timing in an answer to which the service worker has added isolation headers: a page can
- * read no other header.
- */
-export const ISOLATED_MARK = 'localtext-isolated';
-
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
 
@@ -34,7 +28,7 @@ export const LINES_TYPE = 'application/x-ndjson';
 export type LoadLine =
   { type: 'progress'; progress: LoadProgress } | { type: 'loaded' } | { type: 'error'; error: WireError };
 
-/** GET → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
+/** GET → the `EngineStatus`; 204 while no engine answers. */
 export const STATUS_PATH = '/localtext/status';
 
 /** Characters of a name in a path's query or a command: of a model, a variant, a file or a place. */

@@ -7,7 +7,7 @@ import { createDeferred } from '#base';
  */
 export const scopeOf = (url: string): string => new URL(url).pathname;
 
-/** Prefix of every name of the app. An app at the root has no path in it, as before there were scopes. */
+/** Prefix of every name of the app. An app at the root has no path in it. */
 export const nameIn = (scope: string): string => (scope === '/' ? 'localtext' : `localtext${scope}`);
 
 /**

@@ -1,2 +1,13 @@
-export { SlotQueue, type Claim, type Yielding } from './slot-queue.ts';
-export { OneByOne, Turns, type TakesTurns } from './turns.ts';
+export { JobQueue, type Claim } from './job-queue.ts';
+export { JobPaused, Lease, type LeaseFacts } from './lease.ts';
+export { PartQueue, inParts, type Parts } from './part-queue.ts';
+export { classOf, nextPart, POLICY } from './policy.ts';
+export {
+  filling,
+  isRunning,
+  isToBeShared,
+  mayCount,
+  nextReply,
+  sharedLength,
+  type PromptView,
+} from './prompt-policy.ts';

@@ -29,7 +29,7 @@ export type Requested = Request | FetchEvent | { request: Request; event?: Exten
  * Chooses the answer to a request. `kept`: answer from a file of the site. Undefined: the browser asks the
  * network.
  */
-type Finish = (request: Request, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
+type Finish = (event: FetchEvent, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
@@ -134,7 +134,7 @@ export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, ke
       ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
-        : finish(request, small.respond(request) ?? large.respond(request));
+        : finish(event, small.respond(request) ?? large.respond(request));
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);

@@ -1,6 +1,5 @@
 import type { WeightFile } from '#catalog';
 import {
-  CHUNK_BYTES,
   noteOf,
   pathNote,
   readSmallFile,
@@ -9,7 +8,12 @@ import {
   type StoredPath,
 } from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
-import { checkpointName, type DownloadCheckpoint, readCheckpoint } from './download/partial-file.ts';
+import {
+  checkpointBytes,
+  checkpointName,
+  type DownloadCheckpoint,
+  readCheckpoint,
+} from './download/partial-file.ts';
 import {
   hashBlob,
   intactChunks,
@@ -42,7 +46,7 @@ export class StoredFiles {
   async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
     // Check the checkpoint first: `finish()` writes the record before it removes the checkpoint.
     const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
-    if (checkpoint) return Math.min(bytes, checkpoint.chunks.length * CHUNK_BYTES);
+    if (checkpoint) return checkpointBytes(checkpoint, bytes);
     if (!(await this.#backend.read(recordName(sha256)))) return 0;
     return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
   }
@@ -80,7 +84,7 @@ export class StoredFiles {
       (await replace(
         this.#backend,
         checkpointName(sha256),
-        JSON.stringify({ version: null, chunks } satisfies DownloadCheckpoint),
+        JSON.stringify({ version: null, chunks, parts: [] } satisfies DownloadCheckpoint),
       ).then(
         () => true,
         () => false,

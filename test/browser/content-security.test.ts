@@ -155,7 +155,7 @@ const refusals = (page: Page): Promise<{ start: unknown; request: unknown }> =>
   page.evaluate(async () => {
     const { lifetime } = window;
     const code = ({ code: name, message }: { code?: string; message: string }) => `${name}: ${message}`;
-    const started = await lifetime.start({ isolation: 'off' }).then(() => 'started', code);
+    const started = await lifetime.start({ isolation: [] }).then(() => 'started', code);
     await lifetime.startWithoutServiceWorker().catch(() => undefined);
     lifetime.begin('refused', 'no key', { messages: [{ role: 'user', content: 'hi' }] });
     while (!lifetime.runs['refused']?.ended) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -9,16 +9,7 @@ import { launch } from '../support/launch.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
-import {
-  AVIF,
-  dataUrl,
-  drawn,
-  GIF,
-  PICTURES,
-  png,
-  pngOf,
-  withOrientation,
-} from '../support/vision/pictures.ts';
+import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 
@@ -260,7 +251,6 @@ test('pictures come from the site and from origins that it names, and in every t
   expect(await tokens(dataUrl(withOrientation(jpeg, 6), 'image/jpeg'))).toBe(high);
   const square = await tokens(dataUrl(first));
   expect(await tokens(dataUrl(GIF, 'image/gif'))).toBe(square);
-  expect(await tokens(dataUrl(AVIF, 'image/avif'))).toBe(square);
   expect(await tokens('/icons/icon-192.png')).toBe(square);
   expect(await reply(user(imageAt(`${model.url}/pictures/a.png`), text('a')))).toBe(
     await reply(user(image(first), text('a'))),

@@ -82,7 +82,7 @@ afterAll(async () => {
 
 const open = (app: App): Promise<StartedPage> => {
   const { port } = server.address() as AddressInfo;
-  const options = JSON.stringify({ catalog: catalogOf(app), isolation: 'off' });
+  const options = JSON.stringify({ catalog: catalogOf(app), isolation: [] });
   return openPage(
     context,
     `http://localhost:${port}`,

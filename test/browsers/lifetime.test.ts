@@ -41,7 +41,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     await waitFor(tab, () => 'lifetime' in window);
     await tab.evaluate(async (given) => {
       const options = given ? { catalog: given } : { workerUrl: '/counting-worker.js' };
-      await window.lifetime.start({ isolation: 'off', ...options });
+      await window.lifetime.start({ isolation: [], ...options });
     }, catalog ?? null);
     return tab;
   }
@@ -62,7 +62,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     expect(await tab.evaluate(lookForUpdate)).toBe(true);
     await waitFor(tab, () => 'lifetime' in window);
     await tab.evaluate(async () => {
-      await window.lifetime.start({ isolation: 'off', workerUrl: '/counting-worker.js' });
+      await window.lifetime.start({ isolation: [], workerUrl: '/counting-worker.js' });
       await window.lifetime.handle().update();
     });
     await tab.reload();

@@ -142,7 +142,7 @@ const sources: Record<string, { code: string; lib: string[]; types: string[] }> 
       import { createFetch, keys, LocaltextError, start, type Localtext } from 'localtext';
       import { defaultCatalog, extendCatalog } from 'localtext/catalog';
       const catalog = extendCatalog(defaultCatalog, { aliases: { 'gpt-4o-mini': 'indigo-owl-4' } });
-      const localtext: Localtext = await start({ catalog, isolation: 'reload', workerUrl: '/worker.js' });
+      const localtext: Localtext = await start({ catalog, isolation: ['/app/'], workerUrl: '/worker.js' });
       const { key } = await localtext.keys.issue({ label: 'a', limits: { requestsPerMinute: 3 } });
       await localtext.ready('amber-phoenix-4', { onProgress: ({ loadedBytes }) => console.log(loadedBytes.toFixed()) });
       await createFetch()('/v1/models', { headers: { authorization: key } });

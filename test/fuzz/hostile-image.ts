@@ -1,19 +1,10 @@
 import { Random } from '../chaos/random.ts';
 import {
   apngOf,
-  avifOf,
-  box,
-  extents,
   gifOf,
-  gridOf,
-  itemOf,
   jpegOf,
-  meta,
-  overlappingItems,
   progressiveJpegOf,
-  sequenceHeader,
   textBombPng,
-  trackOf,
   webpOf,
 } from '../support/vision/image-files.ts';
 import { pngOf } from '../support/vision/pictures.ts';
@@ -37,36 +28,6 @@ export function hostileImage(random: Random): HostileImage {
     jpeg: [65_535, jpegOf],
     webp: [16_384, webpOf],
     'webp with a frame': [16_384, (width, height) => webpOf(width, height, true)],
-    'avif behind other boxes': [
-      2 ** 32 - 1,
-      (width, height) =>
-        avifOf(box('free', Buffer.alloc(random.below(200_000))), meta(extents(width, height))),
-    ],
-    'avif in a second box of metadata': [
-      2 ** 32 - 1,
-      (width, height) =>
-        avifOf(meta(extents(1, 1)), box('mdat', Buffer.alloc(99)), meta(extents(width, height))),
-    ],
-    'avif of a grid': [2 ** 32 - 1, (width, height) => avifOf(gridOf(width, height))],
-    'avif of a track': [65_535, (width, height) => avifOf(meta(extents(1, 1)), trackOf(width, height))],
-    'avif of overlapping items': [
-      2 ** 32 - 1,
-      (width, height) => overlappingItems(random.below(100), 4000, width, height),
-    ],
-    'avif with other data': [
-      65_536,
-      (width, height) =>
-        avifOf(
-          itemOf(
-            'av01',
-            Buffer.concat([
-              // Units that are no sequence header.
-              ...Array.from({ length: random.below(9) }, () => Buffer.from('120032023fff', 'hex')),
-              sequenceHeader(width, height),
-            ]),
-          ),
-        ),
-    ],
   };
   const kind = random.pick(Object.keys(kinds));
   const [most, make] = kinds[kind] ?? [1, () => Buffer.alloc(0)];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { AVIF, dataUrl, drawn, GIF, PICTURES } from '../support/vision/pictures.ts';
+import { dataUrl, drawn, GIF, PICTURES } from '../support/vision/pictures.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 import { hostileParts } from './hostile-parts.ts';
 import { judge, type Outcome } from './outcome.ts';
@@ -88,7 +88,7 @@ test(
       );
     const before = await reply();
     expect(before).toMatch(/^[a-z]{8}$/);
-    const images = [...PICTURES, GIF, AVIF, ...(await drawn(page, ['image/jpeg', 'image/webp']))];
+    const images = [...PICTURES, GIF, ...(await drawn(page, ['image/jpeg', 'image/webp']))];
     const outcomes: Outcome[] = [];
     for (let at = 0; at < parts; at += BATCH) {
       const count = Math.min(BATCH, parts - at);

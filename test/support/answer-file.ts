@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 
 /** How a server answers a request for a file; all but `body` are faults, or their absence. */
 export interface Behaviour {
@@ -6,6 +7,12 @@ export interface Behaviour {
   etag?: string | undefined;
   /** Answers the whole file whatever is asked for. */
   ignoresRange?: boolean;
+  /** Answers a range with status 200 and no length, as Chromium does for the files of an extension. */
+  hidesRange?: boolean;
+  /** Compresses what it sends; of a range, the bytes of the compressed file. */
+  gzip?: boolean;
+  /** Answers requests for ranges with 416. */
+  refusesRange?: boolean;
   /** Cuts the connection after so many bytes of an answer. */
   cutAfter?: number;
   /** Sends so many bytes of an answer, and then nothing; the connection stays. */
@@ -23,16 +30,20 @@ export async function answerFile(
   response: ServerResponse,
   behaviour: Behaviour,
 ): Promise<number> {
-  const { body, etag, ignoresRange, cutAfter, stallAfter, delayMs = 0, status } = behaviour;
+  const { etag, ignoresRange, hidesRange, cutAfter, stallAfter, delayMs = 0, gzip } = behaviour;
+  const body = gzip ? gzipSync(behaviour.body) : behaviour.body;
   await new Promise((resolve) => setTimeout(resolve, delayMs));
   const range = ignoresRange ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+  const status = behaviour.status ?? (range && behaviour.refusesRange ? 416 : undefined);
   const from = range ? Number(range[1]) : 0;
   const to = range ? Math.min(Number(range[2]) + 1, body.length) : body.length;
   const part = body.subarray(from, to);
-  response.writeHead(status ?? (range ? 206 : 200), {
-    'content-length': part.length,
+  const isPlain = range && !hidesRange;
+  response.writeHead(status ?? (isPlain ? 206 : 200), {
+    ...(!hidesRange && { 'content-length': part.length }),
+    ...(gzip && { 'content-encoding': 'gzip' }),
     ...(etag !== undefined && { etag }),
-    ...(range && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
+    ...(isPlain && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
     ...behaviour.headers,
   });
   const ends = stallAfter ?? cutAfter ?? part.length;

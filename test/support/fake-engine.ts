@@ -194,7 +194,7 @@ export class FakeEngine implements EngineClient {
 /** What is asked for in a form has it. */
 function deltasFor({ constraint }: ChatJob): string[] {
   if (!constraint) return ['Hello', ', ', 'world', '!'];
-  const sample = constraint.kind === 'json_schema' ? sampleOf(constraint.schema) : {};
+  const sample = constraint.kind === 'json_schema' ? sampleOf(JSON.parse(constraint.schema)) : {};
   return JSON.stringify(sample).match(/.{1,3}/gs) ?? [];
 }
 

@@ -15,6 +15,7 @@ const html = (script: string): [string, string] => [
 const FILES: Record<string, [type: string, body: Buffer | string]> = {
   '/image.png': ['image/png', IMAGE],
   '/script.js': ['text/javascript', 'document.documentElement.dataset.script = "ran";'],
+  '/part.js': ['text/javascript', 'self.part = "imported";'],
   '/frame.html': html("parent.postMessage('framed', '*')"),
   '/sign-in.html': html("opener?.postMessage('signed in', '*'); close()"),
 };

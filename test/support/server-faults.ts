@@ -58,8 +58,8 @@ export const serverFaults: ServerFault[] = [
     expected: { code: 'weights_unavailable', says: /the server answered 503, several times in a row\. 0 of/ },
   },
   {
-    name: 'a connection that drops in every answer',
-    behaviour: () => ({ cutAfter: 1000 }),
+    name: 'a connection that drops before each body',
+    behaviour: () => ({ cutAfter: 0 }),
     expected: { code: 'weights_unavailable', says: /the connection broke, several times in a row\. 0 of/ },
   },
   {
@@ -88,15 +88,45 @@ export const serverFaults: ServerFault[] = [
     expected: { code: 'weights_corrupt', says: /has \d+ bytes, which is not what the catalog says/ },
   },
   {
-    name: 'a wrong total in the range',
+    name: 'a connection that drops after each megabyte',
+    behaviour: () => ({ cutAfter: 2 ** 20 }),
+    expected: { chunksSentTwice: 0 },
+  },
+  {
+    name: 'no ranges, and a connection that drops after each megabyte',
+    behaviour: () => ({ cutAfter: 2 ** 20, ignoresRange: true }),
+    expected: { code: 'weights_unavailable', says: /cannot continue a file \(byte ranges\), several times/ },
+  },
+  {
+    name: 'ranges of status 200',
+    behaviour: () => ({ hidesRange: true }),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: 'a refusal of each range',
+    behaviour: () => ({ refusesRange: true }),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: 'ranges of the compressed file',
+    behaviour: () => ({ gzip: true }),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: 'compression, and no ranges',
+    behaviour: () => ({ gzip: true, ignoresRange: true }),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: 'a wrong total in each range',
     behaviour: (_, body) => ({ headers: { 'content-range': `bytes 0-4194303/${body.length + 1}` } }),
-    expected: { code: 'weights_corrupt', says: /has \d+ bytes, which is not what the catalog says/ },
+    expected: { chunksSentTwice: 1 },
   },
   {
     name: 'another range than was asked for, once',
     behaviour: (answer, body) =>
       answer === 2 ? { headers: { 'content-range': `bytes 1-4194304/${body.length}` } } : {},
-    expected: { chunksSentTwice: 1 },
+    expected: { chunksSentTwice: 5 },
   },
   {
     name: 'no ranges',

@@ -29,11 +29,24 @@ const PACKAGE_WASM = [
   ['compat', 'package/wllama-compat.wasm'],
 ] as const;
 
-/** Adds the tests' own pages to the site. */
+/** Headers for WASM threads on the first visit, with every answer. */
+const ISOLATION = [
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-embedder-policy', 'require-corp'],
+  ['cross-origin-resource-policy', 'same-origin'],
+] as const;
+
+/** Adds the tests' own pages to the site, and the headers to its preview server. */
 export function testPage({ bench }: { bench: boolean }): Plugin {
   const chunks = new Map<string, string>();
   return {
     name: 'localtext-test-page',
+    configurePreviewServer({ middlewares }) {
+      middlewares.use((_request, response, next) => {
+        for (const [name, value] of ISOLATION) response.setHeader(name, value);
+        next();
+      });
+    },
     buildStart() {
       for (const [name, path] of Object.entries({ ...PAGES, ...(bench && BENCH_PAGE) })) {
         const id = fileURLToPath(new URL(path, import.meta.url));

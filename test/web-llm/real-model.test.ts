@@ -144,7 +144,10 @@ test('a JSON schema is kept to', async () => {
     additionalProperties: false,
   };
   const { text, done } = await chat(
-    job('Give a colour as JSON.', { constraint: { kind: 'json_schema', schema }, maxTokens: 64 }),
+    job('Give a colour as JSON.', {
+      constraint: { kind: 'json_schema', schema: JSON.stringify(schema) },
+      maxTokens: 64,
+    }),
   );
   if (done?.finishReason === 'stop') expect(Object.keys(JSON.parse(text) as object)).toEqual(['colour']);
   else expect(text.trimStart()).toMatch(/^\{/);

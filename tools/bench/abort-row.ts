@@ -17,7 +17,6 @@ export async function abort({ page, rounds }: Stage): Promise<Row> {
   }
   return {
     name: 'an abort in the prefill of 1,500 tokens: until the engine is free',
-    measures: `The client aborts after ${UNDER_WAY_MS / 1000} s; time until the engine's worker has ended the request and its slot is free.`,
     unit: 'ms',
     values,
     goal: { atMost: 2000 },

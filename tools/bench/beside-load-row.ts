@@ -1,4 +1,4 @@
-import { quotients, type Row } from './row.ts';
+import { ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 export async function besideLoad({ page, rounds, reload }: Stage): Promise<Row> {
@@ -14,13 +14,11 @@ export async function besideLoad({ page, rounds, reload }: Stage): Promise<Row> 
     beside.push(measured.beside);
     load.push(measured.loadMs);
   }
-  return {
-    name: "a second model while one chats: the chat's decode speed during the load ÷ alone",
-    measures:
-      'Tokens a second of one stream, alone, and from the call of ready() for the embedding model until it is loaded from the stored weights, in a reloaded page.',
-    unit: 'ratio',
-    values: quotients(beside, alone),
-    goal: { atLeast: 0.8 },
-    detail: { 'alone, tokens/s': alone, 'during, tokens/s': beside, 'the load, ms': load },
-  };
+  return ratio(
+    "a second model while one chats: the chat's decode speed during the load ÷ alone",
+    { 'during, tokens/s': beside },
+    { 'alone, tokens/s': alone },
+    { atLeast: 0.8 },
+    { 'the load, ms': load },
+  );
 }

@@ -2,7 +2,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { speechModel } from '../../test/support/speech/speech-model.ts';
 import type { GivenUpKind } from './page/given-up.ts';
 import type { SpeechFiles } from './page/speech.ts';
-import { quotients, type Row, summarize } from './row.ts';
+import { ratio, summarize, type Row } from './row.ts';
 import { openBenchPage, type Stage } from './stage.ts';
 
 const ROWS: { kind: GivenUpKind; count: number; short: string; long: string }[] = [
@@ -47,14 +47,14 @@ export async function givenUp({ context, page, site, rounds }: Stage): Promise<R
         await other.page.close();
         while ((await jobs(kind)) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
       }
-      rows.push({
-        name: `${what} beside ${count} ${long} that a tab has given up ÷ alone`,
-        measures: `Another tab sends ${count} requests that are not streamed, with the page's own fetch, and aborts them once the engine has them. The median of ${REPEATED} short requests, one after another, is compared with the median before.`,
-        unit: 'ratio',
-        values: quotients(beside, alone),
-        goal: { atMost: 3 },
-        detail: { 'alone, ms': alone, 'beside, ms': beside },
-      });
+      rows.push(
+        ratio(
+          `${what} beside ${count} ${long} that a tab has given up ÷ alone`,
+          { 'beside, ms': beside },
+          { 'alone, ms': alone },
+          { atMost: 3 },
+        ),
+      );
     }
     return rows;
   } finally {

@@ -1,6 +1,6 @@
 import { onGpu } from './gpu-stage.ts';
 import type { EmbeddingTexts } from './page/on-device.ts';
-import { quotients, type Row } from './row.ts';
+import { ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 /** Measured when they are asked for by name, or by `--gpu`. */
@@ -11,7 +11,7 @@ const DECODED = 64;
 
 /** The same weights in two browsers, in turn: on the GPU, and on WASM. */
 export const gpuEmbeddings = ({ page: onWasm, site, rounds }: Stage): Promise<Row[]> =>
-  onGpu(site, HOW, async ({ page: onWebGpu, gpu }) => {
+  onGpu(site, HOW, async ({ page: onWebGpu }) => {
     const embed = (page: Stage['page'], device: 'wasm' | 'webgpu', which: EmbeddingTexts): Promise<number> =>
       page.evaluate(([where, what]) => window.bench.calls.embedOn(where, what), [device, which] as const);
     const rows: Row[] = [];
@@ -27,13 +27,13 @@ export const gpuEmbeddings = ({ page: onWasm, site, rounds }: Stage): Promise<Ro
       }
       // The first compiles shaders and starts threads.
       const [overWasm, overWebGpu] = [wasm.slice(1), webgpu.slice(1)];
-      rows.push({
-        name: `embeddings of ${texts}: WebGPU ÷ WASM`,
-        measures: `Texts a second of one request through /v1, in f32, in two browsers in turn. The GPU: ${gpu}.`,
-        unit: 'ratio',
-        values: quotients(overWasm, overWebGpu),
-        detail: { 'WASM, ms': overWasm, 'WebGPU, ms': overWebGpu },
-      });
+      rows.push(
+        ratio(
+          `embeddings of ${texts}: WebGPU ÷ WASM`,
+          { 'WASM, ms': overWasm },
+          { 'WebGPU, ms': overWebGpu },
+        ),
+      );
     }
     return rows;
   });
@@ -65,25 +65,25 @@ export const gpuChat = ({ page: onWasm, site, rounds }: Stage): Promise<Row[]> =
           [chats, DECODED] as const,
         ),
       );
-      rows.push({
-        name: `decode of a GGUF, ${name}: WebGPU ÷ WASM`,
-        measures: `Tokens a second of replies of ${DECODED} through /v1, in two browsers in turn. The GPU: ${gpu}.`,
-        unit: 'ratio',
-        values: quotients(webgpu, wasm),
-        detail: { 'WASM, tokens/s': wasm, 'WebGPU, tokens/s': webgpu },
-      });
+      rows.push(
+        ratio(
+          `decode of a GGUF, ${name}: WebGPU ÷ WASM`,
+          { 'WebGPU, tokens/s': webgpu },
+          { 'WASM, tokens/s': wasm },
+        ),
+      );
     }
     for (const tokens of [100, 400, 2000]) {
       const [wasm, webgpu] = await inTurn((page, salt) =>
         page.evaluate(([id, count]) => window.bench.calls.prefillOurs(id, count), [salt, tokens] as const),
       );
-      rows.push({
-        name: `prefill of a GGUF, ${tokens} tokens: WebGPU ÷ WASM`,
-        measures: `Speed by the time to the first token of new prompts of about ${tokens} tokens.`,
-        unit: 'ratio',
-        values: quotients(wasm, webgpu),
-        detail: { 'WASM, ms': wasm, 'WebGPU, ms': webgpu },
-      });
+      rows.push(
+        ratio(
+          `prefill of a GGUF, ${tokens} tokens: WebGPU ÷ WASM`,
+          { 'WASM, ms': wasm },
+          { 'WebGPU, ms': webgpu },
+        ),
+      );
     }
     const fingerprint = await onWebGpu.evaluate(() => window.bench.calls.chatFingerprint());
     if (!fingerprint.endsWith('-webgpu'))

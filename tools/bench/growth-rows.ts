@@ -1,6 +1,6 @@
 import { EngineTap, type Sent } from './engine-tap.ts';
 import { growthRow } from './growth.ts';
-import { type Row, summarize } from './row.ts';
+import { summarize, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 const points = (sizes: number[]) => sizes.map((x) => ({ x, values: [] as number[] }));
@@ -26,11 +26,7 @@ export async function messages({ page, rounds }: Stage): Promise<Row> {
       }
       values.push(summarize(times).median);
     }
-  return growthRow(
-    'growth: messages of a conversation, 1 to 999',
-    "From the SDK's call until llama.cpp is given the prompt: body, checks, the model's template. The prompt is then aborted.",
-    { x: 'messages', y: 'until llama.cpp has the prompt, ms', points: series },
-  );
+  return growthRow('growth: messages of a conversation, 1 to 999', series);
 }
 
 const MAX_INPUTS = 2048;
@@ -62,18 +58,12 @@ export async function inputs({ page, rounds }: Stage): Promise<Row[]> {
   return [
     {
       name: '2,048 short inputs as base64: share of the time outside the model',
-      measures:
-        'One request by the SDK; the time of the model is that of the embedding engine, from texts to vectors.',
       unit: 'ratio',
       values: shares,
       goal: { atMost: 0.03 },
       detail: { 'all, ms': totals, 'outside the model, ms': outsides },
     },
-    growthRow(
-      'growth: inputs of an embeddings request, 1 to 2,048',
-      'Time outside the model, as in the row before.',
-      { x: 'inputs', y: 'outside the model, ms', points: series },
-    ),
+    growthRow('growth: inputs of an embeddings request, 1 to 2,048', series),
   ];
 }
 
@@ -104,11 +94,7 @@ export async function tabs({ page, context, site, rounds }: Stage): Promise<Row>
     }
     for (const other of others) await other.close();
   }
-  return growthRow(
-    'growth: tabs of the site, 1 to 8',
-    `Time outside the model of an embeddings request of one text, the median of ${REQUESTS}; every tab has started localtext, and the first asks.`,
-    { x: 'tabs', y: 'outside the model, ms', points: series },
-  );
+  return growthRow('growth: tabs of the site, 1 to 8', series);
 }
 
 function computed(sent: Sent[]): number {

@@ -1,22 +1,25 @@
-import type { Row, Series } from './row.ts';
+import type { Row } from './row.ts';
 
 /** Linear is 1; the rest is for noise. */
 const GOAL = { atMost: 1.1 };
 
-/** A row of a growth, with a goal that it be no worse than linear. */
-export function growthRow(name: string, measures: string, series: Series): Row {
-  const rounds = Math.min(...series.points.map(({ values }) => values.length));
+/** Sizes, and what was measured at each in every round. */
+export type Points = { x: number; values: number[] }[];
+
+/** A row of a growth, with the goal that it is linear at most. */
+export function growthRow(name: string, points: Points): Row {
+  const rounds = Math.min(...points.map(({ values }) => values.length));
   const values = Array.from({ length: rounds }, (_, round) =>
-    exponent(series.points.map((point) => ({ x: point.x, y: point.values[round] ?? Number.NaN }))),
+    exponent(points.map((point) => ({ x: point.x, y: point.values[round] ?? Number.NaN }))),
   );
-  return { name, measures, unit: 'exponent', values, goal: GOAL, series };
+  return { name, unit: 'exponent', values, goal: GOAL };
 }
 
 /**
  * Slope of the line through the logarithms, by least squares, of the larger half of the sizes: among the small ones what
  * every request costs would hide the growth.
  */
-export function exponent(points: { x: number; y: number }[]): number {
+function exponent(points: { x: number; y: number }[]): number {
   const least = Math.sqrt(Math.max(...points.map(({ x }) => x)));
   const logs = points.filter(({ x }) => x >= least).map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }));
   const mean = (pick: (log: { x: number; y: number }) => number): number =>

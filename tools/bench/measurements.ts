@@ -28,7 +28,6 @@ const inPage =
 /** Measurements by the names that `npm run bench -- --row` takes. Each begins in a reloaded page. */
 export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
-  'decode-plain': inPage('decodePlain'),
   'decode-package': inPage('decodePackage'),
   'prefill-package': inPage('prefillPackage'),
   'web-llm': webLlm,

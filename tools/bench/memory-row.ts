@@ -1,7 +1,7 @@
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { findRoot, peakTreeBytes } from '../../test/support/process-memory.ts';
-import { quotients, type Row } from './row.ts';
+import { ratio, type Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
 import { removeFolder, tempFolder } from '../../test/support/temp-folder.ts';
 
@@ -21,19 +21,13 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
       empty.push((await peakBytes(profile, site.url, 1, 5)) / MEGABYTE);
       six.push((await peakBytes(profile, site.url, 6)) / MEGABYTE);
     }
-    return {
-      name: 'peak memory while one tab chats: 6 tabs ÷ 1 tab',
-      measures:
-        "Proportional set sizes of all of the browser's processes, without pages of files, sampled every 200 ms while a reply of 100 tokens comes; every tab has started localtext and an OpenAI client.",
-      unit: 'ratio',
-      values: quotients(six, one),
-      goal: { atMost: 1.1 },
-      detail: {
-        '1 tab, MB': one,
-        '1 tab and 5 that show a file, MB': empty,
-        '6 tabs, MB': six,
-      },
-    };
+    return ratio(
+      'peak memory while one tab chats: 6 tabs ÷ 1 tab',
+      { '6 tabs, MB': six },
+      { '1 tab, MB': one },
+      { atMost: 1.1 },
+      { '1 tab and 5 that show a file, MB': empty },
+    );
   } finally {
     await removeFolder(profile);
   }

@@ -4,7 +4,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 import { textOfTokens } from './page/long-text.ts';
-import { quotients, type Row } from './row.ts';
+import { ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 interface Pairs {
@@ -44,26 +44,21 @@ export async function native({ page, rounds }: Stage): Promise<Row[]> {
   } finally {
     child.kill();
   }
-  const sides = `ours in the page, and node-llama-cpp with its prebuilt binary, the same weights and as many threads (${threads}).`;
   // The first round is a warm-up.
   for (const pairs of [decoded, prefilled]) for (const side of [pairs.ours, pairs.theirs]) side.shift();
   return [
-    {
-      name: 'decode on the CPU through /v1 ÷ native llama.cpp',
-      measures: `Tokens a second between the first and the last of ${DECODED}, one stream, in turn: ${sides}`,
-      unit: 'ratio',
-      values: quotients(decoded.ours, decoded.theirs),
-      goal: { atLeast: 0.4 },
-      detail: { 'native, tokens/s': decoded.theirs, 'ours, tokens/s': decoded.ours },
-    },
-    {
-      name: 'prefill on the CPU through /v1 ÷ native llama.cpp',
-      measures: `Time to the first token of new prompts of about ${PREFILLED} tokens, in turn: ${sides}`,
-      unit: 'ratio',
-      values: quotients(prefilled.theirs, prefilled.ours),
-      goal: { atLeast: 0.4 },
-      detail: { 'native, ms': prefilled.theirs, 'ours, ms': prefilled.ours },
-    },
+    ratio(
+      'decode on the CPU through /v1 ÷ native llama.cpp',
+      { 'ours, tokens/s': decoded.ours },
+      { 'native, tokens/s': decoded.theirs },
+      { atLeast: 0.4 },
+    ),
+    ratio(
+      'prefill on the CPU through /v1 ÷ native llama.cpp',
+      { 'native, ms': prefilled.theirs },
+      { 'ours, ms': prefilled.ours },
+      { atLeast: 0.4 },
+    ),
   ];
 }
 

@@ -30,8 +30,6 @@ export async function firstTokenParts({ page, rounds }: Stage): Promise<Row> {
   }
   return {
     name: 'first token through /v1: the time outside llama.cpp',
-    measures:
-      "Clocks in the page and in the engine's worker: from the SDK's call until llama.cpp is given the prompt, and from its first token until the SDK hands it out.",
     unit: 'ms',
     values,
     goal: { atMost: 6 },

@@ -1,16 +1,25 @@
-import { met, type Row, summarize } from './row.ts';
+import { met, summarize, type Row } from './row.ts';
 
-export const HEAD = '| row | median | min–max | values | goal | |\n|---|---|---|---|---|---|';
+export const HEAD = '| row | median | min–max | values | goal | | medians |\n|---|---|---|---|---|---|---|';
 
 /** One line of the table that people read. */
 export function line(row: Row): string {
   const { median, min, max } = summarize(row.values);
   const spread = row.values.length > 1 ? `${figure(row, min)}–${figure(row, max)}` : '';
   const unit = isAbsolute(row.unit) ? ` ${row.unit}` : '';
-  return `| ${row.name} | ${figure(row, median)}${unit} | ${spread} | ${row.values.length} | ${goal(row)} | ${verdict(row)} |`;
+  return `| ${row.name} | ${figure(row, median)}${unit} | ${spread} | ${row.values.length} | ${goal(row)} | ${verdict(row)} | ${details(row)} |`;
 }
 
-export function verdict(row: Row): string {
+/** Medians of the figures behind a row. */
+function details({ detail = {} }: Row): string {
+  const medians = Object.entries(detail).map(([name, values]) => {
+    const { median } = summarize(values);
+    return `${name}: ${median.toFixed(Math.abs(median) < 100 ? 1 : 0)}`;
+  });
+  return medians.join('; ');
+}
+
+function verdict(row: Row): string {
   const held = met(row);
   if (held === null) return '';
   return held ? 'met' : '**missed**';

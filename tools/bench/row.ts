@@ -4,24 +4,13 @@ export type Goal = { atLeast: number } | { atMost: number };
 /** One line of the table: localtext compared with the alternative, measured alternately in one run. */
 export interface Row {
   name: string;
-  /** How it is measured, in a sentence or two. */
-  measures: string;
   /** Unit of each number in `values`. `exponent` is that of the growth; 1 is linear. */
   unit: 'ratio' | 'ms' | 'KB' | 'MB' | 'exponent';
   /** One value a round. */
   values: number[];
   goal?: Goal;
-  /** The absolute figures behind the values, for reading alone. */
+  /** The figures behind the values, by their name and unit: `raw, ms`. */
   detail?: Record<string, number[]>;
-  series?: Series;
-}
-
-/** How something grows: `values` of each point one a round. */
-export interface Series {
-  /** Labels of the plot's axes: the counted size, and the measured quantity with its unit. */
-  x: string;
-  y: string;
-  points: { x: number; values: number[] }[];
 }
 
 export interface Summary {
@@ -48,9 +37,21 @@ export function met({ goal, values }: Row): boolean | null {
   return 'atLeast' in goal ? median >= goal.atLeast : median <= goal.atMost;
 }
 
-/** Pair by pair, so that a drift of the machine's speed cancels out. */
-export const quotients = (over: number[], under: number[]): number[] =>
-  over.map((value, index) => value / (under[index] ?? Number.NaN));
+/** One side of a comparison: its name with the unit, and a value for each round. */
+type Side = Record<string, number[]>;
 
-export const differences = (from: number[], taken: number[]): number[] =>
-  from.map((value, index) => value - (taken[index] ?? Number.NaN));
+/** Compares pair by pair, so that a drift of the machine's speed cancels out. */
+const paired =
+  (unit: Row['unit'], compare: (a: number, b: number) => number) =>
+  (name: string, first: Side, second: Side, goal?: Goal, more: Side = {}): Row => {
+    const [of = []] = Object.values(first);
+    const [to = []] = Object.values(second);
+    const values = of.map((value, round) => compare(value, to[round] ?? Number.NaN));
+    return { name, unit, values, ...(goal && { goal }), detail: { ...first, ...second, ...more } };
+  };
+
+/** A row of the first side's values over the second's. */
+export const ratio = paired('ratio', (a, b) => a / b);
+
+/** A row of the first side's values less the second's, in milliseconds. */
+export const difference = paired('ms', (a, b) => a - b);

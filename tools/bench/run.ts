@@ -4,22 +4,21 @@ import { build } from 'vite';
 
 import { pullTestWeights } from '../../test/support/pull-test-weights.ts';
 import { MLC_HOW, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
-import { writeDocument } from './document/write-document.ts';
 import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
 import { HEAD, line } from './report.ts';
 import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
 import { openStage, type Stage } from './stage.ts';
+import { writeTable } from './write-table.ts';
 import { WEB_LLM_HOW } from './web-llm-row.ts';
 
-const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write | --write-only]]
+const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write]]
 
   --row         measures this alone; may be given more than once
   --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}, and web-llm with an MLC model
   --rounds      how often each is measured; 3 when not given
-  --write       writes docs/performance.md and its plots afterwards
-  --write-only  measures nothing, and writes them of what was measured here before
+  --write       writes the table in docs/performance.md afterwards
 
 The row web-llm needs a GPU. ${MLC_HOW}
 
@@ -36,7 +35,6 @@ export async function bench(args: string[]): Promise<void> {
       row: { type: 'string', multiple: true },
       rounds: { type: 'string', default: '3' },
       write: { type: 'boolean', default: false },
-      'write-only': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -54,11 +52,11 @@ export async function bench(args: string[]): Promise<void> {
 
   const mlc = mlcUrls();
 
-  const failed = values['write-only'] ? [] : await measureAll(wanted, rounds, mlc);
-  if (values.write || values['write-only']) {
+  const failed = await measureAll(wanted, rounds, mlc);
+  if (values.write) {
     const result = await readResult();
     if (result === null) throw new Error(`There is no ${RESULT_FILE}: measure first.`);
-    await writeDocument(result);
+    await writeTable(result);
   }
   if (failed.length > 0) throw new Error(`Not measured:\n${failed.join('\n')}`);
 }

@@ -1,5 +1,5 @@
 import { stopServiceWorker } from '../../test/support/service-worker-control.ts';
-import { differences, type Row } from './row.ts';
+import { difference, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 export async function modelsWarm({ page, rounds }: Stage): Promise<Row> {
@@ -12,7 +12,6 @@ export async function modelsWarm({ page, rounds }: Stage): Promise<Row> {
   }
   return {
     name: 'GET /v1/models, warm',
-    measures: 'The smallest request, by the SDK, until its body is read: the cost of every request.',
     unit: 'ms',
     values,
     goal: { atMost: 4 },
@@ -27,13 +26,7 @@ export async function modelsStopped({ page, rounds }: Stage): Promise<Row> {
     await stopServiceWorker(page);
     values.push(await page.evaluate(() => window.bench.calls.models()));
   }
-  return {
-    name: 'GET /v1/models, service worker stopped',
-    measures: 'The same, after the browser has stopped the service worker: it starts, and answers.',
-    unit: 'ms',
-    values,
-    goal: { atMost: 18 },
-  };
+  return { name: 'GET /v1/models, service worker stopped', unit: 'ms', values, goal: { atMost: 18 } };
 }
 
 export async function firstTokenStopped({ page, rounds }: Stage): Promise<Row> {
@@ -47,13 +40,10 @@ export async function firstTokenStopped({ page, rounds }: Stage): Promise<Row> {
     ours.push(await page.evaluate(() => window.bench.calls.firstTokenOurs()));
   }
   const measured = { raw: raw.slice(1), ours: ours.slice(1) };
-  return {
-    name: "first token from a stopped service worker − the raw engine's",
-    measures:
-      'The same as the first token above, with the service worker stopped before each call through /v1.',
-    unit: 'ms',
-    values: differences(measured.ours, measured.raw),
-    goal: { atMost: 30 },
-    detail: { 'raw, ms': measured.raw, 'ours, ms': measured.ours },
-  };
+  return difference(
+    "first token from a stopped service worker − the raw engine's",
+    { 'ours, ms': measured.ours },
+    { 'raw, ms': measured.raw },
+    { atMost: 30 },
+  );
 }

@@ -28,16 +28,12 @@ export async function visit({ rounds }: Stage): Promise<Row[]> {
   return [
     {
       name: 'a visit of the playground: JavaScript that the page begins with',
-      measures:
-        'Every script that the page names, gzipped; 1 KB is 1,000 bytes. The welcome is painted before they arrive.',
       unit: 'KB',
       values: [kilobytes],
       goal: { atMost: 60 },
     },
     {
       name: 'a visit of the playground: largest contentful paint on a throttled phone profile',
-      measures:
-        'A first visit at 390 px, on 1.6 Mbit/s with 150 ms of latency and a quarter of the processor, from a host that does not compress.',
       unit: 'ms',
       values: paints,
       goal: { atMost: 1500 },

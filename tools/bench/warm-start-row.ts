@@ -1,5 +1,5 @@
 import { EngineTap } from './engine-tap.ts';
-import { quotients, type Row } from './row.ts';
+import { ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 export async function warmStart({ page, rounds, reload }: Stage): Promise<Row> {
@@ -26,17 +26,11 @@ export async function warmStart({ page, rounds, reload }: Stage): Promise<Row> {
     }
   }
   const measured = { raw: raw.slice(1), ours: ours.slice(1) };
-  return {
-    name: "warm start, stored weights to first token ÷ the raw engine's from a Blob",
-    measures:
-      'In a reloaded page, with localtext started: the first chat, until its first token. The raw engine gets the same weights as a Blob, with the same settings.',
-    unit: 'ratio',
-    values: quotients(measured.ours, measured.raw),
-    goal: { atMost: 1.05 },
-    detail: {
-      'raw, ms': measured.raw,
-      'ours, ms': measured.ours,
-      "ours until llama.cpp's worker is started, ms": before.slice(1),
-    },
-  };
+  return ratio(
+    "warm start, stored weights to first token ÷ the raw engine's from a Blob",
+    { 'ours, ms': measured.ours },
+    { 'raw, ms': measured.raw },
+    { atMost: 1.05 },
+    { "ours until llama.cpp's worker is started, ms": before.slice(1) },
+  );
 }

@@ -3,7 +3,7 @@ import { MLC_HOW, type MlcUrls } from '../../test/support/mlc-model.ts';
 import { type GpuPage, onGpu } from './gpu-stage.ts';
 import { bringMlcFiles } from './mlc-files.ts';
 import type { Speed } from './page/web-llm.ts';
-import { differences, quotients, type Row } from './row.ts';
+import { difference, ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 const DECODED = 64;
@@ -23,7 +23,7 @@ export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row[]> {
   return onGpu(site, WEB_LLM_HOW, (opened) => compare(opened, mlc, rounds));
 }
 
-async function compare({ page, reload, gpu }: GpuPage, mlc: MlcUrls, rounds: number): Promise<Row[]> {
+async function compare({ page, reload }: GpuPage, mlc: MlcUrls, rounds: number): Promise<Row[]> {
   const files = await bringMlcFiles(mlc);
   const server = await serveFolder(files.folder, CORS);
   try {
@@ -55,34 +55,27 @@ async function compare({ page, reload, gpu }: GpuPage, mlc: MlcUrls, rounds: num
     for (let round = 0; round <= rounds; round++)
       for (const measure of round % 2 === 0 ? [measureOurs, measureRaw] : [measureRaw, measureOurs])
         await measure();
-    return rows(raw.slice(1), ours.slice(1), `${mlc.model}, on ${gpu}`);
+    return rows(raw.slice(1), ours.slice(1));
   } finally {
     await server.stop();
   }
 }
 
-const TURN =
-  "The raw engine is web-llm's MLCEngine in the same page, with the same model and context; each is loaded when the other has left the GPU.";
-
-function rows(raw: Speed[], ours: Speed[], what: string): Row[] {
+function rows(raw: Speed[], ours: Speed[]): Row[] {
   const speeds = (of: Speed[]): number[] => of.map(({ perSecond }) => perSecond);
   const firsts = (of: Speed[]): number[] => of.map(({ firstTokenMs }) => firstTokenMs);
   return [
-    {
-      name: "decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine",
-      measures: `Tokens a second between the first and the last of ${DECODED}, one stream, at temperature 0. ${TURN} The model: ${what}.`,
-      unit: 'ratio',
-      values: quotients(speeds(ours), speeds(raw)),
-      goal: { atLeast: 0.98 },
-      detail: { 'raw, tokens/s': speeds(raw), 'ours, tokens/s': speeds(ours) },
-    },
-    {
-      name: "first token on WebGPU through the SDK and /v1 − web-llm's own engine",
-      measures: 'Milliseconds from the call to the first text of the same replies.',
-      unit: 'ms',
-      values: differences(firsts(ours), firsts(raw)),
-      goal: { atMost: 10 },
-      detail: { 'raw, ms': firsts(raw), 'ours, ms': firsts(ours) },
-    },
+    ratio(
+      "decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine",
+      { 'ours, tokens/s': speeds(ours) },
+      { 'raw, tokens/s': speeds(raw) },
+      { atLeast: 0.98 },
+    ),
+    difference(
+      "first token on WebGPU through the SDK and /v1 − web-llm's own engine",
+      { 'ours, ms': firsts(ours) },
+      { 'raw, ms': firsts(raw) },
+      { atMost: 10 },
+    ),
   ];
 }

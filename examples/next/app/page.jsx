@@ -8,7 +8,7 @@ import { useRef, useState } from 'react';
 
 const MODEL = 'amber-phoenix-4';
 // Nothing starts while Next renders the page.
-const store = createStore(() => start({ base: '/next/' }));
+const store = createStore(() => start({ base: '/next/', isolation: ['./'] }));
 
 export default function Page() {
   return (

@@ -9,7 +9,7 @@ const shown = document.querySelector('.reply');
 const output = document.querySelector('output');
 
 // Shows a first visit's download: its size, its progress and a button to cancel it.
-const store = createStore(() => start());
+const store = createStore(() => start({ isolation: ['./'] }));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.

@@ -8,11 +8,14 @@ import {
   type Constraint,
   type Events,
   type EventOf,
+  type Job,
   type JobOf,
   type Kind,
   type ModelKind,
   type ModelOf,
 } from '#jobs';
+import type { Origin } from '#protocol';
+import { POLICY, type LeaseFacts } from '#scheduling';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '#engine-kit';
@@ -33,8 +36,8 @@ interface JobRules<K extends Kind> {
   restarts?(job: JobOf<K>): boolean;
   /** Set if a pause discards a part of the answer that takes seconds: pauses then wait for the end of a part. */
   hasLongParts?: true;
-  /** Whether the job yields its slot even if it is short, if its answer is not streamed. Absent if it does not. */
-  yieldsWhenShort?(job: JobOf<K>): boolean;
+  /** Whether the job yields its slot even if it is brief, if its answer is not streamed. Absent if it does not. */
+  yieldsWhenBrief?(job: JobOf<K>): boolean;
   /** Selects which equal requests of the client share the job's answer. Absent: all. */
   sharedWith?(job: JobOf<K>): 'all' | 'retries' | 'none';
 }
@@ -52,20 +55,7 @@ const fetchAll: typeof fetchImages = async (...args) =>
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
 
-/** Minimum number of prompt tokens that are computed in the time of one reply token. */
-const PROMPT_TOKENS = 10;
-/** Approximate number of tokens of an image. */
-const IMAGE_TOKENS = 500;
-
-/** Work of a decision's question: a prompt, and a step that scores the first tokens of all options. */
-const QUESTION = 8;
-/** Work of an option's further tokens. */
-const OPTION = 2;
-
-/** Bytes of compressed sound per token of work: 32 KB (some seconds) are never paused, up to a minute is short. */
-const SOUND_BYTES = 1024;
-/** Bytes of a wav file per token of work: 4 s at 16 kHz are never paused. */
-const WAV_BYTES = 4096;
+const { work: WORK } = POLICY;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
@@ -83,9 +73,9 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     compile: withGrammar,
     run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
-      countOnly ? 0 : maxTokens + promptTokens(input) / PROMPT_TOKENS,
+      countOnly ? 0 : maxTokens + promptTokens(input) / WORK.promptTokens,
     restarts: repeats,
-    yieldsWhenShort: ({ countOnly }) => !countOnly,
+    yieldsWhenBrief: ({ countOnly }) => !countOnly,
     sharedWith: ({ seeded, sampling: { temperature, seed } }) => {
       // A job with a generated seed belongs to one request.
       if (seeded) return 'none';
@@ -97,7 +87,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   transcription: {
     run: runOnEngine,
     hasLongParts: true,
-    work: ({ file }) => file.size / (/wav/.test(file.type) ? WAV_BYTES : SOUND_BYTES),
+    work: ({ file }) => file.size / (/wav/.test(file.type) ? WORK.wavBytes : WORK.soundBytes),
   },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
@@ -110,17 +100,31 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       yield* (await import('#models/decide')).decide(...args);
     },
     work: ({ questions }) =>
-      questions.reduce((sum, { options }) => sum + QUESTION + OPTION * options.length, 0),
+      questions.reduce((sum, { options }) => sum + WORK.question + WORK.option * options.length, 0),
   },
 };
 
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
-function promptTokens(input: ChatJob['input']): number {
-  return estimateTokens(charactersOf(input)) + imagesOf(input).length * IMAGE_TOKENS;
+/** What the policy of slots must know about a job. */
+export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
+  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = rulesOf(job.kind);
+  return {
+    client: origin?.client ?? '',
+    pauses,
+    work: work(job),
+    isBackground: origin?.background === true,
+    restarts: restarts?.(job) ?? false,
+    yieldsWhenBrief: yieldsWhenBrief?.(job) ?? false,
+    hasLongParts,
+  };
 }
 
-const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
+function promptTokens(input: ChatJob['input']): number {
+  return estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
+}
+
+const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };
 
 /** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
 async function withGrammar(

@@ -6,7 +6,6 @@ import {
   withJobLimits,
   type Timings,
   type EventOf,
-  type Job,
   type JobOf,
   type Kind,
   type ModelOf,
@@ -14,9 +13,8 @@ import {
 import type { Origin, StageFacts, WaitingStage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
-import type { Claim, SlotQueue } from '#scheduling';
-import { rulesOf } from './job-rules.ts';
-import { yieldsAs } from './yields-as.ts';
+import { Lease, type Claim } from '#scheduling';
+import { leaseFacts, rulesOf } from './job-rules.ts';
 
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
@@ -26,16 +24,6 @@ export interface JobSink<K extends Kind> {
   /** Takes the next event. The engine pauses until the promise resolves. */
   send(event: EventOf<K>): Promise<void> | void;
 }
-
-/** Thrown if a job yields its slot to others. The asker sends it again. */
-export class JobPaused extends Error {}
-
-/** Time after which a job whose answer is not read yields its slot to waiting jobs, in milliseconds. */
-const UNREAD_MS = 5000;
-/** Time after which such a job yields its slot if it would have to restart, in milliseconds. */
-const UNREAD_REPEATED_MS = 30_000;
-/** How often a job may yield inside a long part of its answer, which is then computed again. */
-const MAX_CUT_PARTS = 2;
 
 export interface JobRequest<K extends Kind> {
   id: string;
@@ -71,7 +59,7 @@ async function serveOnce<K extends Kind>(
   sink: JobSink<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const lease = new SlotLease(job, origin, pauses);
+  const lease = new Lease(leaseFacts(job, origin, pauses));
   const until = AbortSignal.any([signal, lease.over]);
   const { loadedModel, engine, leave } = await enterQueue(
     modelManager,
@@ -98,7 +86,7 @@ async function serveOnce<K extends Kind>(
         showTimings(completeTimings(event, queueMs, computeMs), detail);
       }
       await lease.whileUnread(abortable(Promise.resolve(sink.send(event)), until), loadedModel.queue);
-      if (event.type === 'delta') lease.afterDelta();
+      if (event.type === 'delta') lease.endPart();
     }
     return null;
   } catch (error) {
@@ -111,52 +99,6 @@ async function serveOnce<K extends Kind>(
   } finally {
     leave();
     if (loadedModel.queue.running === 0) modelManager.onJob(variant, 'idle');
-  }
-}
-
-/** A job's hold on a slot, which ends early if the job yields to others. */
-class SlotLease {
-  readonly claim: Claim;
-  readonly #over = new AbortController();
-  readonly #unreadMs: number;
-  #mustPause = false;
-
-  constructor(job: Job, origin: Origin | undefined, pauses: number) {
-    const { restarts, hasLongParts } = rulesOf(job.kind);
-    this.#unreadMs = restarts?.(job) ? UNREAD_REPEATED_MS : UNREAD_MS;
-    const as = yieldsAs(job, origin);
-    const mayBeAbandoned = origin?.background === true;
-    // Two tabs that share the engine would otherwise keep discarding each other's parts.
-    const keepsPart = hasLongParts && (as === 'sharing' || pauses >= MAX_CUT_PARTS);
-    const onPause = (): void => {
-      this.#mustPause = true;
-      if (!keepsPart) this.#end();
-    };
-    const yields = as && { yields: { as, pauses, onPause } };
-    this.claim = { client: origin?.client ?? '', mayBeAbandoned, ...yields };
-  }
-
-  /** Aborts with a `JobPaused`. */
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /**
-   * Waits until the reader has taken an event. A reader that does not, such as in a tab blocked by a dialog, must
-   * not keep a slot that others wait for, even if its job has to restart.
-   */
-  async whileUnread(sent: Promise<void>, queue: Pick<SlotQueue, 'queued'>): Promise<void> {
-    const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
-    await sent.finally(() => clearInterval(timer));
-  }
-
-  /** Yields the slot if another job was waiting for the end of a part. */
-  afterDelta(): void {
-    if (this.#mustPause) this.#end();
-  }
-
-  #end(): void {
-    this.#over.abort(new JobPaused('The job gives way to others.'));
   }
 }
 

@@ -14,7 +14,8 @@ import {
   type OnProgress,
 } from '#protocol';
 import type { ModelManager } from '#models';
-import { JobPaused, type JobSink, serveJob } from './serve-job.ts';
+import { JobPaused } from '#scheduling';
+import { type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 

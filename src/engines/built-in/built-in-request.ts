@@ -84,7 +84,13 @@ function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<PageM
 function toSchema(constraint: Constraint): Record<string, unknown> {
   if (constraint.kind === 'grammar')
     throw cannot('response_format', "cannot be a grammar: the browser's model takes a JSON Schema");
-  return constraint.kind === 'json_schema' ? constraint.schema : { type: 'object' };
+  if (constraint.kind === 'json_object') return { type: 'object' };
+  const { schema: text, parts = [] } = constraint;
+  const schema = JSON.parse(text) as Record<string, unknown>;
+  const strict = parts.find((part) => part.strict);
+  if (strict && JSON.stringify(schema) !== text)
+    throw cannot(strict.param, "loses digits of numbers or the order of names in the browser's model");
+  return schema;
 }
 
 /** Joins the system messages at the front, followed by the history. The last turn is the prompt. */

@@ -5,7 +5,7 @@ import { engineCrashed, requestError, ServiceError, unsupported } from '#base';
 import type { EmbeddingJob, Events } from '#jobs';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import { outOfMemory, type Engine } from '#engine-kit';
-import { OneByOne } from '#scheduling';
+import { inParts, PartQueue } from '#scheduling';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 
@@ -32,7 +32,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #wllama: Pick<Wllama, 'exit'>;
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
-  readonly #turns = new OneByOne();
+  readonly #turns = new PartQueue();
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
@@ -53,7 +53,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
       refuseOversizedInput(text, index, this.facts.contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
-    const request = { left: input.texts.length };
+    const request = inParts(input.texts.length);
     for (const [index, text] of input.texts.entries()) {
       const { vector, tokens } = await this.#turns.run(request, () => this.#embed(text, index, signal));
       request.left--;

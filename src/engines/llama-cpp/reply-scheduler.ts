@@ -1,12 +1,6 @@
 import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
-import {
-  type BARE,
-  sharedLength,
-  type Slot,
-  SlotPredictor,
-  SlotStates,
-  WORTH_KEEPING,
-} from './internals/prompt-slots.ts';
+import { filling, isRunning, isToBeShared, mayCount, nextReply, type PromptView } from '#scheduling';
+import { type BARE, type Slot, SlotPredictor, SlotStates } from './internals/prompt-slots.ts';
 import type { Chunk, LlamaTimings } from './completion-format.ts';
 import type { PromptImages } from './prompt-images.ts';
 
@@ -23,23 +17,18 @@ type ReplyState =
   /** `decode`: the prompt is computed, and the first token has arrived. */
   | { name: 'prefill' | 'decode'; id: number; slot: Slot };
 
-export interface ScheduledReply {
+interface ScheduledReply extends PromptView {
   readonly fields: Record<string, unknown>;
   readonly images: PromptImages | undefined;
   /** Key of the prompt's state: the prompt itself, or `images.key`. */
   readonly prompt: string;
-  /** Whether it only computes a prompt ahead, for other replies. */
-  readonly isAhead: boolean;
   readonly signal: AbortSignal;
   state: ReplyState;
-  /** Approximate number of prompt characters to compute. */
   size: number;
   text: string;
   /** Set once its prompt was computed ahead. `timings` are that computation's, if it reported any. */
   computedAhead: { timings: LlamaTimings | undefined } | null;
-  /** How often it was put aside for a shorter prompt. */
-  yielded: number;
-  /** Time at which it arrived, last began, or was last put aside. */
+  putAside: number;
   since: number;
   /** Whether the first step is over, in which the server would reject its prompt or grammar. */
   accepted: boolean;
@@ -65,86 +54,8 @@ export interface TokenLimits {
   context: number;
 }
 
-/** How often a long prompt lets shorter ones go first. After that, it takes turns with them. */
-const MAX_YIELDED = 8;
-/** Length of such a turn, in milliseconds. */
-const TURN_MS = 2000;
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
-/** Minimum difference in length, in characters, for which a prompt is put aside. */
-const MARGIN = 200;
-
-const isMuchMore = (characters: number, others: number): boolean => characters > 2 * others + MARGIN;
-const isMuchLonger = (a: ScheduledReply, b: ScheduledReply): boolean => isMuchMore(a.size, b.size);
-const isRunning = ({ state }: ScheduledReply): boolean => 'id' in state;
-const isPrefilling = ({ state }: ScheduledReply): boolean => state.name === 'prefill';
-/** How long a new reply is protected from a much longer prompt, in milliseconds: it may be short. */
-const FRESH_MS = 1000;
-const isFresh = (reply: ScheduledReply): boolean =>
-  isRunning(reply) && performance.now() - reply.since < FRESH_MS;
-const isTurnOver = ({ since }: ScheduledReply): boolean => performance.now() - since >= TURN_MS;
-/** Whether a prompt lets others go first. */
-const yields = (reply: ScheduledReply): boolean => reply.yielded < MAX_YIELDED || isTurnOver(reply);
-/** Prompts that fill whole steps. New replies make no progress beside them until they are put aside. */
-const filling = (replies: readonly ScheduledReply[]): ScheduledReply[] =>
-  replies.filter((reply) => isPrefilling(reply) && reply.size > MARGIN);
-
-/** Approximate number of a prompt's characters that neither an idle slot nor a saved state holds. */
-type Uncached = (prompt: string) => number;
-
-/** Picks aborted replies first, then new ones, then any that runs, as a step advances all of them. */
-function nextReply(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
-  const aborted = replies.find(({ signal }) => signal.aborted);
-  if (aborted) return aborted;
-  const prompt = nextPrompt(replies, uncached);
-  if (prompt) return prompt;
-  return replies.find(isRunning) ?? replies[0];
-}
-
-const shortestOf = (replies: readonly ScheduledReply[]): ScheduledReply | undefined =>
-  replies.toSorted((a, b) => a.size - b.size)[0];
-
-/** Picks the shortest waiting prompt, unless a much shorter one is being computed. */
-function nextPrompt(replies: readonly ScheduledReply[], uncached: Uncached): ScheduledReply | undefined {
-  const computing = replies.filter(isPrefilling);
-  const shortest = shortestOf(
-    replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
-  );
-  if (!shortest) return undefined;
-  if (computing.some((other) => isMuchLonger(other, shortest) && !yields(other))) return undefined;
-  const isShorter = (other: ScheduledReply): boolean => isMuchLonger(shortest, other);
-  // Compare by the prompt's length: a prompt computed ahead has size 0, but its request may be long.
-  const hasFresh = replies.some((other) => isFresh(other) && isMuchMore(shortest.size, other.prompt.length));
-  // Only a part of a prompt that was put aside is in its slot's state.
-  const isLong = shortest.yielded > 0 || uncached(shortest.prompt) > MARGIN;
-  if (hasFresh && isLong && !isTurnOver(shortest)) return undefined;
-  const mayWait = shortest.yielded < MAX_YIELDED || !isTurnOver(shortest);
-  return mayWait && computing.some(isShorter) ? undefined : shortest;
-}
-
-/** Whether this prompt's prefix is being computed ahead for another reply, and can be copied then. */
-function isBeingComputed(reply: ScheduledReply, computing: readonly ScheduledReply[]): boolean {
-  const isFor = (other: ScheduledReply): boolean =>
-    other.isAhead && !isMuchLonger(other, reply) && sharedLength(other.prompt, reply.prompt) >= WORTH_KEEPING;
-  return reply.yielded < MAX_YIELDED && computing.some(isFor);
-}
-
-/**
- * Lists prompts to put aside for a much shorter one, running or about to begin (`next`): llama.cpp fills a step
- * with the prompt in the lowest slot first.
- */
-function toPutAside(replies: readonly ScheduledReply[], next: ScheduledReply): ScheduledReply[] {
-  const computing = replies.filter(isPrefilling);
-  const shortest = shortestOf(isRunning(next) ? computing : [...computing, next]) ?? next;
-  return computing.filter((reply) => isMuchLonger(reply, shortest) && yields(reply));
-}
-
-/**
- * Minimum number of uncached characters to compute a prompt ahead. Its state is then copied for prompts with the
- * same prefix, at the cost of one more token.
- */
-const WORTH_SHARING = 400;
-
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
 /**
@@ -246,7 +157,7 @@ export class ReplyScheduler {
       size: prompt.length,
       text: '',
       computedAhead: null,
-      yielded: 0,
+      putAside: 0,
       since: performance.now(),
       accepted: false,
     };
@@ -264,18 +175,16 @@ export class ReplyScheduler {
     this.#looping = true;
     let hasCounted = false;
     for (;;) {
-      // Counting takes a step, which runs all slots. Without a free slot, or beside a prompt that fills the batch,
-      // the count would have to wait until that prompt is computed.
-      const mayCount =
-        this.#replies.length === 0 || (this.#slots.idle > 0 && filling(this.#replies).every(yields));
-      const reply = nextReply(this.#replies, (prompt) => this.#slots.uncached(prompt));
+      const now = performance.now();
+      const turn = nextReply(this.#view, now);
       // Replies get a step between two counts, and aborts go first.
-      const goesFirst: boolean = reply !== undefined && (hasCounted || reply.signal.aborted);
-      const count: Count | undefined = mayCount && !goesFirst ? this.#counts.shift() : undefined;
+      const goesFirst: boolean = turn !== undefined && (hasCounted || turn.next.signal.aborted);
+      const canCount: boolean = !goesFirst && mayCount(this.#replies, this.#slots.idle, now);
+      const count: Count | undefined = canCount ? this.#counts.shift() : undefined;
       hasCounted = count !== undefined;
       try {
         if (count) await this.#runCount(count);
-        else if (reply) await this.#turn(reply);
+        else if (turn) await this.#turn(turn);
         else break;
       } catch (error) {
         // Any error but a rejection means that the server is broken, for all requests.
@@ -327,17 +236,26 @@ export class ReplyScheduler {
     throw new RequestRejectedError('counted no tokens');
   }
 
-  async #turn(reply: ScheduledReply): Promise<void> {
+  get #view() {
+    return { replies: this.#replies, uncached: (prompt: string) => this.#slots.uncached(prompt) };
+  }
+
+  async #turn({
+    next: reply,
+    putAside,
+  }: {
+    next: ScheduledReply;
+    putAside: ScheduledReply[];
+  }): Promise<void> {
     const { state, signal } = reply;
     try {
       if (signal.aborted) {
         if ('id' in state) await this.#calls.cancel(state.id);
         this.#end(reply, () => reply.reject(signal.reason));
       } else {
-        const longer = toPutAside(this.#replies, reply);
-        for (const each of longer) await this.#putAside(each);
+        for (const each of putAside) await this.#putAside(each);
         if (!('id' in state)) await this.#begin(reply);
-        else if (!longer.includes(reply)) await this.#step(reply, state.id);
+        else if (!putAside.includes(reply)) await this.#step(reply, state.id);
       }
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -347,21 +265,13 @@ export class ReplyScheduler {
 
   async #begin(reply: ScheduledReply): Promise<void> {
     if (this.#states) {
-      if (this.#isToBeShared(reply)) return this.#begin(this.#computeAhead(reply));
+      const isNew = !reply.isAhead && !reply.computedAhead;
+      if (isNew && isToBeShared(this.#view, reply)) return this.#begin(this.#computeAhead(reply));
       await this.#states.keepBefore(reply.prompt);
     }
     const id = await this.#calls.begin(reply.fields, reply.images?.files);
     reply.since = performance.now();
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
-  }
-
-  /** Whether others need the reply's state. Each reply consumes one copy of a state, so it must create the next. */
-  #isToBeShared(reply: ScheduledReply): boolean {
-    const { isAhead, computedAhead, prompt } = reply;
-    if (isAhead || computedAhead) return false;
-    const waitsForIt = (other: ScheduledReply): boolean =>
-      other !== reply && !('id' in other.state) && sharedLength(other.prompt, prompt) >= WORTH_KEEPING;
-    return this.#slots.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
   }
 
   /** Computes a prompt as its own reply, so that an abort or a shorter prompt need not wait for it. */
@@ -444,7 +354,7 @@ export class ReplyScheduler {
     if (!('id' in reply.state)) return;
     const { id } = reply.state;
     this.#leaveSlot(reply);
-    reply.yielded++;
+    reply.putAside++;
     reply.since = performance.now();
     await this.#calls.cancel(id);
   }

@@ -3,7 +3,7 @@ import type { EmbeddingJob, Events } from '#jobs';
 import type { Engine } from '#engine-kit';
 import { engineCrashed, rateLimited, requestError, ServiceError, abortable, withTimeout } from '#base';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
-import { OneByOne, Turns, type TakesTurns } from '#scheduling';
+import { inParts, PartQueue, nextPart, type Parts } from '#scheduling';
 
 /**
  * Maximum number of tokens in a batch, padding included. On the CPU padding costs as much as text, and 512 was
@@ -110,7 +110,7 @@ interface Item {
   request: Request;
 }
 
-interface Request extends TakesTurns {
+interface Request extends Parts {
   /** Texts that are not in a batch yet. */
   waiting: readonly Item[];
   vectors: Vector[];
@@ -135,11 +135,13 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #isOnCpu: boolean;
   /** Time at which a request was last aborted. */
   #givenUpAt = Number.NEGATIVE_INFINITY;
-  readonly #tokenizing = new OneByOne();
+  readonly #tokenizing = new PartQueue();
   /** Number of texts in all pending requests. */
   #texts = 0;
-  /** Requests with waiting texts. */
-  readonly #turns = new Turns<Request>();
+  /** Requests with waiting texts, in the order in which they began to wait for a batch. */
+  #waiting: Request[] = [];
+  /** Number of batches so far. */
+  #batches = 0;
   #running: Promise<void> | null = null;
   /** The running batch. */
   #batch: readonly Item[] = [];
@@ -163,7 +165,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#texts += length;
     try {
       // Both queues share the arrival number: requests need not be tokenized in order of arrival.
-      const place: TakesTurns = { left: length };
+      const place = inParts(length);
       const sequences = await this.#sequences(input, place, signal);
       const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
       signal.throwIfAborted();
@@ -179,12 +181,12 @@ export class TransformersEngine implements Engine<'embedding'> {
     await this.#embedder.dispose();
   }
 
-  #enqueue(sequences: number[][], place: TakesTurns, signal: AbortSignal): Promise<Vector[]> {
+  #enqueue(sequences: number[][], place: Parts, signal: AbortSignal): Promise<Vector[]> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         request.settled = true;
         signal.removeEventListener('abort', onAbort);
-        this.#turns.delete(request);
+        this.#stopWaiting(request);
       };
       const request: Request = {
         ...place,
@@ -207,7 +209,7 @@ export class TransformersEngine implements Engine<'embedding'> {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       request.waiting = sequences.map((ids, index) => ({ ids, index, request }));
-      this.#turns.push(request);
+      this.#waiting.push(request);
       // Requests that arrive in the same task share the first batch.
       setTimeout(() => {
         this.#running ??= this.#runAll().finally(() => {
@@ -222,17 +224,20 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #nextBatch(): Item[] | null {
-    for (let turn = this.#turns.take(); turn; turn = this.#turns.take()) {
-      const [seed] = turn.waiting;
-      if (seed) return this.#takeBatch(seed, turn);
-    }
-    return null;
+    const turn = nextPart(this.#waiting, this.#batches);
+    const [seed] = turn?.waiting ?? [];
+    if (!turn || !seed) return null;
+    this.#batches++;
+    return this.#takeBatch(seed, turn);
+  }
+
+  #stopWaiting(request: Request): void {
+    this.#waiting = this.#waiting.filter((each) => each !== request);
   }
 
   #takeBatch(seed: Item, turn: Request): Item[] {
-    // `#turns` no longer counts the request whose turn it is.
     const isCrowd =
-      this.#isOnCpu && (this.#turns.size + 1 >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
+      this.#isOnCpu && (this.#waiting.length >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
     const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
     // In a crowd, prefer the request's own texts: if their lengths differ, it would need a turn for each.
     const begun = isCrowd ? chooseBatch(seed, turn.waiting.slice(0, CANDIDATES), limits) : [seed];
@@ -240,16 +245,19 @@ export class TransformersEngine implements Engine<'embedding'> {
     const batched = new Set(batch);
     for (const request of new Set(batch.map((item) => item.request))) {
       request.waiting = request.waiting.filter((item) => !batched.has(item));
-      if (request.waiting.length === 0) this.#turns.delete(request);
+      if (request.waiting.length === 0) this.#stopWaiting(request);
     }
-    if (turn.waiting.length > 0) this.#turns.push(turn);
+    if (turn.waiting.length > 0) {
+      this.#stopWaiting(turn);
+      this.#waiting.push(turn);
+    }
     return batch;
   }
 
   /** Lists waiting texts, those of the request first. */
   #candidates(turn: Request): Item[] {
     const candidates: Item[] = [];
-    for (const { waiting } of [turn, ...this.#turns.waiting]) {
+    for (const { waiting } of [turn, ...this.#waiting.filter((each) => each !== turn)]) {
       if (candidates.length >= CANDIDATES) break;
       candidates.push(...waiting.slice(0, CANDIDATES));
     }
@@ -285,11 +293,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
   }
 
-  async #sequences(
-    input: EmbeddingJob['input'],
-    place: TakesTurns,
-    signal: AbortSignal,
-  ): Promise<number[][]> {
+  async #sequences(input: EmbeddingJob['input'], place: Parts, signal: AbortSignal): Promise<number[][]> {
     const sequences: number[][] = [];
     while (place.left > 0) {
       const turn = this.#tokenizing.run(place, async () => {

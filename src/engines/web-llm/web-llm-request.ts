@@ -92,7 +92,7 @@ function responseFormat(constraint: Constraint): ResponseFormat {
       // Without a schema, web-llm would compile `undefined`.
       return { type: 'json_object', schema: '{"type":"object"}' };
     case 'json_schema':
-      return { type: 'json_object', schema: JSON.stringify(constraint.schema) };
+      return { type: 'json_object', schema: constraint.schema };
     case 'grammar':
       return { type: 'grammar', grammar: toEbnf(constraint.gbnf) };
   }

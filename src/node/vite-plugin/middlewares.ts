@@ -5,21 +5,13 @@ import type { Connect } from 'vite';
 
 import { isV1Path } from '#base';
 
-/** Headers that make a page cross-origin isolated, which WASM threads need. */
-const isolationHeaders = {
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Embedder-Policy': 'require-corp',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-};
-
 /**
- * Headers for every answer: isolation, and a long cache lifetime for files with a hash in their name. All
- * others keep the static server's `no-cache` with an ETag.
+ * Sets a long cache lifetime for files with a hash in their name. All others keep the static server's
+ * `no-cache` with an ETag.
  * @param hashed paths of the folders with such files
  */
-export function headersFor(hashed: readonly string[]): Connect.NextHandleFunction {
+export function cacheFor(hashed: readonly string[]): Connect.NextHandleFunction {
   return (request, response, next) => {
-    for (const [name, value] of Object.entries(isolationHeaders)) response.setHeader(name, value);
     if (hashed.some((folder) => request.url?.startsWith(folder))) {
       response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     }

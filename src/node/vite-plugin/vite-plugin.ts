@@ -19,7 +19,7 @@ import {
 } from '../package-files.ts';
 import { markPage } from '../page-mark.ts';
 import { addFile, addFolder, isPage, ownFilesScript, type FileLists } from '../site-files.ts';
-import { apiHint, headersFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
+import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
 import { sizeTable, sum } from '../size-table.ts';
@@ -37,6 +37,11 @@ export interface LocaltextOptions {
    * form, in `self.__WB_MANIFEST`. Default: localtext's own, `localtext-sw.js`.
    */
   serviceWorker?: string;
+  /**
+   * Paths of pages that localtext's own service worker isolates, which gives WASM threads; relative to the
+   * site's base: `['./']` for the whole site. The default of `isolation` of `start()`. Default: none.
+   */
+  isolation?: readonly string[];
   /**
    * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is
    * 9 KB smaller. A site's own service worker always can.
@@ -71,7 +76,7 @@ export function globIgnores(): string[] {
 /**
  * Adds what a site needs to run localtext: its service worker at the site's base, so that its scope is the
  * whole site; the engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the
- * weights below `models/` and the headers for WASM threads.
+ * weights below `models/`.
  * @example
  * // vite.config.js
  * export default { plugins: [localtext()] };
@@ -82,7 +87,11 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
-  const { servers = false } = options;
+  const { servers = false, isolation = [] } = options;
+  if (options.serviceWorker !== undefined && isolation.length > 0)
+    throw new Error(
+      "localtext: `isolation` is only for localtext's own service worker, not for `serviceWorker`.",
+    );
   const own = new OwnChunks();
   /** Size of the build that was just written. */
   let siteBytes: number | null = null;
@@ -112,6 +121,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           /^(\w+:)?\/\//.test(siteBase) ? '/' : (siteBase || '.').replace(/\/?$/, '/'),
         ),
         __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
+        __LOCALTEXT_ISOLATION__: JSON.stringify(isolation),
         // The package's worker is built with these names.
         ...(isClone() && { __LOCALTEXT_WASM__: JSON.stringify(await wasmNames()) }),
       },
@@ -134,7 +144,6 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     },
 
     async configureServer({ middlewares }) {
-      middlewares.use(headersFor([]));
       serveModels(middlewares);
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
@@ -155,7 +164,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     },
 
     configurePreviewServer({ middlewares }) {
-      middlewares.use(headersFor([`${base()}${config.build.assetsDir}/`, base() + WASM_PATH]));
+      middlewares.use(cacheFor([`${base()}${config.build.assetsDir}/`, base() + WASM_PATH]));
       serveModels(middlewares);
     },
 

@@ -99,8 +99,8 @@ function listen(member: ElectionMember, signal: AbortSignal): void {
     'message',
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
       if (!port || data?.type !== 'localtext:need-engine') return;
-      // `serve()` refuses other versions of this app. Versions before scopes name none.
-      if (data.scope === undefined || data.scope === member.scope) member.serve(port, data.version);
+      // `serve()` refuses other versions of this app.
+      if (data.scope === member.scope) member.serve(port, data.version);
     },
     { signal },
   );

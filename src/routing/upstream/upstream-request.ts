@@ -1,3 +1,4 @@
+import { readJson, unsupported, type ServiceError } from '#base';
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
@@ -5,7 +6,6 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
 import { SAMPLING, type ChatImage, type ChatJob, type ChatMessage, type Sampling } from '#jobs';
-import { unsupported, type ServiceError } from '#base';
 
 export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }
@@ -78,7 +78,7 @@ function responseFormat({
             name: 'reply',
             // OpenAI's own rules for strict schemas refuse many that are valid here.
             strict: constraint.parts?.every(({ strict }) => strict) ?? false,
-            schema: constraint.schema,
+            schema: readJson(constraint.schema) as Record<string, unknown>,
           },
         },
       };

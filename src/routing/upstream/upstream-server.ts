@@ -1,3 +1,4 @@
+import { writeJson } from '#base';
 import type { UpstreamVariant } from '#catalog';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { statusFailure } from './status-failure.ts';
@@ -163,7 +164,7 @@ export class UpstreamServer {
           ...(body && !(body instanceof FormData) && { 'content-type': 'application/json' }),
           ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
         },
-        ...(body && { method: 'POST', body: body instanceof FormData ? body : JSON.stringify(body) }),
+        ...(body && { method: 'POST', body: body instanceof FormData ? body : writeJson(body) }),
         // Followed, a redirect would take the text to a host that the site did not name.
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,

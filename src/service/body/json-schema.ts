@@ -1,4 +1,6 @@
 import {
+  isNumber,
+  writeJson,
   MAX_KEY,
   targetOf,
   children,
@@ -37,7 +39,7 @@ export function checkJsonSchema(
   budget: SchemaBudget = new SchemaBudget(),
 ): void {
   // The grammar compiler resolves references by name.
-  const hasNames = /"\$(?:id|anchor)":/.test(JSON.stringify(root));
+  const hasNames = /"\$(?:id|anchor)":/.test(writeJson(root));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   const checked = new Map<Schema, Parts>();
   for (let node = open.pop(); node; node = open.pop()) {
@@ -181,7 +183,7 @@ function checkValues(schema: Schema, at: string): void {
     checkOrder(schema, `min${what}`, `max${what}`, at);
   }
   for (const [key, types] of Object.entries(VALUES))
-    if (schema[key] !== undefined && !types.includes(typeof schema[key]))
+    if (schema[key] !== undefined && !types.includes(isNumber(schema[key]) ? 'number' : typeof schema[key]))
       throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
   const { dependentRequired: lists = {}, dependencies = {} } = schema;
   if (!isObject(lists) || !Object.values(lists).every(isStrings))
@@ -196,19 +198,20 @@ function checkValues(schema: Schema, at: string): void {
 
 function literalCharacters({ enum: values, const: constant, properties }: Schema): number {
   if (values === undefined && constant === undefined && properties === undefined) return 0;
-  return JSON.stringify([values, constant, isObject(properties) ? Object.keys(properties) : []]).length;
+  return writeJson([values, constant, isObject(properties) ? Object.keys(properties) : []]).length;
 }
 
 function checkCount(schema: Schema, key: string, at: string): void {
   const value = schema[key];
-  if (value === undefined || (Number.isInteger(value) && Number(value) >= 0)) return;
+  if (value === undefined || (isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0))
+    return;
   throw wrongValue(`${at}.${key}`, 'must be an integer that is not negative', value);
 }
 
 function checkOrder(schema: Schema, low: string, high: string, at: string): void {
   const [least, most] = [schema[low], schema[high]];
-  if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return;
-  throw wrongValue(`${at}.${low}`, `must be at most \`${high}\` (${most})`, least);
+  if (!isNumber(least) || !isNumber(most) || Number(least) <= Number(most)) return;
+  throw wrongValue(`${at}.${low}`, `must be at most \`${high}\` (${writeJson(most)})`, least);
 }
 
 const wrongValue = (at: string, rule: string, value: unknown): ServiceError =>

@@ -1,5 +1,14 @@
 import { FIRST_FAULT, type z } from '#base/zod';
-import { invalidField, requestError, ServiceError, findExcess, abortable, readStream } from '#base';
+import {
+  invalidField,
+  requestError,
+  ServiceError,
+  findExcess,
+  abortable,
+  restoreExact,
+  readStream,
+  type Places,
+} from '#base';
 import type { Call } from '../http/call.ts';
 import { schemaError } from './schema-issues.ts';
 
@@ -7,6 +16,19 @@ import { schemaError } from './schema-issues.ts';
 export const MAX_VALUES = 50_000;
 /** Maximum choices of one request, over all of its prompts. */
 export const MAX_CHOICES = 128;
+
+/** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
+const EXACT: Places = {
+  tools: { '*': { parameters: true, function: { parameters: true }, tools: { '*': { parameters: true } } } },
+  functions: { '*': { parameters: true } },
+  response_format: { schema: true, value: true, json_schema: { schema: true } },
+  guided_json: true,
+  json_schema: true,
+  structured_outputs: { json: true },
+  text: { format: { schema: true } },
+  input: { '*': { content: { '*': { data: true } }, output: { '*': { data: true } } } },
+  questions: { '*': { instructions: { '*': { data: true } } } },
+};
 
 /** Reads a quoted name; null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
@@ -73,6 +95,7 @@ export async function readJsonObject(
     throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
   }
   const body = value as Record<string, unknown>;
+  restoreExact(text, body, EXACT);
   call.streamed = body['stream'] === true;
   call.trace.body(text, body);
   return body;

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { invalidField, requestError, valueAt, type ServiceError } from '#base';
+import { invalidField, requestError, isNumber, writeJson, valueAt, type ServiceError } from '#base';
 
 type Issue = z.core.$ZodIssue;
 
@@ -37,7 +37,7 @@ export function describe(value: unknown): string {
     if (value === '') return 'an empty string';
     return JSON.stringify(shortened(value, 40));
   }
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (isNumber(value) || typeof value === 'boolean') return shortened(writeJson(value), 40);
   return 'an object';
 }
 

@@ -1,4 +1,4 @@
-import { invalidField, unsupported } from '#base';
+import { writeJson, invalidField, unsupported } from '#base';
 
 import type { ChatImage, DecisionJob, DecisionQuestion } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
@@ -81,7 +81,7 @@ function partsOf(role: 'user' | 'developer' | 'system' | 'assistant'): readonly 
 
 function textOf(part: Exclude<Part, { type: 'input_image' }>): string {
   if ('text' in part) return part.text;
-  return 'refusal' in part ? part.refusal : JSON.stringify(part.data);
+  return 'refusal' in part ? part.refusal : writeJson(part.data);
 }
 
 /** @throws ServiceError 400 */

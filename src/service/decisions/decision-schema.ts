@@ -1,4 +1,4 @@
-import { invalidField } from '#base';
+import { writeJson, invalidField } from '#base';
 import * as z from '#base/zod';
 import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
@@ -154,6 +154,6 @@ function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   const { image_url: _, data: json, ...texts } = value as Record<string, unknown>;
-  const inJson = json === undefined ? 0 : JSON.stringify(json).length;
+  const inJson = json === undefined ? 0 : writeJson(json).length;
   return Object.values(texts).reduce<number>((sum, each) => sum + charactersOf(each), inJson);
 }

@@ -1,3 +1,4 @@
+import { writeJson, conflicting } from '#base';
 import { OPENAI_DEFAULTS } from '../model-list/models.ts';
 import type * as z from 'zod/mini';
 import {
@@ -12,7 +13,6 @@ import { callConstraint } from '../tools/call-constraint.ts';
 import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
-import { conflicting } from '#base';
 
 /** A generation request in the form that all endpoints share. */
 export interface Generation {
@@ -99,7 +99,7 @@ export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
   checkJsonSchema(schema, at, strict);
-  return { kind: 'json_schema', schema, parts: [{ at: [], param: at, strict }] };
+  return { kind: 'json_schema', schema: writeJson(schema), parts: [{ at: [], param: at, strict }] };
 }
 
 /** @throws ServiceError 400 */

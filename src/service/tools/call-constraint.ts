@@ -1,4 +1,5 @@
 import type { Constraint } from '#jobs';
+import { entriesOf, fromEntries, readJson, writeJson, isObject } from '#base';
 import type { CallableTools, ToolFunction } from './callable-tools.ts';
 
 type Schema = Record<string, unknown>;
@@ -22,13 +23,13 @@ export function callConstraint(
     param,
     strict,
   }));
-  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, $defs }, parts };
+  if (otherwise === null) return { kind: 'json_schema', schema: writeJson({ ...calls, $defs }), parts };
   const isSchema = otherwise.kind === 'json_schema';
-  const answer = isSchema ? rebase(otherwise.schema, '#/$defs/answer') : { type: 'object' };
+  const answer = isSchema ? rebase(readJson(otherwise.schema), '#/$defs/answer') : { type: 'object' };
   const answerParts = isSchema ? (otherwise.parts ?? []) : [];
   return {
     kind: 'json_schema',
-    schema: { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } },
+    schema: writeJson({ anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } }),
     parts: [...parts, ...answerParts.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
   };
 }
@@ -57,10 +58,11 @@ const reference = (name: string): string => `#/$defs/${definition(name)}`;
  */
 function rebase(value: unknown, root: string, isInner = false): unknown {
   if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
-  if (typeof value !== 'object' || value === null) return value;
-  if (isInner && '$id' in value && typeof value.$id === 'string' && !value.$id.startsWith('#')) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) =>
+  if (!isObject(value)) return value;
+  const { $id } = value;
+  if (isInner && typeof $id === 'string' && !$id.startsWith('#')) return value;
+  return fromEntries(
+    entriesOf(value).map(([key, inner]) =>
       key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
         ? [key, root + inner.slice(1)]
         : [key, rebase(inner, root, true)],

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
+import { writeJson, conflicting, invalidField, requestError, unsupported } from '#base';
 import { describe, shortened } from '../body/schema-issues.ts';
-import { conflicting, invalidField, requestError, unsupported } from '#base';
 import type {
   chatToolChoice,
   chatTools,
@@ -190,7 +190,7 @@ const EMPTY_OBJECT_KEYWORDS = new Set(['$schema', 'type', 'title', 'description'
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;
-  const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
+  const isEmpty = writeJson([properties, required]) === '[{},[]]';
   const isClosed = isEmpty && Object.keys(schema).every((key) => EMPTY_OBJECT_KEYWORDS.has(key));
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
 }

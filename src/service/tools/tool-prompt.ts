@@ -1,4 +1,5 @@
 import type { ChatMessage } from '#jobs';
+import { writeJson } from '#base';
 import type { CallableTools } from './callable-tools.ts';
 
 /** Mark before a call, as most models that were trained to call functions write it. */
@@ -15,7 +16,7 @@ export function withToolPrompt(messages: ChatMessage[], tools: CallableTools): C
 /** Instructions for calling tools. Kept short: on a CPU, reading a prompt takes as long as writing one. */
 function toolPrompt({ functions, mustCall }: CallableTools): string {
   const list = functions.map(({ name, description, parameters }) =>
-    JSON.stringify({ name, ...(description === null ? {} : { description }), parameters }),
+    writeJson({ name, ...(description === null ? {} : { description }), parameters }),
   );
   const form = '[{"name": "…", "arguments": {…}}]';
   return mustCall

@@ -22,9 +22,9 @@ export async function readChunk(blob: Blob, index: number): Promise<Uint8Array<A
 }
 
 export interface BackendWriter {
-  /** Writes one chunk. */
+  /** Writes one chunk, or its first bytes. */
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
-  /** Reads a stored chunk. */
+  /** Reads a stored chunk, or its first bytes. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Sets the file's final size: allocates missing bytes, so that a full storage fails before the
@@ -91,16 +91,14 @@ export interface ChunkEntries {
   put(name: string, at: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
-/** Concatenates the chunks up to the first gap to one blob, without copying them. */
+/** Concatenates the chunks up to the first gap, or incomplete chunk, to one blob, without copying them. */
 export async function readEntries(entries: Pick<ChunkEntries, 'get'>, name: string): Promise<Blob | null> {
   const parts: Blob[] = [];
-  for (
-    let chunk = await entries.get(name, 0);
-    chunk;
-    chunk = await entries.get(name, parts.length * CHUNK_BYTES)
-  ) {
-    parts.push(chunk);
-  }
+  let chunk: Blob | undefined;
+  do {
+    chunk = await entries.get(name, parts.length * CHUNK_BYTES);
+    if (chunk) parts.push(chunk);
+  } while (chunk?.size === CHUNK_BYTES);
   return parts.length > 0 ? new Blob(parts) : null;
 }
 

@@ -4,9 +4,9 @@ import {
   serverError,
   ServiceError,
   IdleTimeoutError,
+  NotResumableError,
   TransientStatusError,
   UnreachableError,
-  WrongRangeError,
 } from '#base';
 
 export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
@@ -71,7 +71,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
 }
 
 function reason(error: unknown): string {
-  const known = [IdleTimeoutError, TransientStatusError, UnreachableError, WrongRangeError].some(
+  const known = [IdleTimeoutError, NotResumableError, TransientStatusError, UnreachableError].some(
     (type) => error instanceof type,
   );
   if (known && error instanceof Error) return error.message;

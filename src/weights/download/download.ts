@@ -4,13 +4,12 @@ import {
   Mutex,
   IdleTimeout,
   isTransient,
+  NotResumableError,
+  reach,
   TransientStatusError,
-  UnreachableError,
   withRetries,
-  WrongRangeError,
 } from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
-import { ChunkReader } from './chunk-reader.ts';
 import {
   downloadFailed,
   isQuotaError,
@@ -21,6 +20,8 @@ import {
 } from './download-errors.ts';
 import { discardPartial, PartialFile } from './partial-file.ts';
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 /** Number of connections per file, as one often does not use the full bandwidth. */
 const CONNECTIONS = 4;
 
@@ -30,14 +31,14 @@ export interface DownloadOptions {
   name: string;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
-  /** How long a connection may be idle, in milliseconds. */
+  /** How long a connection may be idle, and a started download without new bytes, in milliseconds. */
   idleTimeoutMs?: number | undefined;
 }
 
 /**
- * Downloads a file to the backend and hashes it as it arrives. Resumes after the stored chunks, and uses several
- * connections if the server supports ranges. After an abort the stored chunks and their checkpoint remain. The
- * caller removes the checkpoint once the file is recorded as complete.
+ * Downloads a file to the backend and hashes it as it arrives. Resumes after the stored bytes, and uses several
+ * connections if the server supports ranges. After an abort or a failure the received bytes and their checkpoint
+ * remain. The caller removes the checkpoint once the file is recorded as complete.
  * @returns the SHA-256 of each chunk, in hex
  * @throws ServiceError; the signal's reason
  */
@@ -81,10 +82,14 @@ class Download {
   readonly #signal: AbortSignal;
   /** Bytes received of chunks that are not stored yet, by chunk. */
   readonly #inFlight = new Map<number, number>();
-  readonly #spareBuffers: Uint8Array<ArrayBuffer>[] = [];
+  readonly #spareBuffers: Bytes[] = [];
   readonly #turns = new Mutex();
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
   #takesTurns = true;
+  /** False once the server has answered a range with anything but the range or the whole file. */
+  #sendsRanges = true;
+  #answers = 0;
+  #arrivedBytes = 0;
   #reported = 0;
 
   constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, acceptVersions: boolean) {
@@ -111,7 +116,7 @@ class Download {
     }
     const { sha256, chunks } = await partial.digest();
     if (sha256 === this.#file.sha256) return { chunks };
-    const oneVersion = !this.#resumed && (partial.chunkCount === 1 || partial.version !== null);
+    const oneVersion = !this.#resumed && (this.#answers === 1 || partial.version !== null);
     return oneVersion ? 'wrong' : 'mixed';
   }
 
@@ -137,9 +142,10 @@ class Download {
   #fetchWithRetries(index: number): Promise<void> {
     return withRetries(() => this.#fetchChunk(index), {
       signal: this.#signal,
-      storedBytes: () => this.#partial.storedBytes,
+      arrivedBytes: () => this.#arrivedBytes,
       isFinal: (error) =>
         error instanceof ServiceError || error instanceof VersionChangedError || isQuotaError(error),
+      patienceMs: this.#options.idleTimeoutMs,
     });
   }
 
@@ -154,24 +160,25 @@ class Download {
   }
 
   /**
-   * Requests and stores a chunk, or all missing chunks if the server ignores the range.
-   * @returns `whole` if the server ignored the range and nothing was stored, as other connections may be open
+   * Requests and stores the rest of a chunk, or all missing chunks if the server ignores the range.
+   * @returns `whole` if only the whole file can be requested and nothing was stored, as other connections may be open
    */
   async #request(index: number, isAlone = false): Promise<'stored' | 'whole'> {
-    const partial = this.#partial;
-    if (partial.has(index)) return 'stored';
-    const range = { from: index * CHUNK_BYTES, to: index * CHUNK_BYTES + partial.lengthOf(index) };
+    if (this.#partial.has(index)) return 'stored';
+    if (!this.#sendsRanges && !isAlone) return 'whole';
+    try {
+      return await this.#store(index, isAlone);
+    } catch (error) {
+      if (!(error instanceof UnusableRangeError)) throw error;
+      this.#sendsRanges = false;
+      this.#takesTurns = true;
+      return isAlone ? this.#store(index, isAlone) : 'whole';
+    }
+  }
+
+  async #store(index: number, isAlone: boolean): Promise<'stored' | 'whole'> {
     const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
-    const request = fetch(this.#options.url, {
-      signal: timeout.signal,
-      // The HTTP cache must not keep a second copy.
-      cache: 'no-store',
-      headers: partial.chunkCount > 1 ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
-    });
-    const response = await timeout.during(request).catch((error: unknown) => {
-      throw error instanceof TypeError ? new UnreachableError(error) : error;
-    });
-    await checkResponse(this.#file, response, range);
+    const response = await this.#fetch(index, timeout);
     this.#checkVersion(response);
     const isWhole = response.status === 200;
     if (isWhole || isAlone) this.#takesTurns = isWhole;
@@ -179,25 +186,71 @@ class Download {
       await response.body?.cancel().catch(() => undefined);
       return 'whole';
     }
-    const reader = new ChunkReader(timeout.body(response));
+    this.#answers++;
+    const reader = new BodyReader(timeout.body(response));
     try {
-      if (isWhole) await this.#storeWhole(reader);
-      else {
-        await this.#storeNext(reader, index);
-        // Read to the end. Otherwise the browser cancels the request and does not reuse its connection.
-        await reader.ended();
-      }
+      if (isWhole) await this.#storeWhole(reader, response.headers);
+      else await this.#storeRest(reader, index);
       return 'stored';
     } finally {
       await reader.close();
     }
   }
 
+  /** Requests the rest of a chunk, or the file. @throws as `checkResponse()` */
+  async #fetch(index: number, timeout: IdleTimeout): Promise<Response> {
+    const { bytes } = this.#file;
+    const start = index * CHUNK_BYTES;
+    const rest = { from: start + this.#partial.storedOf(index), to: start + this.#partial.lengthOf(index) };
+    const range = this.#sendsRanges && rest.to - rest.from < bytes ? rest : null;
+    const request = reach(this.#options.url, {
+      signal: timeout.signal,
+      // The HTTP cache must not keep a second copy.
+      cache: 'no-store',
+      headers: range ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
+    });
+    const response = await timeout.during(request);
+    try {
+      checkResponse(this.#file, response, range);
+    } catch (error) {
+      await response.body?.cancel().catch(() => undefined);
+      throw error;
+    }
+    return response;
+  }
+
+  /**
+   * Stores the rest of a chunk. Reads the body to its end: otherwise the browser cancels the request and does not
+   * reuse its connection.
+   * @throws UnusableRangeError if the body is longer than the range that was requested
+   */
+  async #storeRest(reader: BodyReader, index: number): Promise<void> {
+    await this.#withBuffer(index, async (bytes) => {
+      const from = this.#partial.storedOf(index);
+      if (from > 0) bytes.set(await this.#partial.readStart(index));
+      await this.#receive(reader, index, { bytes, from });
+      if (!(await reader.ended().catch(() => true))) throw new UnusableRangeError();
+      if (!this.#partial.has(index)) await this.#partial.store(index, bytes, this.#signal);
+    });
+  }
+
   /** Stores the missing chunks of a whole file. Stops reading after the last of them. */
-  async #storeWhole(reader: ChunkReader): Promise<void> {
+  async #storeWhole(reader: BodyReader, headers: Headers): Promise<void> {
     const { chunkCount } = this.#partial;
     const last = [...this.#partial.missing()].at(-1) ?? 0;
-    for (let at = 0; at <= last; at++) await this.#storeNext(reader, at);
+    try {
+      for (let at = 0; at <= last; at++)
+        await this.#withBuffer(at, async (bytes) => {
+          await this.#receive(reader, at, { bytes, from: 0 });
+          if (!this.#partial.has(at)) await this.#partial.store(at, bytes, this.#signal);
+        });
+    } catch (error) {
+      const received = error instanceof EndedEarlyError ? error.received : null;
+      if (received !== null && headers.get('content-length') === String(received))
+        throw sizeDiffers(this.#file, `has ${received} bytes`);
+      const hasBroken = received !== null || error instanceof TypeError;
+      throw hasBroken && chunkCount > 1 ? new NotResumableError(error) : error;
+    }
     if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
   }
 
@@ -211,57 +264,87 @@ class Download {
     this.#partial.version ??= version;
   }
 
-  async #storeNext(reader: ChunkReader, index: number): Promise<void> {
-    const partial = this.#partial;
-    const onBytes = (received: number): void => {
-      if (partial.has(index)) return;
-      this.#inFlight.set(index, received);
-      this.#report();
-    };
+  async #withBuffer<T>(index: number, use: (bytes: Bytes) => Promise<T>): Promise<T> {
+    // Reused, as browsers collect large buffers late.
     const buffer = this.#spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, this.#file.bytes));
     try {
-      const bytes = buffer.subarray(0, partial.lengthOf(index));
-      await reader.fill(bytes, onBytes).finally(() => this.#inFlight.delete(index));
-      if (!partial.has(index)) await partial.store(index, bytes, this.#signal);
+      return await use(buffer.subarray(0, this.#partial.lengthOf(index)));
     } finally {
       this.#spareBuffers.push(buffer);
+      this.#report();
     }
-    this.#report();
   }
 
-  /** Reports progress, which never goes back although received chunks may be lost. */
+  /** Fills `bytes` from `from` on. If the connection breaks, stores what has arrived. */
+  async #receive(
+    reader: BodyReader,
+    index: number,
+    { bytes, from }: { bytes: Bytes; from: number },
+  ): Promise<void> {
+    const partial = this.#partial;
+    let received = from;
+    try {
+      while (received < bytes.length) {
+        const part = await reader.read(bytes.length - received);
+        bytes.set(part, received);
+        received += part.length;
+        if (received <= partial.storedOf(index)) continue;
+        this.#arrivedBytes += part.length;
+        this.#inFlight.set(index, received);
+        this.#report();
+      }
+    } catch (error) {
+      await partial.storeStart(index, bytes.subarray(0, received)).catch(() => undefined);
+      throw error;
+    } finally {
+      this.#inFlight.delete(index);
+    }
+  }
+
+  /** Reports progress, which never goes back although stored bytes may be discarded. */
   #report(): void {
     let bytes = this.#partial.storedBytes;
-    for (const received of this.#inFlight.values()) bytes += received;
+    for (const [index, received] of this.#inFlight)
+      bytes += Math.max(0, received - this.#partial.storedOf(index));
     this.#reported = Math.max(this.#reported, Math.min(bytes, this.#file.bytes));
     this.#options.onProgress(this.#reported);
   }
 }
 
 /** Range of bytes; `to` is exclusive. */
-export interface ByteRange {
+interface ByteRange {
   from: number;
   to: number;
 }
 
+/** Thrown if the whole file must be requested, as the server's answer to a range is wrong. */
+class UnusableRangeError extends Error {}
+
 /**
- * Rejects a response that cannot be the file, before any of it is stored.
- * @throws ServiceError; `TransientStatusError` and `WrongRangeError`, after which a retry may succeed
+ * Checks a response, before any of it is stored.
+ * @param range null if the whole file was requested
+ * @throws ServiceError if the response cannot be the file; `TransientStatusError`; `UnusableRangeError`
  */
-async function checkResponse(file: WeightFile, response: Response, requested: ByteRange): Promise<void> {
-  try {
-    checkStatus(file, response);
-    if (response.status === 200) checkLength(file, response.headers);
-    else checkRange(file, response.headers, requested);
-  } catch (error) {
-    await response.body?.cancel().catch(() => undefined);
-    throw error;
+function checkResponse(file: WeightFile, response: Response, range: ByteRange | null): void {
+  const { status, headers } = response;
+  if (status === 416 && range) throw new UnusableRangeError();
+  checkStatus(file, response);
+  const isEncoded = headers.has('content-encoding');
+  const length = Number(headers.get('content-length'));
+  if (range) {
+    // Chromium answers a range of an extension's file with status 200, the range's bytes and no length.
+    const isUsable =
+      status === 206 ? !isEncoded && isRange(file, headers, range) : isEncoded || length === file.bytes;
+    if (!isUsable) throw new UnusableRangeError();
+    return;
   }
+  if (status === 206) throw unavailable(file, status);
+  // Servers of other origins hide `content-encoding`: a shorter length may be that of compressed bytes.
+  if (!isEncoded && length > file.bytes) throw sizeDiffers(file, `has ${length} bytes`);
 }
 
 function checkStatus(file: WeightFile, response: Response): void {
   const { status, headers } = response;
-  if (status === 416) throw sizeDiffers(file, 'is shorter');
   if (isTransient(status)) throw new TransientStatusError(response);
   if (status !== 200 && status !== 206) throw unavailable(file, status);
   const type = headers.get('content-type') ?? '';
@@ -270,21 +353,54 @@ function checkStatus(file: WeightFile, response: Response): void {
   }
 }
 
-function checkLength(file: WeightFile, headers: Headers): void {
-  const length = headers.get('content-length');
-  if (length === null || headers.has('content-encoding') || Number(length) === file.bytes) return;
-  throw sizeDiffers(file, `has ${length} bytes`);
+/** Checks `content-range`. A server of another origin may hide the header; then only the hash decides. */
+function isRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): boolean {
+  const declared = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
+  if (!declared) return true;
+  const [, first, last, total] = declared;
+  const isTotal = total === '*' || Number(total) === file.bytes;
+  return isTotal && Number(first) === from && Number(last) === to - 1;
 }
 
-/** Checks `content-range`. A server of another origin may hide the header; then only the hash decides. */
-function checkRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): void {
-  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
-  if (!range) return;
-  const [, first, last, total] = range;
-  if (total !== '*' && Number(total) !== file.bytes) throw sizeDiffers(file, `has ${total} bytes`);
-  if (Number(first) !== from || Number(last) !== to - 1) {
-    throw new WrongRangeError(
-      `the server answered bytes ${first} to ${last} when ${from} to ${to - 1} were asked for`,
-    );
+class EndedEarlyError extends Error {
+  /** Number of bytes of the body. */
+  readonly received: number;
+
+  constructor(received: number) {
+    super(`the connection ended after ${received} bytes`);
+    this.received = received;
+  }
+}
+
+/** Reads a response body in parts of at most a given length. */
+class BodyReader {
+  readonly #body: AsyncGenerator<Bytes, void, undefined>;
+  #rest: Bytes = new Uint8Array(0);
+  #received = 0;
+
+  constructor(body: AsyncGenerator<Bytes, void, undefined>) {
+    this.#body = body;
+  }
+
+  /** @throws EndedEarlyError at the end of the body */
+  async read(maxLength: number): Promise<Bytes> {
+    if (await this.ended()) throw new EndedEarlyError(this.#received);
+    const part = this.#rest.subarray(0, maxLength);
+    this.#rest = this.#rest.subarray(part.length);
+    this.#received += part.length;
+    return part;
+  }
+
+  async ended(): Promise<boolean> {
+    while (this.#rest.length === 0) {
+      const { done, value } = await this.#body.next();
+      if (done) return true;
+      this.#rest = value;
+    }
+    return false;
+  }
+
+  async close(): Promise<void> {
+    await this.#body.return();
   }
 }

@@ -1,4 +1,5 @@
 import type { WeightFile } from '#catalog';
+import { z } from '#base/full-zod';
 import { Mutex } from '#base';
 import {
   type BackendWriter,
@@ -11,15 +12,22 @@ import {
 import { type Digest, FileHash } from '../integrity/integrity-record.ts';
 import { wrongHash } from './download-errors.ts';
 
-/** State of a partial download, stored beside its bytes so that it can be resumed. */
-export interface DownloadCheckpoint {
+const chunkIndex = z.int().nonnegative();
+const checkpointSchema = z.object({
   /** The file's version on the server (ETag or Last-Modified); null if unknown. */
-  version: string | null;
+  version: z.string().nullable(),
   /** Indexes of the stored chunks. */
-  chunks: number[];
-}
+  chunks: z.array(chunkIndex),
+  /** Chunks of which only the first bytes are stored: index and number of bytes. */
+  parts: z.array(z.tuple([chunkIndex, z.int().positive()])),
+});
+
+/** State of a partial download, stored beside its bytes so that it can be resumed. */
+export type DownloadCheckpoint = z.output<typeof checkpointSchema>;
 
 export const checkpointName = (name: string): string => `${name}.part`;
+
+const lengthOf = (chunk: number, bytes: number): number => Math.min(CHUNK_BYTES, bytes - chunk * CHUNK_BYTES);
 
 /** Reads the checkpoint of a download; null if it is missing or invalid. */
 export async function readCheckpoint(
@@ -29,15 +37,21 @@ export async function readCheckpoint(
 ): Promise<DownloadCheckpoint | null> {
   const text = await readSmallFile(backend, checkpointName(name));
   try {
-    const { version, chunks } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
-    const isChunk = (index: unknown): boolean =>
-      Number.isInteger(index) && Number(index) >= 0 && Number(index) * CHUNK_BYTES < bytes;
-    if (!Array.isArray(chunks) || !chunks.every(isChunk)) return null;
-    return { version: typeof version === 'string' ? version : null, chunks: chunks as number[] };
+    const checkpoint = checkpointSchema.parse(JSON.parse(text ?? ''));
+    const { chunks, parts } = checkpoint;
+    const fits =
+      chunks.every((chunk) => lengthOf(chunk, bytes) > 0) &&
+      parts.every(([chunk, received]) => received < lengthOf(chunk, bytes));
+    return fits ? checkpoint : null;
   } catch {
     return null;
   }
 }
+
+/** Number of bytes that a checkpoint lists. */
+export const checkpointBytes = ({ chunks, parts }: DownloadCheckpoint, bytes: number): number =>
+  chunks.reduce((sum, chunk) => sum + lengthOf(chunk, bytes), 0) +
+  parts.reduce((sum, [, received]) => sum + received, 0);
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -55,10 +69,13 @@ export class PartialFile {
   readonly chunkCount: number;
   /** The file's version on the server; null if unknown. */
   version: string | null;
-  storedBytes = 0;
   readonly #parts: PartialFileParts;
   readonly #stored = new Set<number>();
+  /** Number of bytes at the start of chunks that are not stored as a whole. */
+  readonly #starts: Map<number, number>;
   readonly #hashing = new Mutex();
+  /** Two connections may receive the same chunk: one of them as a part of the whole file. */
+  readonly #writing = new Mutex();
   readonly #saving = new Mutex();
   /** Kept open: Chromium sometimes never opens a file that was just closed. */
   #checkpointWriter: BackendWriter | null = null;
@@ -82,6 +99,7 @@ export class PartialFile {
     this.#parts = parts;
     this.chunkCount = Math.ceil(parts.bytes / CHUNK_BYTES);
     this.version = parts.checkpoint?.version ?? null;
+    this.#starts = new Map(parts.checkpoint?.parts);
     for (const index of parts.checkpoint?.chunks ?? []) this.#add(index);
   }
 
@@ -95,16 +113,41 @@ export class PartialFile {
   }
 
   lengthOf(index: number): number {
-    return Math.min(CHUNK_BYTES, this.#parts.bytes - index * CHUNK_BYTES);
+    return lengthOf(index, this.#parts.bytes);
+  }
+
+  /** Number of stored bytes of a chunk. */
+  storedOf(index: number): number {
+    return this.has(index) ? this.lengthOf(index) : (this.#starts.get(index) ?? 0);
+  }
+
+  get storedBytes(): number {
+    return checkpointBytes(this.#checkpoint(), this.#parts.bytes);
   }
 
   async store(index: number, bytes: Bytes, signal: AbortSignal): Promise<void> {
-    await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
+    await this.#writing.run(() => this.#parts.writer.write(bytes, index * CHUNK_BYTES));
     this.#add(index);
     await this.hashStored(signal, { index, bytes });
     if (this.chunkCount === 1) return;
     await this.#parts.writer.flush();
     await this.#saving.run(() => this.#saveCheckpoint());
+  }
+
+  /** Stores the first bytes of a chunk whose connection broke. */
+  async storeStart(index: number, bytes: Bytes): Promise<void> {
+    await this.#writing.run(async () => {
+      if (bytes.length <= this.storedOf(index)) return;
+      await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
+      this.#starts.set(index, bytes.length);
+    });
+    await this.#parts.writer.flush();
+    await this.#saving.run(() => this.#saveCheckpoint());
+  }
+
+  /** Reads the stored bytes of a chunk. */
+  readStart(index: number): Promise<Bytes> {
+    return this.#parts.writer.read(index * CHUNK_BYTES, this.storedOf(index));
   }
 
   /** Hashes stored chunks up to the first gap. Chunks other than `arrived` are read back. */
@@ -133,16 +176,18 @@ export class PartialFile {
   }
 
   #add(index: number): void {
-    if (this.has(index)) return;
     this.#stored.add(index);
-    this.storedBytes += this.lengthOf(index);
+    this.#starts.delete(index);
+  }
+
+  #checkpoint(): DownloadCheckpoint {
+    return { version: this.version, chunks: [...this.#stored], parts: [...this.#starts] };
   }
 
   async #saveCheckpoint(): Promise<void> {
     const { backend, name } = this.#parts;
     this.#checkpointWriter ??= await backend.write(checkpointName(name));
-    const checkpoint: DownloadCheckpoint = { version: this.version, chunks: [...this.#stored] };
-    await overwrite(this.#checkpointWriter, JSON.stringify(checkpoint));
+    await overwrite(this.#checkpointWriter, JSON.stringify(this.#checkpoint()));
   }
 }
 

@@ -11,7 +11,19 @@ import {
   type Variant,
   type WeightFile,
 } from '#catalog';
-import { requestError, serverError, ServiceError, IdleTimeout, IdleTimeoutError, UNREACHABLE } from '#base';
+import {
+  requestError,
+  serverError,
+  ServiceError,
+  IdleTimeout,
+  IdleTimeoutError,
+  isTransient,
+  reach,
+  TransientStatusError,
+  UNREACHABLE,
+  UnreachableError,
+  withRetries,
+} from '#base';
 import { ENCODERS } from '#gguf';
 
 /** Explanation for a gated model. A page has no account on the hub to accept terms with. */
@@ -246,17 +258,21 @@ const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; nex
     return { json: await readJson(response, timeout), next };
   });
 
-/** Reads from the hub, or from another server in a catalog. @throws ServiceError; the signal's reason */
+/** Reads from the hub, or from another server in a catalog; again if the connection breaks. @throws ServiceError; the signal's reason */
 async function reading<T>(
   url: string,
   signal: AbortSignal,
   read: (timeout: IdleTimeout) => Promise<T>,
 ): Promise<T> {
   try {
-    return await read(new IdleTimeout(signal));
+    const isFinal = (error: unknown): boolean =>
+      [ServiceError, UnreachableError, IdleTimeoutError].some((type) => error instanceof type);
+    const attempt = (): Promise<T> => read(new IdleTimeout(signal));
+    return await withRetries(attempt, { signal, isFinal, arrivedBytes: () => 0 });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ServiceError) throw error;
+    if (error instanceof TransientStatusError) throw statusError(url, error.response);
     const why = error instanceof IdleTimeoutError ? error.message : UNREACHABLE;
     throw serverError('weights_unavailable', `${url} could not be read: ${why}.`, error);
   }
@@ -286,17 +302,23 @@ async function readJson(response: Response, timeout: IdleTimeout): Promise<unkno
 const HIDDEN = new Set([401, 403, 404]);
 
 async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
-  const response = await timeout.during(fetch(url, { signal: timeout.signal }));
+  const response = await timeout.during(reach(url, { signal: timeout.signal }));
   if (response.ok) return response;
   await response.body?.cancel();
-  throw serverError(
+  throw isTransient(response.status) ? new TransientStatusError(response) : statusError(url, response);
+}
+
+function statusError(url: string, response: Pick<Response, 'status' | 'headers'>): ServiceError {
+  const { status } = response;
+  const why = HIDDEN.has(status) ? ` ${whyHidden(response)}` : '';
+  return serverError(
     'weights_unavailable',
-    `The model hub answered ${response.status} for ${new URL(url).pathname}.${HIDDEN.has(response.status) ? ` ${whyHidden(response)}` : ''}`,
+    `The model hub answered ${status} for ${new URL(url).pathname}.${why}`,
   );
 }
 
 /** Explains a refusal with the hub's error header. */
-function whyHidden({ headers }: Response): string {
+function whyHidden({ headers }: Pick<Response, 'headers'>): string {
   switch (headers.get('x-error-code')) {
     case 'GatedRepo':
       return `The model is gated: ${GATED}.`;

@@ -1,8 +1,20 @@
-import { serverError, IdleTimeout, IdleTimeoutError, UNREACHABLE, type ServiceError } from '#base';
+import {
+  serverError,
+  ServiceError,
+  IdleTimeout,
+  IdleTimeoutError,
+  isTransient,
+  reach,
+  TransientStatusError,
+  UNREACHABLE,
+  UnreachableError,
+  withRetries,
+} from '#base';
 import { GATED } from './hub-source.ts';
 
 /**
- * Reads the first bytes of a file on a server, and its size. Cancels the rest if the server ignores ranges.
+ * Reads the first bytes of a file on a server, and its size. Continues after a connection that broke. Cancels the
+ * rest if the server ignores ranges.
  * @throws ServiceError
  */
 export async function readStart(
@@ -10,41 +22,52 @@ export async function readStart(
   length: number,
   signal: AbortSignal,
 ): Promise<{ bytes: Uint8Array; size: number }> {
-  const timeout = new IdleTimeout(signal);
-  const init = {
-    headers: { range: `bytes=0-${length - 1}` },
-    cache: 'no-store',
-    signal: timeout.signal,
-  } as const;
-  const fail = (error: unknown): never => {
-    signal.throwIfAborted();
-    const why = error instanceof IdleTimeoutError ? error.message : `${UNREACHABLE}. ${ADVICE}`;
-    throw fileUnavailable(url, why, error);
-  };
-  const response = await timeout.during(fetch(url, init)).catch(fail);
-  const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
-  // The length of a compressed response is not the file's size.
-  const wholeLength = response.headers.has('content-encoding')
-    ? null
-    : response.headers.get('content-length');
-  const size = Number(response.status === 206 ? total : wholeLength);
-  const why = !response.ok ? refusalOf(response) : size > 0 ? null : 'the server does not report its size';
-  if (why !== null) {
-    await response.body?.cancel().catch(() => undefined);
-    throw fileUnavailable(url, why);
-  }
-  const bytes = new Uint8Array(Math.min(length, size));
+  let bytes = new Uint8Array(0);
   let filled = 0;
-  try {
+  let size = 0;
+  let arrivedBytes = 0;
+  const attempt = async (): Promise<void> => {
+    const timeout = new IdleTimeout(signal);
+    const headers = { range: `bytes=${filled}-${length - 1}` };
+    const init = { headers, cache: 'no-store', signal: timeout.signal } as const;
+    const response = await timeout.during(reach(url, init));
+    const declared = await sizeOf(url, response);
+    if (response.status !== 206 || declared !== size) filled = 0;
+    if (declared !== size) bytes = new Uint8Array(Math.min(length, declared));
+    size = declared;
     for await (const part of timeout.body(response)) {
       bytes.set(part.subarray(0, bytes.length - filled), filled);
-      filled += part.length;
-      if (filled >= bytes.length) break;
+      filled = Math.min(bytes.length, filled + part.length);
+      arrivedBytes = Math.max(arrivedBytes, filled);
+      if (filled === bytes.length) break;
     }
-  } catch (error) {
-    fail(error);
-  }
-  return { bytes: bytes.subarray(0, filled), size };
+    if (filled < bytes.length) throw new Error(`the connection ended after ${filled} bytes`);
+  };
+  const isFinal = (error: unknown): boolean =>
+    error instanceof ServiceError ||
+    (filled === 0 && (error instanceof UnreachableError || error instanceof IdleTimeoutError));
+  await withRetries(attempt, { signal, isFinal, arrivedBytes: () => arrivedBytes }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof ServiceError) throw error;
+      const isKnown = error instanceof IdleTimeoutError || error instanceof TransientStatusError;
+      throw fileUnavailable(url, isKnown ? error.message : `${UNREACHABLE}. ${ADVICE}`, error);
+    },
+  );
+  return { bytes, size };
+}
+
+/** Reads the file's size from the headers. @throws ServiceError if the server refuses the file or hides its size */
+async function sizeOf(url: string, response: Response): Promise<number> {
+  const { status, headers } = response;
+  const [, total] = /\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
+  // The length of a compressed response is not the file's size.
+  const wholeLength = headers.has('content-encoding') ? null : headers.get('content-length');
+  const size = Number(status === 206 ? total : wholeLength);
+  if (response.ok && size > 0) return size;
+  await response.body?.cancel().catch(() => undefined);
+  if (isTransient(status)) throw new TransientStatusError(response);
+  throw fileUnavailable(url, response.ok ? 'the server does not report its size' : refusalOf(response));
 }
 
 const ADVICE = 'Download the file, and add it from this device';

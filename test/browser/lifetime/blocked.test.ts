@@ -62,7 +62,7 @@ test('a tab that a dialog blocks before its engine has started is named to the o
   const leader = await lent.open({ start: 'none', path: `${PAGE}?blocked#/notes` });
   const opened = leader.page.waitForEvent('dialog');
   const closed = leader.page.evaluate(async () => {
-    const started = window.lifetime.start({ isolation: 'off' });
+    const started = window.lifetime.start({ isolation: [] });
     const leads = async () =>
       (await navigator.locks.query()).held?.some(({ name }) => name === 'localtext:leader');
     while (!(await leads()));

@@ -20,7 +20,7 @@ test('start() in a page that is prerendered waits until it is shown', async () =
     site.handlers.set(path, (_, answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end(body));
   const onStart = (then: string): string => `${page}<script>addEventListener('load', async () => {
     const { prerendering } = document;
-    const start = lifetime.start({ isolation: 'off', workerUrl: '/counting-worker.js' });
+    const start = lifetime.start({ isolation: [], workerUrl: '/counting-worker.js' });
     const result = await start.then(() => 'started', String);
     ${then}
   })</script>`;

@@ -59,9 +59,7 @@ test('a service worker of another name is removed by the script in its place', a
   const script = await (await fetch(`${inject('siteUrl')}/localtext-sw.js`)).text();
   lent.site.files.set('/lt.js', () => script);
   const tab = await lent.open({ start: 'none' });
-  await tab.page.evaluate(() =>
-    window.lifetime.start({ isolation: 'off', serviceWorker: { url: '/lt.js' } }),
-  );
+  await tab.page.evaluate(() => window.lifetime.start({ isolation: [], serviceWorker: { url: '/lt.js' } }));
   await deployRemoval(lent.site, 'caches', undefined, '/lt.js');
   await look(tab);
   await tab.page.waitForFunction(() => document.title === 'without');

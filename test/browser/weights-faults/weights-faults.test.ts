@@ -12,7 +12,7 @@ const FAULTS = [
   '503 in every answer',
   '403',
   'a web page with status 200',
-  'a connection that drops in every answer',
+  'a connection that drops before each body',
   'another file of the same length',
 ].map((name) => {
   const fault = serverFaults.find((each) => each.name === name);

@@ -3,6 +3,8 @@ export interface LaunchOptions {
   isPrivate?: boolean;
   /** A service worker stops after 2 s without an event, where the browser lets that be set (Firefox: 30 s). */
   stopsIdleWorkers?: boolean;
+  /** Firefox alters what pages read from canvases (`privacy.resistFingerprinting`). */
+  altersCanvases?: boolean;
   /** WebKitGTK leaves out the compiler that optimizes WASM: it takes 9 s of a processor at each load of llama.cpp. */
   computesLittle?: boolean;
 }

@@ -10,6 +10,7 @@ const IDLE_MS = 2000;
 export async function launchFirefox({
   isPrivate = false,
   stopsIdleWorkers = false,
+  altersCanvases = false,
 }: LaunchOptions = {}): Promise<Browser> {
   const browser = await launch({
     browser: 'firefox',
@@ -18,6 +19,7 @@ export async function launchFirefox({
     protocolTimeout: SCRIPT_TIMEOUT_MS,
     extraPrefsFirefox: {
       'browser.privatebrowsing.autostart': isPrivate,
+      'privacy.resistFingerprinting': altersCanvases,
       ...(stopsIdleWorkers && {
         'dom.serviceWorkers.idle_timeout': IDLE_MS,
         'dom.serviceWorkers.idle_extended_timeout': IDLE_MS,

@@ -34,7 +34,7 @@ export class SiteTab {
   async #start(): Promise<void> {
     await waitFor(this.#tab, () => 'lifetime' in window);
     this.#key = await this.#tab.evaluate(
-      (options) => window.lifetime.start({ isolation: 'off', ...options }),
+      (options) => window.lifetime.start({ isolation: [], ...options }),
       this.#options,
     );
   }

@@ -12,67 +12,6 @@ export const u32 = (...values: number[]): Buffer => {
   return bytes;
 };
 
-/** A box of AVIF. */
-export const box = (type: string, ...content: Buffer[]): Buffer => {
-  const body = Buffer.concat([latin(type), ...content]);
-  return Buffer.concat([u32(body.length + 4), body]);
-};
-
-export const avifOf = (...boxes: Buffer[]): Buffer =>
-  Buffer.concat([box('ftyp', latin('avif\0\0\0\0avifmif1')), ...boxes]);
-export const meta = (...boxes: Buffer[]): Buffer => box('meta', Buffer.alloc(4), ...boxes);
-export const extents = (width: number, height: number): Buffer =>
-  box('iprp', box('ipco', box('ispe', u32(0, width, height))));
-
-/** One item of this type with its data in `idat`, and properties that tell 1 × 1. */
-export const itemOf = (type: string, data: Buffer): Buffer =>
-  meta(
-    extents(1, 1),
-    box(
-      'iinf',
-      Buffer.from('000000000001', 'hex'),
-      box('infe', Buffer.from('0200000000010000', 'hex'), latin(type)),
-    ),
-    box('iloc', Buffer.from('01000000440000010001000100000001', 'hex'), u32(0, data.length)),
-    box('idat', data),
-  );
-
-/** Items of AV1 data, with two extents each that are half of the rest of the file. */
-export function overlappingItems(items: number, bytes: number, width = 1, height = 1): Buffer {
-  const u16 = (value: number): Buffer => u32(value).subarray(2);
-  const extent = u32(0, bytes >> 1);
-  const entries = Array.from({ length: items }, (_, id) =>
-    box('infe', Buffer.from('02000000', 'hex'), u16(id), u16(0), latin('av01')),
-  );
-  const locations = Array.from({ length: items }, (_, id) =>
-    Buffer.concat([u16(id), u16(0), u16(2), extent, extent]),
-  );
-  return avifOf(
-    meta(
-      extents(width, height),
-      box('iinf', u32(0), u16(items), ...entries),
-      box('iloc', u32(0), Buffer.from('4400', 'hex'), u16(items), ...locations),
-    ),
-    box('mdat', Buffer.alloc(bytes)),
-  );
-}
-
-/** The item of a grid of images: what they make together. */
-export const gridOf = (width: number, height: number): Buffer =>
-  itemOf('grid', Buffer.concat([Buffer.from('00010101', 'hex'), u32(width, height)]));
-
-/** The sequence header of a still picture in AV1, up to its size of 16 bits each. */
-export function sequenceHeader(width: number, height: number): Buffer {
-  const size = [width - 1, height - 1].map((value) => value.toString(2).padStart(16, '0')).join('');
-  // Profile, still, reduced, level; and that both sizes have 16 bits.
-  const bits = `00011${'00000'}${'1111'}${'1111'}${size}`.padEnd(64, '0');
-  const bytes = bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [];
-  return Buffer.from([0x0a, bytes.length, ...bytes]);
-}
-
-export const trackOf = (width: number, height: number): Buffer =>
-  box('moov', box('trak', box('tkhd', Buffer.alloc(76), u32(width * 65_536, height * 65_536))));
-
 /** A GIF of a screen of 1 × 1 with a second frame at this place. */
 export function gifOf(left: number, top: number, width: number, height: number): Buffer {
   const frame = Buffer.alloc(11);

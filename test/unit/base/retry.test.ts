@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { pauseBeforeRetry, TransientStatusError } from '../../../src/base/retry.ts';
+import { pauseBeforeRetry, TransientStatusError, withRetries } from '../../../src/base/retry.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const busy = (retryAfter?: string): TransientStatusError =>
   new TransientStatusError(
@@ -35,4 +38,48 @@ test.each([
 
 test.each(['soon', '-5', 'Thu, 01 Jan 1970 00:00:00 GMT'])('Retry-After %s says nothing', (header) => {
   expect(pauseBeforeRetry(1, busy(header))).toBeLessThan(500);
+});
+
+const broken = new Error('broken');
+
+/** Attempts that take some time and fail, after some bytes. @returns time until success or failure, in seconds */
+async function retrying(attempts: { bytes?: number; seconds?: number }[], fails = true): Promise<unknown> {
+  let arrived = 0;
+  let count = 0;
+  const began = performance.now();
+  const attempt = async (): Promise<string> => {
+    const { bytes = 0, seconds = 0 } = attempts[count++] ?? {};
+    if (count > attempts.length && !fails) return 'done';
+    arrived += bytes;
+    await sleep(seconds * 1000);
+    throw broken;
+  };
+  const options = { signal: new AbortController().signal, arrivedBytes: () => arrived, isFinal: () => false };
+  const outcome = await withRetries(attempt, options).catch((error: unknown) => error);
+  return { outcome, count, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+test('gives up after four attempts in seconds if no byte has ever arrived', async () => {
+  expect(await retrying(times(20, {}))).toMatchObject({ outcome: broken, count: 4 });
+});
+
+test('a line that breaks again and again is used as long as bytes arrive', async () => {
+  expect(await retrying(times(100, { bytes: 1, seconds: 9 }), false)).toMatchObject({ outcome: 'done' });
+});
+
+test('a download that has begun is given up once nothing has arrived for 30 s', async () => {
+  const { outcome, seconds } = (await retrying([{ bytes: 1 }, ...times(50, {})])) as {
+    outcome: unknown;
+    seconds: number;
+  };
+  expect(outcome).toBe(broken);
+  expect(seconds).toBeGreaterThanOrEqual(29);
+  expect(seconds).toBeLessThan(40);
+});
+
+test('after a sleep of the device, the network has time to return', async () => {
+  const attempts = [{ bytes: 1 }, { seconds: 8 * 3600 }, ...times(5, {})];
+  expect(await retrying(attempts, false)).toMatchObject({ outcome: 'done' });
 });

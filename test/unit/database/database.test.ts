@@ -12,7 +12,6 @@ import {
   withTransaction,
   type KeyRecord,
 } from '../../../src/database/database.ts';
-import { createResponseStore } from '../../../src/database/response-store.ts';
 import { nameIn } from '../../../src/protocol/locks.ts';
 
 const settings = {
@@ -61,36 +60,6 @@ test('a failed transaction rejects with its own error, and leaves no unhandled r
   await expect(withTransaction('/', 'keys', 'relaxed', (store) => store.count())).resolves.toBe(0);
 });
 
-test('a response that version 2 stored is there after the upgrade, and counts among its key’s', async () => {
-  const scope = '/version-2/';
-  const stored = {
-    id: 'resp_1',
-    keyId: 'key_1',
-    created: 1_000,
-    response: { id: 'resp_1', object: 'response', output: [] },
-    input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA' }] }],
-    messages: [{ role: 'user' as const, content: 'Name a colour.' }],
-  };
-  const before = await openDB(nameIn(scope), 2, {
-    upgrade(database) {
-      const keys = database.createObjectStore('keys', { keyPath: 'id' });
-      keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
-      database.createObjectStore('settings');
-      const responses = database.createObjectStore('responses', { keyPath: 'id' });
-      responses.createIndex('age', ['created', 'characters']);
-    },
-  });
-  await before.put('responses', { ...stored, characters: 200 });
-  before.close();
-
-  vi.spyOn(Date, 'now').mockReturnValue(2_000);
-  const store = createResponseStore(scope, { responses: 1, characters: 1e6 });
-  expect(await store.get('resp_1')).toEqual(stored);
-  await store.put({ ...stored, id: 'resp_2', created: 1_500 });
-  await vi.waitFor(async () => expect(await store.get('resp_1')).toBeNull());
-  expect(await store.get('resp_2')).toMatchObject({ input: stored.input });
-});
-
 test('a database of a later version is still read and written', async () => {
   const scope = '/later/';
   await keepSettings(scope, settings);
@@ -104,35 +73,16 @@ test('a database of a later version is still read and written', async () => {
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
 });
 
-test('a database that was created as version 1, with all stores, opens', async () => {
-  const scope = '/version-1/';
-  const created = await openDB(nameIn(scope), 1, {
-    upgrade(database) {
-      const keys = database.createObjectStore('keys', { keyPath: 'id' });
-      keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
-      database.createObjectStore('settings');
-      const responses = database.createObjectStore('responses', { keyPath: 'id' });
-      responses.createIndex('owner', ['keyId', 'created', 'characters']);
-    },
-  });
-  created.close();
-  await keepSettings(scope, settings);
-  expect(await readServerSettings(scope)).toMatchObject({ prefer: ['a'] });
-});
-
 test('a database that does not open is an error, and is there once it has opened', async () => {
-  // An open connection of an earlier version, as of a tab that shows a dialog, does not let it be upgraded.
-  const earlier = await openDB(nameIn('/blocked/'), 1, {
-    upgrade(database) {
-      database.createObjectStore('keys', { keyPath: 'id' });
-      database.createObjectStore('settings');
-    },
-  });
+  // A deletion waits for this connection, as of a tab that shows a dialog, and opening waits for the deletion.
+  const held = await openDB(nameIn('/blocked/'), 1);
+  const deleting = indexedDB.deleteDatabase(nameIn('/blocked/'));
   const late = new AbortController();
   vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
   const read = readCatalog('/blocked/');
   late.abort(new DOMException('late', 'TimeoutError'));
   await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });
-  earlier.close();
+  held.close();
+  await vi.waitFor(() => expect(deleting.readyState).toBe('done'));
   await expect(readCatalog('/blocked/')).resolves.toBeNull();
 });

@@ -185,7 +185,7 @@ const cases = Object.entries(TYPES).flatMap(([name, type]) =>
 test.each(cases)('$name, as $writers', ({ type, schema, strict }) => {
   checkJsonSchema(schema, 'schema', strict);
   const parts = [{ at: [], param: 'schema', strict }];
-  const { gbnf, loosened } = compileSchema({ kind: 'json_schema', schema, parts });
+  const { gbnf, loosened } = compileSchema({ kind: 'json_schema', schema: JSON.stringify(schema), parts });
   expect(loosened).toEqual([]);
   const sampler = new GbnfSampler(gbnf);
   const random = new Random(SEED);
@@ -204,7 +204,11 @@ test('every writer is among them', () => {
 test.each([['jwt', z.jwt()]])('%s is refused by its place, or left out', (_, type) => {
   const schema = z.toJSONSchema(z.object({ a: type })) as Schema;
   const compile = (strict: boolean) =>
-    compileSchema({ kind: 'json_schema', schema, parts: [{ at: [], param: 'schema', strict }] });
+    compileSchema({
+      kind: 'json_schema',
+      schema: JSON.stringify(schema),
+      parts: [{ at: [], param: 'schema', strict }],
+    });
   expect(() => compile(true)).toThrow('`schema.properties.a.format`');
   expect(compile(false).loosened).toEqual(['schema.properties.a.format']);
 });

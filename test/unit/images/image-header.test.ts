@@ -2,24 +2,8 @@ import { expect, test } from 'vitest';
 
 import { checkImage } from '../../../src/images/check-image.ts';
 import { readImageHeader } from '../../../src/images/image-header.ts';
-import {
-  apngOf,
-  avifOf,
-  box,
-  extents,
-  gifOf,
-  gridOf,
-  itemOf,
-  jpegOf,
-  meta,
-  overlappingItems,
-  progressiveJpegOf,
-  sequenceHeader,
-  trackOf,
-  u32,
-  webpOf,
-} from '../../support/vision/image-files.ts';
-import { AVIF as ENCODED_AVIF, PICTURES, pngOf, withOrientation } from '../../support/vision/pictures.ts';
+import { apngOf, gifOf, jpegOf, progressiveJpegOf, webpOf } from '../../support/vision/image-files.ts';
+import { PICTURES, pngOf, withOrientation } from '../../support/vision/pictures.ts';
 
 const [picture = Buffer.alloc(0)] = PICTURES;
 const latin = (text: string) => Buffer.from(text, 'latin1');
@@ -33,7 +17,8 @@ const riff = (kind: string, content: string) => {
   length.writeUInt32LE(body.length);
   return Buffer.concat([latin('RIFF'), length, body]);
 };
-const AVIF = avifOf(meta(extents(7, 5)), box('mdat', latin('pixels')));
+/** The beginning of an AVIF file, a format that is refused. */
+const AVIF = Buffer.concat([Buffer.from([0, 0, 0, 16]), latin('ftypavif'), Buffer.alloc(64)]);
 
 /** Type, file, size, and the lengths to which it may be cut unseen: those between frames and boxes. */
 const FILES: [string, Buffer, number, number, number[]?][] = [
@@ -44,9 +29,6 @@ const FILES: [string, Buffer, number, number, number[]?][] = [
   ['image/webp', riff('VP8 ', '0a000000d000009d012a05000300ff'), 5, 3],
   ['image/webp', riff('VP8L', '0a0000002f04800000ff'), 5, 3],
   ['image/webp', riff('VP8X', '0a00000000000000040000020000'), 5, 3],
-  ['image/avif', AVIF, 7, 5, [AVIF.length - 14]],
-  // Its boxes tell 1 × 1, its data 2 × 2.
-  ['image/avif', ENCODED_AVIF, 2, 2, [ENCODED_AVIF.length - 37]],
 ];
 
 test.each(FILES)('%s says its size, and whether it is whole', (type, file, width, height, cuts = []) => {
@@ -74,65 +56,13 @@ test.each([
   ['JPEG with a second frame', jpegOf(60_000, 60_000), 60_000],
   ['WebP with an image larger than its canvas', webpOf(16_384, 16_384), 16_384],
   ['WebP with a frame larger than its canvas', webpOf(16_384, 16_384, true), 16_384],
-  [
-    'AVIF with its size behind 70,000 bytes',
-    avifOf(box('free', Buffer.alloc(70_000)), meta(extents(60_000, 60_000))),
-    60_000,
-  ],
-  [
-    'AVIF with a box of 64 bits of length',
-    avifOf(u32(1), latin('free'), u32(0, 24), Buffer.alloc(8), meta(extents(60_000, 60_000))),
-    60_000,
-  ],
-  ['AVIF of a track', avifOf(trackOf(60_000, 60_000)), 60_000],
-  ['AVIF of a grid', avifOf(gridOf(60_000, 60_000)), 60_000],
-  ['AVIF whose data has another size', avifOf(itemOf('av01', sequenceHeader(65_536, 65_536))), 65_536],
 ])('the size is what a decoder allocates: %s', (_, file, side) => {
   expect(readImageHeader(file)).toMatchObject({ width: side, height: side });
   expect(() => checkImage(file)).toThrow(`${side} × ${side} pixels`);
 });
 
 test.each([
-  [
-    'boxes in boxes',
-    avifOf(Array.from({ length: 12 }).reduce<Buffer>((inner) => meta(inner), Buffer.alloc(8))),
-  ],
-  [
-    'extents without bytes',
-    avifOf(
-      meta(
-        box(
-          'iloc',
-          Buffer.from('000000000000ffff', 'hex'),
-          Buffer.from('00010000ffff'.repeat(65_535), 'hex'),
-        ),
-      ),
-    ),
-  ],
-  [
-    'tables of chunks behind its end',
-    avifOf(
-      meta(extents(1, 1)),
-      Buffer.concat(
-        Array.from({ length: 40 }, () => box('stco', u32(0, 2 ** 32 - 1), Buffer.alloc(16_384, 0xff))),
-      ),
-    ),
-  ],
-  ['items of all its bytes', overlappingItems(2000, 10_000_000)],
-  [
-    'boxes of metadata with extents without bytes',
-    avifOf(
-      meta(extents(1, 1)),
-      ...Array.from({ length: 100 }, () =>
-        meta(box('iloc', Buffer.from('0000000000000001000100001000', 'hex'))),
-      ),
-    ),
-  ],
   ['chunks', Buffer.concat([webpOf(9, 9), Buffer.alloc(1_600_000)])],
-  [
-    'sequence headers',
-    avifOf(itemOf('av01', Buffer.concat(Array.from({ length: 100_000 }, () => sequenceHeader(9, 9))))),
-  ],
   [
     'frames',
     Buffer.concat([
@@ -147,6 +77,7 @@ test.each([
 test('an image is refused before it is decoded', () => {
   const refusal = (file: Buffer) => () => checkImage(file);
   expect(refusal(latin('<svg xmlns="http://www.w3.org/2000/svg"/>'))).toThrow(/^is no PNG/);
+  expect(refusal(AVIF)).toThrow(/^is no PNG, JPEG, WebP or GIF, or is cut off\. Send one of these formats$/);
   expect(refusal(Buffer.alloc(0))).toThrow(/is no PNG/);
   expect(refusal(pngOf(0, 9, Buffer.alloc(9)))).toThrow(/is no PNG/);
   expect(refusal(pngOf(8000, 5001, Buffer.alloc(9)))).toThrow(/8000 × 5001 pixels/);

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
+import { claim } from '../../support/claim.ts';
 import { LoadedModels } from '../../../src/models/loaded-models.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
@@ -79,7 +80,7 @@ test('the least recently used goes when the next does not fit', async () => {
 test('what answers a request is not unloaded; the next model waits for it', async () => {
   const { modelManager, inMemory } = setUp(150);
   const a = await modelManager.ready('a', never);
-  const leave = await a.queue.enter(never);
+  const leave = await a.queue.enter(never, claim());
   const b = modelManager.ready('b', never);
   await sleep(200);
   expect(inMemory()).toEqual(['a']);
@@ -91,7 +92,7 @@ test('what answers a request is not unloaded; the next model waits for it', asyn
 test('a caller that waits for memory can leave', async () => {
   const { modelManager, inMemory } = setUp(150);
   const a = await modelManager.ready('a', never);
-  await a.queue.enter(never);
+  await a.queue.enter(never, claim());
   const abort = new AbortController();
   const b = modelManager.ready('b', abort.signal);
   void sleep(50).then(() => abort.abort(new Error('left')));

@@ -78,10 +78,16 @@ function update(registration: FakeRegistration): void {
 
 test('the script is asked for past the browser cache, and with the scope that the site names', async () => {
   await register({ base: '/app/' }, () => {});
-  await register({ serviceWorker: { url: '/sw.js', scope: '/app/' }, isolation: 'off' }, () => {});
+  await register(
+    { serviceWorker: { url: '/sw.js', scope: '/app/' }, isolation: ['/app/', './chat'] },
+    () => {},
+  );
   expect(container.calls).toEqual([
     [`${PAGE}localtext-sw.js`, { updateViaCache: 'none' }],
-    ['https://site.example/sw.js?isolation=off', { updateViaCache: 'none', scope: '/app/' }],
+    [
+      'https://site.example/sw.js?isolation=%2Fapp%2F&isolation=.%2Fchat',
+      { updateViaCache: 'none', scope: '/app/' },
+    ],
   ]);
 });
 

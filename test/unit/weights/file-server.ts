@@ -29,6 +29,8 @@ export interface FileServer {
   asked: (string | undefined)[];
   /** Bytes of bodies that were sent. */
   sent: number;
+  /** Requests under way. */
+  open: number;
   /** Most requests under way at once. */
   most: number;
   close(): void;
@@ -36,13 +38,12 @@ export interface FileServer {
 
 /** One file on loopback, whatever path is asked for. */
 export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
-  let open = 0;
   const server = createServer(async (request, response) => {
     const answer = { ...result.behaviour, ...result.fault(result.asked.length) };
     result.asked.push(request.headers.range);
-    open++;
-    result.most = Math.max(result.most, open);
-    response.on('close', () => open--);
+    result.open++;
+    result.most = Math.max(result.most, result.open);
+    response.on('close', () => result.open--);
     const bytes = await answerFile(request, response, answer);
     result.sent += bytes;
   });
@@ -53,6 +54,7 @@ export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
     fault: () => ({}),
     asked: [],
     sent: 0,
+    open: 0,
     most: 0,
     close: () => {
       server.closeAllConnections();

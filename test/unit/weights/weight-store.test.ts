@@ -129,7 +129,7 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   const backend = new MemoryBackend();
   const locks = new FakeLocks();
   const store = openStore(backend, 'http://site.test/', locks);
-  await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0]}');
+  await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0],"parts":[]}');
   const release = await holdLock(locks.manager, `localtext:weights:${file.sha256}`);
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);

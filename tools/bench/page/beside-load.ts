@@ -24,11 +24,11 @@ export async function besideLoad(): Promise<{ alone: number; beside: number; loa
   };
 }
 
-export const perSecond = (times: number[]): number =>
+const perSecond = (times: number[]): number =>
   ((times.length - 1) * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0));
 
 /** Times at which the tokens of a reply came. */
-export async function arrivals(
+async function arrivals(
   client: OpenAI,
   tokens: number,
   onToken?: (count: number) => void,

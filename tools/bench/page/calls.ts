@@ -18,8 +18,8 @@ import { longText, textOfTokens } from './long-text.ts';
 import { besideLoad } from './beside-load.ts';
 import { giveUp, jobsOf, shortOnes } from './given-up.ts';
 import { embedOn } from './on-device.ts';
-import { pictureOurs, pictureRaw, visionFingerprint } from './pictures.ts';
-import { speechBesideChat, speechOurs, speechRaw } from './speech.ts';
+import { loadVision, pictureOurs } from './pictures.ts';
+import { speechOurs, speechRaw } from './speech.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 
@@ -38,12 +38,10 @@ export const calls = {
 
   embedOn,
   besideLoad,
-  visionFingerprint,
+  loadVision,
   pictureOurs,
-  pictureRaw,
   speechOurs,
   speechRaw,
-  speechBesideChat,
   shortOnes,
   giveUp,
   jobsOf,

@@ -1,4 +1,4 @@
-import { differences, quotients, type Row } from '../row.ts';
+import { difference, ratio, type Row } from '../row.ts';
 import { longText } from './long-text.ts';
 import {
   type Generation,
@@ -46,32 +46,12 @@ export async function decode(rounds: number): Promise<Row> {
     messages: () => story,
     pick: tokensPerSecond,
   });
-  return {
-    name: 'decode through the SDK and /v1 ÷ the raw engine',
-    measures: `Tokens a second between the first and the last of ${DECODED}, one stream. The raw engine is wllama in the same page, with the settings that we load it with: what is left is the way through service worker and SDK.`,
-    unit: 'ratio',
-    values: quotients(ours, raw),
-    goal: { atLeast: 0.98 },
-    detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
-  };
-}
-
-export async function decodePlain(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds,
-    maxTokens: DECODED,
-    settings: 'plain',
-    messages: () => story,
-    pick: tokensPerSecond,
-  });
-  return {
-    name: 'decode through the SDK and /v1 ÷ the raw engine with its own settings',
-    measures:
-      'The same, but wllama is loaded with nothing but the length of the context: what a user would have at first.',
-    unit: 'ratio',
-    values: quotients(ours, raw),
-    detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
-  };
+  return ratio(
+    'decode through the SDK and /v1 ÷ the raw engine',
+    { 'ours, tokens/s': ours },
+    { 'raw, tokens/s': raw },
+    { atLeast: 0.98 },
+  );
 }
 
 /** Words of the prompt of a row, about a third of its tokens: the package's own file takes half a minute for twice as many. */
@@ -85,14 +65,12 @@ export async function decodePackage(rounds: number): Promise<Row> {
     messages: () => story,
     pick: tokensPerSecond,
   });
-  return {
-    name: "decode through the SDK and /v1 ÷ the package's own WASM",
-    measures: `Tokens a second between the first and the last of ${DECODED}. The other side is wllama in the same page, in its own WASM file, with the settings that we load it with: what the kernels gain.`,
-    unit: 'ratio',
-    values: quotients(ours, raw),
-    goal: { atLeast: 2.8 },
-    detail: { "the package's, tokens/s": raw, 'ours, tokens/s': ours },
-  };
+  return ratio(
+    "decode through the SDK and /v1 ÷ the package's own WASM",
+    { 'ours, tokens/s': ours },
+    { "the package's, tokens/s": raw },
+    { atLeast: 2.8 },
+  );
 }
 
 export async function prefillPackage(rounds: number): Promise<Row> {
@@ -103,15 +81,12 @@ export async function prefillPackage(rounds: number): Promise<Row> {
     messages: (round) => [{ role: 'user', content: longText(PREFILLED, `k${round}`) }],
     pick: ({ firstTokenMs }) => firstTokenMs,
   });
-  return {
-    name: "prefill through the SDK and /v1 ÷ the package's own WASM",
-    measures:
-      'Time to the first token of prompts of some hundred tokens, each a new one. The other side is wllama in the same page, in its own WASM file, with the settings that we load it with.',
-    unit: 'ratio',
-    values: quotients(raw, ours),
-    goal: { atLeast: 5 },
-    detail: { "the package's, ms": raw, 'ours, ms': ours },
-  };
+  return ratio(
+    "prefill through the SDK and /v1 ÷ the package's own WASM",
+    { "the package's, ms": raw },
+    { 'ours, ms': ours },
+    { atLeast: 5 },
+  );
 }
 
 export async function firstToken(rounds: number): Promise<Row> {
@@ -122,15 +97,12 @@ export async function firstToken(rounds: number): Promise<Row> {
     messages: () => story,
     pick: ({ firstTokenMs }) => firstTokenMs,
   });
-  return {
-    name: "first token through /v1 − the raw engine's",
-    measures:
-      'Time from the call to the first token, of a prompt that both have in their cache, so that the model has least to do. Both hand the first token out when the second is computed.',
-    unit: 'ms',
-    values: differences(ours, raw),
-    goal: { atMost: 10 },
-    detail: { 'raw, ms': raw, 'ours, ms': ours },
-  };
+  return difference(
+    "first token through /v1 − the raw engine's",
+    { 'ours, ms': ours },
+    { 'raw, ms': raw },
+    { atMost: 10 },
+  );
 }
 
 export async function prefill(rounds: number): Promise<Row> {
@@ -141,15 +113,12 @@ export async function prefill(rounds: number): Promise<Row> {
     messages: (round) => [{ role: 'user', content: longText(120, `p${round}`) }],
     pick: ({ firstTokenMs }) => firstTokenMs,
   });
-  return {
-    name: "prefill in pieces: its speed ÷ the raw engine's in batches of 512",
-    measures:
-      'Time to the first token of prompts of about 750 tokens, each a new one. The raw engine computes them in the batches that are its own default; nothing can be aborted, or go before, inside such a batch.',
-    unit: 'ratio',
-    values: quotients(raw, ours),
-    goal: { atLeast: 0.95 },
-    detail: { 'raw, ms': raw, 'ours, ms': ours },
-  };
+  return ratio(
+    "prefill in pieces: its speed ÷ the raw engine's in batches of 512",
+    { 'raw, ms': raw },
+    { 'ours, ms': ours },
+    { atLeast: 0.95 },
+  );
 }
 
 /** Alternative settings that localtext's are compared with, by the names in the rows. */
@@ -177,21 +146,16 @@ export async function settingsRows(rounds: number): Promise<Row[]> {
     });
     const other = `the raw engine ${choice}`;
     rows.push(
-      {
-        name: `decode through the SDK and /v1 ÷ ${other}`,
-        measures: `Tokens a second between the first and the last of ${DECODED}. The raw engine has our WASM, and all our settings but this.`,
-        unit: 'ratio',
-        values: quotients(decoded.ours, decoded.raw),
-        detail: { 'raw, tokens/s': decoded.raw, 'ours, tokens/s': decoded.ours },
-      },
-      {
-        name: `prefill through the SDK and /v1 ÷ ${other}`,
-        measures:
-          'Time to the first token of prompts of about 750 tokens, each a new one; the same two sides.',
-        unit: 'ratio',
-        values: quotients(prefilled.raw, prefilled.ours),
-        detail: { 'raw, ms': prefilled.raw, 'ours, ms': prefilled.ours },
-      },
+      ratio(
+        `decode through the SDK and /v1 ÷ ${other}`,
+        { 'ours, tokens/s': decoded.ours },
+        { 'raw, tokens/s': decoded.raw },
+      ),
+      ratio(
+        `prefill through the SDK and /v1 ÷ ${other}`,
+        { 'raw, ms': prefilled.raw },
+        { 'ours, ms': prefilled.ours },
+      ),
     );
   }
   return rows;

@@ -1,4 +1,4 @@
-import { quotients, type Row } from '../row.ts';
+import { ratio, type Row } from '../row.ts';
 import { CHAT_MODEL, generateThroughV1, openai } from './engines.ts';
 import { longText } from './long-text.ts';
 
@@ -34,15 +34,12 @@ export async function batching(rounds: number): Promise<Row> {
     );
     together.push(await timed(() => Promise.all([1, 2, 3, 4].map((i) => chat(`b${round}`, i)()))));
   }
-  return {
-    name: '4 chats with a long common prefix: in turn ÷ together',
-    measures:
-      'Four questions behind one system message of some hundred tokens, 24 tokens of reply each: one after another, and all at once behind a prefix of the same length. In turn, too, the prefix is computed once, and found in the cache then.',
-    unit: 'ratio',
-    values: quotients(inTurn, together),
-    goal: { atLeast: 1.15 },
-    detail: { 'in turn, ms': inTurn, 'together, ms': together },
-  };
+  return ratio(
+    '4 chats with a long common prefix: in turn ÷ together',
+    { 'in turn, ms': inTurn },
+    { 'together, ms': together },
+    { atLeast: 1.15 },
+  );
 }
 
 /** A short chat's first token while 1,500 tokens are prefilled ÷ alone. */
@@ -75,14 +72,12 @@ export async function besidePrefill(rounds: number): Promise<Row> {
     controller.abort();
     await long;
   }
-  return {
-    name: "a short chat's first token beside a prefill of 1,500 tokens ÷ alone",
-    measures: 'A new short prompt, sent 1.5 s after one of about 1,500 tokens.',
-    unit: 'ratio',
-    values: quotients(beside, alone),
-    goal: { atMost: 3 },
-    detail: { 'alone, ms': alone, 'beside, ms': beside },
-  };
+  return ratio(
+    "a short chat's first token beside a prefill of 1,500 tokens ÷ alone",
+    { 'beside, ms': beside },
+    { 'alone, ms': alone },
+    { atMost: 3 },
+  );
 }
 
 /** The first token of turn 10 ÷ that of the same new tokens as a first turn. */
@@ -103,15 +98,12 @@ export async function turns(rounds: number): Promise<Row> {
     const asLong = `${question(11)} Then say why, in short.`;
     first.push((await generateThroughV1([{ role: 'user', content: asLong }], 12)).firstTokenMs);
   }
-  return {
-    name: "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
-    measures:
-      'Ten questions with replies of 12 tokens; then a question that is as many new tokens, as its own conversation.',
-    unit: 'ratio',
-    values: quotients(tenth, first),
-    goal: { atMost: 1.2 },
-    detail: { 'first turn, ms': first, 'tenth turn, ms': tenth },
-  };
+  return ratio(
+    "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
+    { 'tenth turn, ms': tenth },
+    { 'first turn, ms': first },
+    { atMost: 1.2 },
+  );
 }
 
 /** 8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens. */
@@ -144,8 +136,6 @@ export async function interleaved(rounds: number): Promise<Row> {
   }
   return {
     name: '8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens',
-    measures:
-      'Three rounds of eight conversations, each with its own system message. Computed: the usage that is answered, less the tokens from the cache. New: what the conversation has grown by.',
     unit: 'ratio',
     values,
     goal: { atMost: 1.2 },
@@ -179,12 +169,10 @@ export async function choices(rounds: number): Promise<Row> {
     one.push(await time(1, `one${round}`));
     four.push(await time(4, `four${round}`));
   }
-  return {
-    name: 'n: 4 ÷ n: 1 in time to the first token of all',
-    measures: 'Time until each choice has its first token, behind a new prompt of some hundred tokens.',
-    unit: 'ratio',
-    values: quotients(four, one),
-    goal: { atMost: 1.5 },
-    detail: { 'n: 1, ms': one, 'n: 4, ms': four },
-  };
+  return ratio(
+    'n: 4 ÷ n: 1 in time to the first token of all',
+    { 'n: 4, ms': four },
+    { 'n: 1, ms': one },
+    { atMost: 1.5 },
+  );
 }

@@ -1,4 +1,4 @@
-import { quotients, type Row } from '../row.ts';
+import { ratio, type Row } from '../row.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, openai } from './engines.ts';
 
 /** About 20 tokens; `salt` keeps it out of the prompt cache. */
@@ -59,26 +59,20 @@ async function timeDecisions(model: string, input: string, questions: Question[]
 const labelsOf = ({ choices, levels }: Question): string[] =>
   choices?.map(({ value }) => value) ?? levels?.map(({ label }) => label) ?? ['true', 'false'];
 
-/** One field a question, each an enum. */
-async function timeChat(input: string, questions: Question[]): Promise<number> {
+/** A chat that answers with an enum. */
+async function timeChat(input: string, question: Question): Promise<number> {
   const client = await openai();
-  const names = questions.map((_, index) => `q${index + 1}`);
   const schema = {
     type: 'object',
-    properties: Object.fromEntries(
-      questions.map((question, index) => [names[index], { enum: labelsOf(question) }]),
-    ),
-    required: names,
+    properties: { q1: { enum: labelsOf(question) } },
+    required: ['q1'],
     additionalProperties: false,
   };
-  const asked = questions.map(
-    (question, index) =>
-      `${names[index]}: ${question.instructions} Answer with one of: ${labelsOf(question).join(', ')}.`,
-  );
+  const asked = `q1: ${question.instructions} Answer with one of: ${labelsOf(question).join(', ')}.`;
   return timed(() =>
     client.chat.completions.create({
       model: CHAT_MODEL,
-      messages: [{ role: 'user', content: `${input}\n\n${asked.join('\n')}` }],
+      messages: [{ role: 'user', content: `${input}\n\n${asked}` }],
       temperature: 0,
       response_format: { type: 'json_schema', json_schema: { name: 'labels', schema, strict: true } },
     }),
@@ -90,14 +84,12 @@ export async function decisions(rounds: number): Promise<Row[]> {
   const add = async (name: string, timing: Promise<number>): Promise<void> => {
     (times[name] ??= []).push(await timing);
   };
-  const of = (name: string): number[] => times[name] ?? [];
-  const detail = (...names: string[]) => Object.fromEntries(names.map((name) => [`${name}, ms`, of(name)]));
   const [first] = QUESTIONS;
   if (!first) throw new Error('there are no questions');
 
   await timeDecisions(CHAT_MODEL, 'warm', QUESTIONS);
   await timeDecisions(EMBEDDING_MODEL, 'warm', [first]);
-  await timeChat('warm', [first]);
+  await timeChat('warm', first);
   for (let round = 0; round < rounds; round++) {
     const at = round % QUESTIONS.length;
     const question = QUESTIONS.slice(at, at + 1);
@@ -107,52 +99,19 @@ export async function decisions(rounds: number): Promise<Row[]> {
     await add('ten', timeDecisions(CHAT_MODEL, mail(`b${round}`), QUESTIONS));
     await add('one new', timeDecisions(CHAT_MODEL, mail(`c${round}`), unknown('First').slice(at, at + 1)));
     await add('ten new', timeDecisions(CHAT_MODEL, mail(`d${round}`), unknown('Second')));
-    await add('chat of ten', timeChat(mail(`e${round}`), QUESTIONS));
-    await add('chat', timeChat(note(`f${round}`), [first]));
+    await add('chat', timeChat(note(`f${round}`), first));
     await add('decision', timeDecisions(CHAT_MODEL, note(`g${round}`), [first]));
     await add('by embeddings', timeDecisions(EMBEDDING_MODEL, note(`h${round}`), [first]));
   }
+  const side = (name: string): Record<string, number[]> => ({ [`${name}, ms`]: times[name] ?? [] });
   return [
-    {
-      name: 'ten decisions about a text of 200 tokens ÷ one',
-      measures:
-        'Four choices, four predicates and two scores in one request, against one of them. Each text is a new one; the questions have been asked about another text before.',
-      unit: 'ratio',
-      values: quotients(of('ten'), of('one')),
-      goal: { atMost: 2.5 },
-      detail: detail('ten', 'one'),
-    },
-    {
-      name: 'ten decisions that are asked for the first time ÷ one',
-      measures: 'The same with new questions: their labels are scored without an input, too.',
-      unit: 'ratio',
-      values: quotients(of('ten new'), of('one new')),
-      goal: { atMost: 2.5 },
-      detail: detail('ten new', 'one new'),
-    },
-    {
-      name: 'a chat with a schema ÷ a decision',
-      measures:
-        'A choice of four labels about a text of 20 tokens by SmolLM2: as JSON from a chat with an `enum`, against a decision.',
-      unit: 'ratio',
-      values: quotients(of('chat'), of('decision')),
-      goal: { atLeast: 3 },
-      detail: detail('chat', 'decision'),
-    },
-    {
-      name: 'a chat with a schema ÷ a decision by embeddings',
-      measures: 'The same, against a decision of the embedding model.',
-      unit: 'ratio',
-      values: quotients(of('chat'), of('by embeddings')),
-      goal: { atLeast: 3 },
-      detail: detail('chat', 'by embeddings'),
-    },
-    {
-      name: 'a chat with a schema of ten fields ÷ ten decisions',
-      measures: 'The ten questions about the text of 200 tokens, in one chat and in one decision of SmolLM2.',
-      unit: 'ratio',
-      values: quotients(of('chat of ten'), of('ten')),
-      detail: detail('chat of ten', 'ten'),
-    },
+    ratio('ten decisions about a text of 200 tokens ÷ one', side('ten'), side('one'), { atMost: 2.5 }),
+    ratio('ten decisions that are asked for the first time ÷ one', side('ten new'), side('one new'), {
+      atMost: 2.5,
+    }),
+    ratio('a chat with a schema ÷ a decision', side('chat'), side('decision'), { atLeast: 3 }),
+    ratio('a chat with a schema ÷ a decision by embeddings', side('chat'), side('by embeddings'), {
+      atLeast: 3,
+    }),
   ];
 }

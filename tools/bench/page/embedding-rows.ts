@@ -1,4 +1,4 @@
-import { quotients, type Row } from '../row.ts';
+import { ratio, type Row } from '../row.ts';
 import { texts } from './embedding-texts.ts';
 import { EMBEDDING_MODEL, expectVariant, INT8_VARIANT, openai, prefer } from './engines.ts';
 import { rawEmbedding } from './raw-embedding.ts';
@@ -40,15 +40,12 @@ export async function short(rounds: number): Promise<Row> {
     raw.push(await timeRawBatches(inputs, 32));
     ours.push(await timeOurs(inputs));
   }
-  return {
-    name: 'embeddings of 32 short texts: one raw batch ÷ ours',
-    measures:
-      'One request, of texts of 7 to 14 tokens, against one call of the raw pipeline with all of them.',
-    unit: 'ratio',
-    values: quotients(raw, ours),
-    goal: { atLeast: 0.95 },
-    detail: { 'raw, ms': raw, 'ours, ms': ours },
-  };
+  return ratio(
+    'embeddings of 32 short texts: one raw batch ÷ ours',
+    { 'raw, ms': raw },
+    { 'ours, ms': ours },
+    { atLeast: 0.95 },
+  );
 }
 
 interface Mixed {
@@ -56,15 +53,11 @@ interface Mixed {
   what: string;
   loopIs: string;
   batchesAre: string;
-  measures: string;
   goals: { loop: number; batches: number };
 }
 
 /** Texts of 3 to 300 tokens, as a search index is made of. */
-async function mixedRows(
-  rounds: number,
-  { what, loopIs, batchesAre, measures, goals }: Mixed,
-): Promise<Row[]> {
+async function mixedRows(rounds: number, { what, loopIs, batchesAre, goals }: Mixed): Promise<Row[]> {
   const inputs = texts(256, 1, 298);
   const loop: number[] = [];
   const batches: number[] = [];
@@ -76,22 +69,13 @@ async function mixedRows(
     batches.push(await timeRawBatches(inputs, 32));
   }
   return [
-    {
-      name: `${what}: ${loopIs} ÷ ours`,
-      measures,
-      unit: 'ratio',
-      values: quotients(loop, ours),
-      goal: { atLeast: goals.loop },
-      detail: { 'loop, ms': loop, 'ours, ms': ours },
-    },
-    {
-      name: `${what}: ${batchesAre} ÷ ours`,
-      measures: 'The same, against the raw pipeline called with 32 texts at a time, as they come.',
-      unit: 'ratio',
-      values: quotients(batches, ours),
-      goal: { atLeast: goals.batches },
-      detail: { 'batches, ms': batches, 'ours, ms': ours },
-    },
+    ratio(`${what}: ${loopIs} ÷ ours`, { 'loop, ms': loop }, { 'ours, ms': ours }, { atLeast: goals.loop }),
+    ratio(
+      `${what}: ${batchesAre} ÷ ours`,
+      { 'batches, ms': batches },
+      { 'ours, ms': ours },
+      { atLeast: goals.batches },
+    ),
   ];
 }
 
@@ -100,8 +84,6 @@ export const mixed = (rounds: number): Promise<Row[]> =>
     what: 'embeddings of 256 texts of 3 to 300 tokens',
     loopIs: 'the plain loop',
     batchesAre: 'plain batches of 32',
-    measures:
-      'One request against the loop that calls the raw pipeline text by text; the same weights, in f32, and threads.',
     goals: { loop: 1.5, batches: 4 },
   });
 
@@ -112,7 +94,6 @@ export async function mixedInt8(rounds: number): Promise<Row[]> {
     what: 'embeddings of the same 256 texts, ours in int8',
     loopIs: 'the plain f32 loop',
     batchesAre: 'plain f32 batches of 32',
-    measures: `As above, with localtext started to prefer \`${INT8_VARIANT}\`; the raw pipeline has the weights in f32.`,
     goals: { loop: 2.8, batches: 6 },
   });
   await expectVariant(EMBEDDING_MODEL, INT8_VARIANT);
@@ -132,13 +113,10 @@ export async function concurrent(rounds: number): Promise<Row> {
     await Promise.all(inputs.map((input) => timeOurs([input])));
     together.push(performance.now() - began);
   }
-  return {
-    name: '64 one-text embedding requests: in turn ÷ together',
-    measures:
-      'The same 64 short texts, a request each: each sent when the one before has been answered, and all sent at once.',
-    unit: 'ratio',
-    values: quotients(inTurn, together),
-    goal: { atLeast: 1.5 },
-    detail: { 'in turn, ms': inTurn, 'together, ms': together },
-  };
+  return ratio(
+    '64 one-text embedding requests: in turn ÷ together',
+    { 'in turn, ms': inTurn },
+    { 'together, ms': together },
+    { atLeast: 1.5 },
+  );
 }

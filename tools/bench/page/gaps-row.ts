@@ -1,4 +1,4 @@
-import { quotients, summarize, type Row } from '../row.ts';
+import { ratio, summarize, type Row } from '../row.ts';
 import { CHAT_MODEL, openai } from './engines.ts';
 
 /** Measures the worst of 4 chats at once: the longest gap between two tokens ÷ the median gap. */
@@ -30,13 +30,10 @@ export async function gaps(rounds: number): Promise<Row> {
     longest.push(worst.max);
     median.push(worst.median);
   }
-  return {
-    name: '4 chats at once: the longest gap between two tokens of a chat ÷ its median gap',
-    measures:
-      'Four short prompts that are in the cache, 32 tokens of reply each; the chat of the four in which the ratio is highest.',
-    unit: 'ratio',
-    values: quotients(longest, median),
-    goal: { atMost: 3 },
-    detail: { 'longest, ms': longest, 'median, ms': median },
-  };
+  return ratio(
+    '4 chats at once: the longest gap between two tokens of a chat ÷ its median gap',
+    { 'longest, ms': longest },
+    { 'median, ms': median },
+    { atMost: 3 },
+  );
 }

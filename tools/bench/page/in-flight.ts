@@ -22,9 +22,5 @@ export async function inFlight(rounds: number): Promise<Row> {
       await Promise.all(Array.from({ length: x }, (_, i) => ask(`${i}+${x}?`)));
       values.push(performance.now() - began);
     }
-  return growthRow(
-    'growth: requests in flight, 1 to 64',
-    'Chats of a few tokens and a reply of one, all sent at once: time until the last has been answered, the model included.',
-    { x: 'requests in flight', y: 'until the last is answered, ms', points },
-  );
+  return growthRow('growth: requests in flight, 1 to 64', points);
 }

@@ -1,14 +1,6 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
-import {
-  decode,
-  decodePackage,
-  decodePlain,
-  firstToken,
-  prefill,
-  prefillPackage,
-  settingsRows,
-} from './chat-rows.ts';
+import { decode, decodePackage, firstToken, prefill, prefillPackage, settingsRows } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
@@ -19,7 +11,6 @@ import { endRawChat } from './raw-chat.ts';
 /** What is measured in the page alone. */
 const measurements = {
   decode,
-  decodePlain,
   decodePackage,
   prefillPackage,
   firstToken,

@@ -6,13 +6,12 @@ import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /**
  * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
- * `plain`: its own settings, but for the context's length. `package`: as `ours`, in the package's own WASM.
+ * `package`: as `ours`, in the package's own WASM.
  * `f16-cache`: as `ours`, with a KV cache in f16. `all-threads`: as `ours`, with a thread for each logical processor.
  */
-export type RawSettings = 'ours' | 'large-batches' | 'plain' | 'package' | 'f16-cache' | 'all-threads';
+export type RawSettings = 'ours' | 'large-batches' | 'package' | 'f16-cache' | 'all-threads';
 
 function parameters(settings: RawSettings, threads: number): LoadModelParams {
-  if (settings === 'plain') return { n_ctx: 8192, n_gpu_layers: 0 };
   const cache = settings === 'f16-cache' ? 'f16' : 'q8_0';
   return {
     n_ctx: 8192,

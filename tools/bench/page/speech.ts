@@ -3,8 +3,7 @@ import type OpenAI from 'openai';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { type Localtext, start } from '../../../src/index.ts';
-import { arrivals, perSecond } from './beside-load.ts';
-import { CHAT_MODEL, clientOf } from './engines.ts';
+import { clientOf } from './engines.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** Location of the weights, `<url>/whisper`, and the sound. */
@@ -72,25 +71,4 @@ async function loadRaw(url: string, threads: number): Promise<AutomaticSpeechRec
     numThreads: threads,
   });
   return pipeline('automatic-speech-recognition', 'whisper', { dtype: 'q8', device: 'wasm' });
-}
-
-/** Tokens a second of one chat: alone, and while a file is transcribed. */
-export async function speechBesideChat(files: SpeechFiles): Promise<{ alone: number; beside: number }> {
-  const { handle, client } = await connect(files);
-  await handle.ready(SPEECH_MODEL);
-  await handle.ready(CHAT_MODEL);
-  await arrivals(client, 8);
-  const alone = await arrivals(client, 64);
-  const file = await load(files);
-  let end = 0;
-  const transcription = client.audio.transcriptions
-    .create({ file, model: SPEECH_MODEL })
-    .then(() => void (end = performance.now()));
-  const during = await arrivals(client, 64);
-  const ended = performance.now();
-  await transcription;
-  return {
-    alone: perSecond(alone),
-    beside: perSecond(during.filter((at) => at <= Math.min(end, ended))),
-  };
 }

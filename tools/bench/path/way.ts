@@ -12,7 +12,7 @@ import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
 
 /** The files whose functions one streamed chat runs while everything is warm, and what each of its tokens passes. */
 export interface Way {
-  /** Source files by thread, in order of their first call. */
+  /** Source files by thread. */
   threads: { name: string; files: string[] }[];
   /** Async iterators that were asked for at least every second token: `<function> in <file>`. */
   iterators: string[];
@@ -40,9 +40,6 @@ interface Script {
 
 /** A function that ran. */
 interface Ran {
-  scriptId: string;
-  /** The offset of its beginning. */
-  at: number;
   name: string;
   path: string;
   count: number;
@@ -156,17 +153,10 @@ async function measure(browser: Browser, url: string): Promise<Way> {
       if (name === 'next' && count >= tokens / 2) iterators.push(`${name} in ${path}`);
   }
 
-  // The order: another chat, with a mark at the beginning of each of these functions.
-  for (const [target, functions] of ran) await markFirstCalls(target, functions);
-  await evaluate(CHAT('What is a tunnel?'));
-  const threads: Way['threads'] = [];
-  for (const [target, functions] of ran) {
-    const first = await firstCalls(target, functions);
-    const files = [...new Set(functions.map(({ path }) => path))];
-    const began = (path: string): number => first.get(path) ?? Infinity;
-    files.sort((a, b) => began(a) - began(b) || (a < b ? -1 : 1));
-    if (files.length > 0) threads.push({ name: target.name, files });
-  }
+  const threads = [...ran].flatMap(([{ name }, functions]) => {
+    const files = [...new Set(functions.map(({ path }) => path))].toSorted();
+    return files.length > 0 ? [{ name, files }] : [];
+  });
   return { threads, iterators: [...new Set(iterators)].toSorted(), tokens };
 }
 
@@ -227,9 +217,8 @@ async function functionsThatRan(target: Target): Promise<Ran[]> {
     for (const { functionName: name, ranges } of functions) {
       const [range] = ranges;
       if (!range || range.count === 0) continue;
-      const at = range.startOffset;
-      const path = sourceOf(script, at);
-      if (path) ran.push({ scriptId, at, name, path, count: range.count });
+      const path = sourceOf(script, range.startOffset, range.endOffset);
+      if (path) ran.push({ name, path, count: range.count });
     }
   }
   return ran;
@@ -240,19 +229,21 @@ function inlineMap(text: string): SourceMap {
   return new SourceMap(JSON.parse(Buffer.from(encoded, 'base64').toString()));
 }
 
-function positionOf({ text }: Script, offset: number): { lineNumber: number; columnNumber: number } {
-  const before = text.slice(0, offset);
-  const lineNumber = before.split('\n').length - 1;
-  return { lineNumber, columnNumber: offset - before.lastIndexOf('\n') - 1 };
-}
-
-/** Null: not one of our files. */
-function sourceOf(script: Script, offset: number): string | null {
-  if (!script.map) return script.path;
-  const { lineNumber, columnNumber } = positionOf(script, offset);
-  const entry = script.map.findEntry(lineNumber, columnNumber);
-  if (!('originalSource' in entry)) return null;
-  return /(?:^|\/)((?:src|sw)\/.*)$/.exec(entry.originalSource)?.[1] ?? null;
+/** File of the first mapping that begins inside a function: an earlier one may be its neighbour's. Null: not one of ours. */
+function sourceOf({ map, text, path }: Script, start: number, end: number): string | null {
+  if (!map) return path;
+  const before = text.slice(0, start).split('\n');
+  const [line, column] = [before.length - 1, before.at(-1)?.length ?? 0];
+  const lines = text.slice(start, end).split('\n');
+  for (const [at, { length }] of lines.entries())
+    for (let each = at === 0 ? column : 0; each <= length + (at === 0 ? column : 0); each++) {
+      const entry = map.findEntry(line + at, each);
+      if (!('originalSource' in entry)) continue;
+      const { generatedLine, generatedColumn, originalSource } = entry;
+      if (generatedLine < line || (generatedLine === line && generatedColumn < column)) continue;
+      return /(?:^|\/)((?:src|sw)\/.*)$/.exec(originalSource)?.[1] ?? null;
+    }
+  return null;
 }
 
 async function iteratorsOf(target: Target, tokens: number): Promise<string[]> {
@@ -284,44 +275,10 @@ async function iteratorsOf(target: Target, tokens: number): Promise<string[]> {
       script.text.split('\n').slice(0, lineNumber).join('\n').length +
       (lineNumber > 0 ? 1 : 0) +
       columnNumber;
-    const path = sourceOf(script, offset);
+    const path = sourceOf(script, offset, script.text.length);
     if (path) named.push(`${/^async ?\*? ?(?:function ?\*? ?)?([^(]*)/.exec(text)?.[1]?.trim()} in ${path}`);
   }
   return named;
-}
-
-/** Marks the time of the first call of each function by a condition that is never met. */
-async function markFirstCalls(target: Target, functions: Ran[]): Promise<void> {
-  const { session, scripts } = target;
-  await session.send('Runtime.evaluate', { expression: 'globalThis.pathFirst = new Map()' });
-  for (const [index, { scriptId, at }] of functions.entries()) {
-    const script = scripts.get(scriptId);
-    if (!script) continue;
-    const { locations } = await session.send('Debugger.getPossibleBreakpoints', {
-      start: { scriptId, ...positionOf(script, at) },
-      restrictToFunction: true,
-    });
-    const [location] = locations;
-    if (!location) continue;
-    await session.send('Debugger.setBreakpoint', {
-      location,
-      condition: `(pathFirst.has(${index}) || pathFirst.set(${index}, performance.now())), false`,
-    });
-  }
-}
-
-/** Time of the first call by file. */
-async function firstCalls({ session }: Target, functions: Ran[]): Promise<Map<string, number>> {
-  const { result } = await session.send('Runtime.evaluate', {
-    expression: '[...globalThis.pathFirst]',
-    returnByValue: true,
-  });
-  const first = new Map<string, number>();
-  for (const [index, ms] of result.value as [number, number][]) {
-    const path = functions[index]?.path ?? '';
-    first.set(path, Math.min(first.get(path) ?? Infinity, ms));
-  }
-  return first;
 }
 
 /** Each file once: what several threads run is where it runs first. */

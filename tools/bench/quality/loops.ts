@@ -6,8 +6,7 @@ import { inspectModel } from '../../../src/gguf/inspect-model.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
-import { openQuestions, quotations } from './open-questions.ts';
-import { questions } from './questions.ts';
+import { openQuestions, questions, quotations } from './questions.ts';
 
 const MAX_TOKENS = 400;
 /** Maximum tokens of a plain question's answer, as in `run.ts`. */

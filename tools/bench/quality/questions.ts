@@ -1,152 +1,25 @@
-/** A plain question, and a pattern of what a correct answer contains. */
-export type Question = readonly [question: string, answer: RegExp];
+import { readFileSync } from 'node:fs';
 
-const countries = [
-  ['France', 'Paris'],
-  ['Italy', 'Rome'],
-  ['Spain', 'Madrid'],
-  ['Germany', 'Berlin'],
-  ['Japan', 'Tokyo'],
-  ['Egypt', 'Cairo'],
-  ['Russia', 'Moscow'],
-  ['Greece', 'Athens'],
-  ['Portugal', 'Lisbon'],
-  ['Norway', 'Oslo'],
-  ['Cuba', 'Havana'],
-  ['Kenya', 'Nairobi'],
-  ['Peru', 'Lima'],
-  ['Austria', 'Vienna'],
-  ['Ireland', 'Dublin'],
-  ['China', 'Beijing'],
-  ['Poland', 'Warsaw'],
-  ['Sweden', 'Stockholm'],
-  ['Hungary', 'Budapest'],
-  ['Thailand', 'Bangkok'],
-] as const;
-const opposites = [
-  ['hot', 'cold'],
-  ['big', 'small|little|tiny'],
-  ['up', 'down'],
-  ['fast', 'slow'],
-  ['dark', 'light|bright'],
-  ['happy', 'sad|unhappy'],
-  ['wet', 'dry'],
-  ['full', 'empty'],
-  ['old', 'young|new'],
-  ['rich', 'poor'],
-  ['early', 'late'],
-  ['strong', 'weak'],
-  ['open', 'close|shut'],
-  ['day', 'night'],
-  ['left', 'right'],
-] as const;
-const sums = [
-  [2, 2],
-  [3, 4],
-  [5, 5],
-  [1, 6],
-  [7, 2],
-  [10, 10],
-  [8, 1],
-  [6, 6],
-  [9, 3],
-  [4, 5],
-] as const;
+interface Questions {
+  /** Patterns of correct answers by question; `(?i)` before one ignores case. */
+  plain: Record<string, string>;
+  moods: Record<string, 'positive' | 'negative'>;
+  /** Cities that a call of a tool must name. */
+  cities: string[];
+  /** Questions whose answers may be long. */
+  open: string[];
+  /** Sentences to repeat to the letter. */
+  quotations: string[];
+}
+
+const read = JSON.parse(readFileSync('tools/bench/quality/questions.json', 'utf8')) as Questions;
+
+export const { cities, open: openQuestions, quotations } = read;
+
+export const moods = Object.entries(read.moods);
 
 /** Questions worded as people ask them who try a chat for the first time. */
-export const questions: readonly Question[] = [
-  ...countries.map(([country, city]): Question => [
-    `What is the capital of ${country}?`,
-    new RegExp(city, 'i'),
-  ]),
-  ...opposites.map(([word, other]): Question => [
-    `What is the opposite of ${word}?`,
-    new RegExp(`\\b(${other})`, 'i'),
-  ]),
-  ...sums.map(([a, b]): Question => [`What is ${a} plus ${b}?`, new RegExp(`\\b${a + b}\\b(?!\\s*\\+)`)]),
-  ['What color is the sky on a clear day?', /blue/i],
-  ['What color is grass?', /green/i],
-  ['What color is a ripe banana?', /yellow/i],
-  ['What color is snow?', /white/i],
-  ['What color is blood?', /red/i],
-  ['What color is coal?', /black|dark/i],
-  ['What is frozen water called?', /ice/i],
-  ['What do bees make?', /honey/i],
-  ['What do cows give us to drink?', /milk/i],
-  ['Which animal barks?', /dog/i],
-  ['Which animal says meow?', /cat/i],
-  ['What is a baby dog called?', /pup/i],
-  ['What is a baby cat called?', /kitten/i],
-  ['How many legs does a spider have?', /\b(8|eight)\b/i],
-  ['How many legs does a dog have?', /\b(4|four)\b/i],
-  ['How many days are in a week?', /\b(7|seven)\b/i],
-  ['How many months are in a year?', /\b(12|twelve)\b/i],
-  ['How many hours are in a day?', /\b24|twenty-four/i],
-  ['How many minutes are in an hour?', /\b(60|sixty)\b/i],
-  ['How many seconds are in a minute?', /\b(60|sixty)\b/i],
-  ['How many sides does a triangle have?', /\b(3|three)\b/i],
-  ['How many sides does a square have?', /\b(4|four)\b/i],
-  ['How many letters are in the English alphabet?', /\b26|twenty-six/i],
-  ['How many wheels does a bicycle have?', /\b(2|two)\b/i],
-  ['How many fingers are on one hand?', /\b(5|five)\b/i],
-  ['Which day comes after Monday?', /tuesday/i],
-  ['Which day comes before Friday?', /thursday/i],
-  ['Which month comes after March?', /april/i],
-  ['Which month comes before January?', /december/i],
-  ['Which season comes after winter?', /spring/i],
-  ['Which planet do we live on?', /earth/i],
-  ['Which planet is known as the red planet?', /mars/i],
-  ['What is the largest planet in our solar system?', /jupiter/i],
-  ['What star is at the center of our solar system?', /\bsun\b/i],
-  ['What is the largest ocean on Earth?', /pacific/i],
-  ['On which continent is Egypt?', /africa/i],
-  ['On which continent is Brazil?', /south america/i],
-  ['On which continent is China?', /asia/i],
-  ['Which language is spoken in Brazil?', /portuguese/i],
-  ['Which language is spoken in Mexico?', /spanish/i],
-  ['Who wrote Romeo and Juliet?', /shakespeare/i],
-  ['Who painted the Mona Lisa?', /leonardo|da vinci/i],
-  ['Who was the first president of the United States?', /washington/i],
-  ['Who invented the telephone?', /bell/i],
-  ['What gas do humans need to breathe?', /oxygen/i],
-  ['What gas do plants take in from the air?', /carbon dioxide|co2/i],
-  ['What is the chemical formula of water?', /h\s?[2₂]\s?o/i],
-  ['What is the chemical symbol of gold?', /\bAu\b/],
-  ['At what temperature in Celsius does water boil?', /\b100\b/],
-  ['At what temperature in Celsius does water freeze?', /\b(0|zero)\b/i],
-  ['Which organ pumps blood?', /heart/i],
-  ['Which sense uses the ears?', /hear/i],
-  ['What do we call a person who teaches?', /teacher|educator/i],
-  ['What do we call a doctor for teeth?', /dentist/i],
-  ['What is the plural of mouse?', /mice/i],
-  ['What is the past tense of go?', /went/i],
-  ['What is the first letter of the alphabet?', /\bA\b/],
-];
-
-/** Texts whose mood the model names, by a schema that allows two words. */
-export const moods: readonly (readonly [text: string, mood: 'positive' | 'negative'])[] = [
-  ['I love this phone, it is wonderful.', 'positive'],
-  ['The food was cold and awful.', 'negative'],
-  ['What a great day at the beach!', 'positive'],
-  ['The train was late again and nobody helped.', 'negative'],
-  ['Best concert of my life.', 'positive'],
-  ['It broke after one day. A waste of money.', 'negative'],
-  ['The staff were kind and friendly.', 'positive'],
-  ['I hate the new design.', 'negative'],
-  ['A beautiful book that made me smile.', 'positive'],
-  ['The room was dirty and loud.', 'negative'],
-];
-
-/** Requests with a tool that must be called, and the city that belongs into its arguments. */
-export const cities = [
-  'Paris',
-  'Oslo',
-  'Madrid',
-  'Cairo',
-  'Tokyo',
-  'Lima',
-  'Berlin',
-  'Rome',
-  'Athens',
-  'Dublin',
-] as const;
+export const questions = Object.entries(read.plain).map(
+  ([question, pattern]) =>
+    [question, pattern.startsWith('(?i)') ? new RegExp(pattern.slice(4), 'i') : new RegExp(pattern)] as const,
+);

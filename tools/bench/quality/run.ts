@@ -4,9 +4,8 @@ import type { Catalog, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { treeCpuMs } from '../../../test/support/process-memory.ts';
 import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
 import { findWeights } from './find-weights.ts';
-import { openQuestions } from './open-questions.ts';
 import { serveWeights, withQualityPage } from './quality-page.ts';
-import { cities, moods, questions } from './questions.ts';
+import { cities, moods, openQuestions, questions } from './questions.ts';
 
 /** Folder into which `localtext pull` puts weights. */
 const FOLDER = 'public/models';

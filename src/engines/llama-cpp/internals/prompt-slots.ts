@@ -7,6 +7,7 @@
  * - Notices: it does not.
  * - Then: predictions are wrong. Prompts are recomputed although their state could be copied; replies stay the same.
  */
+import { POLICY, sharedLength } from '#scheduling';
 import type { ServerCalls } from './server-calls.ts';
 
 export interface Slot {
@@ -115,16 +116,6 @@ export class SlotPredictor {
   }
 }
 
-/** Length of the common prefix, in UTF-16 units. */
-export function sharedLength(a: string, b: string): number {
-  const most = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < most && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  return at;
-}
-
-/** Minimum length of a state worth saving, in characters: saving takes a few milliseconds, computing it about a second. */
-export const WORTH_KEEPING = 200;
 /** Prompts of one token each, which evict the slots' states. */
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 
@@ -159,8 +150,8 @@ export class SlotStates {
 
   /** Makes a prompt's saved state available, or saves a state that it would evict. Called before the prompt begins. */
   async keepBefore(prompt: string): Promise<void> {
-    if (this.#slots.wouldReuse(prompt) >= WORTH_KEEPING) await this.#park();
-    else if (this.#slots.wouldEvict(prompt) >= WORTH_KEEPING) await this.copy();
+    if (this.#slots.wouldReuse(prompt) >= POLICY.prompt.keeping) await this.#park();
+    else if (this.#slots.wouldEvict(prompt) >= POLICY.prompt.keeping) await this.copy();
   }
 
   /** Saves the states of all idle slots; the slots keep them. An empty prompt saves the least recently used slot. */

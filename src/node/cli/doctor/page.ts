@@ -118,7 +118,7 @@ function isolation({ headers }: Answer): Finding {
     return embedder === null ? warning(text, send) : fault(text, send);
   }
   return warning(
-    "The page's headers do not isolate it: on the first visit WASM has one thread. From the second on, localtext's own service worker adds the headers; a site's own worker does not.",
+    "The page's headers do not isolate it: WASM has one thread, unless `isolation` of `start()` names the page's path.",
     send,
   );
 }

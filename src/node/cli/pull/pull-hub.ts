@@ -41,11 +41,17 @@ export interface Download {
  * @returns whether the file begins with the bytes of an earlier answer
  */
 export async function download(wanted: Download): Promise<boolean> {
-  const { part, signal } = wanted;
+  const { part, signal, onProgress } = wanted;
+  const startBytes = await sizeOf(part);
+  let storedBytes = startBytes;
+  const counting = (bytes: number): void => {
+    storedBytes = Math.max(storedBytes, bytes);
+    onProgress?.(bytes);
+  };
   try {
-    return await withRetries(() => downloadRest(wanted), {
+    return await withRetries(() => downloadRest({ ...wanted, onProgress: counting }), {
       signal,
-      storedBytes: () => sizeOf(part),
+      arrivedBytes: () => storedBytes - startBytes,
       isFinal,
     });
   } catch (error) {

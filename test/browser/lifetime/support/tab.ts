@@ -44,7 +44,7 @@ export class Tab {
 
   async start({
     start = 'service-worker',
-    isolation = 'off',
+    isolation = [],
   }: Omit<OpenOptions, 'path' | 'catalog'> = {}): Promise<void> {
     if (start === 'none') return;
     this.key = await this.page.evaluate(

@@ -9,7 +9,7 @@ const job: ChatJob = {
   model: 'm',
   input: { messages: [] },
   sampling: { temperature: 0, topP: 1 },
-  constraint: { kind: 'json_schema', schema: {} },
+  constraint: { kind: 'json_schema', schema: '{}' },
 };
 
 test.each([

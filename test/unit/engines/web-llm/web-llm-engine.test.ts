@@ -324,11 +324,8 @@ test('output formats, and a grammar that cannot be compiled', async () => {
     return fake.pipeline.generation?.response_format;
   };
   expect(await format({ kind: 'json_object' })).toEqual({ type: 'json_object', schema: '{"type":"object"}' });
-  const schema = { type: 'object', properties: { a: { type: 'string' } } };
-  expect(await format({ kind: 'json_schema', schema })).toEqual({
-    type: 'json_object',
-    schema: JSON.stringify(schema),
-  });
+  const schema = '{"type":"object","properties":{"a":{"const":1.0}}}';
+  expect(await format({ kind: 'json_schema', schema })).toEqual({ type: 'json_object', schema });
   expect(await format({ kind: 'grammar', gbnf: 'root ::= "a.b" [.] . # any.\n' })).toEqual({
     type: 'grammar',
     grammar: 'root ::= "a.b" [.] [\\u0000-\\U0010FFFF] # any.\n',

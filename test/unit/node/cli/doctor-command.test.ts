@@ -85,7 +85,7 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     'no isolation headers',
     (site) => change(site, '/', { headers: { 'content-type': 'text/html' } }),
     'warning',
-    /first visit WASM has one thread/,
+    /do not isolate it: WASM has one thread, unless/,
     /Cross-Origin-Embedder-Policy: require-corp/,
   ],
   [

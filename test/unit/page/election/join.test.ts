@@ -28,7 +28,7 @@ test.each(
     [OWN, '/', '/b/', '/a/c/', undefined].map((scope) => ({
       version,
       scope,
-      isOwn: !scope || scope === OWN,
+      isOwn: scope === OWN,
     })),
   ),
 )(

@@ -128,7 +128,7 @@ describe('a reply', () => {
     const loaded = await load();
     const schema = { type: 'object', properties: { city: { type: 'string' } } };
     const sampling = { temperature: 1, topP: 1, seed: 7 };
-    const constraint = { kind: 'json_schema' as const, schema };
+    const constraint = { kind: 'json_schema' as const, schema: JSON.stringify(schema) };
     const { text } = await run(loaded, job({ constraint, sampling, seeded: true }));
     expect(JSON.parse(text)).toEqual({ city: 'Oslo' });
     expect(loaded.calls.prompts[0]?.responseConstraint).toEqual(schema);
@@ -190,7 +190,7 @@ describe('what the API cannot do is passed on, by the name of its field', () => 
     ['frequency_penalty', { sampling: { ...base, frequencyPenalty: 1 } }],
     ['logit_bias', { sampling: { ...base, logitBias: { 5: 1 } } }],
     ['response_format', { constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } }],
-    ['response_format', { constraint: { kind: 'json_schema', schema: { patternProperties: {} } } }],
+    ['response_format', { constraint: { kind: 'json_schema', schema: '{"patternProperties":{}}' } }],
   ])('%s', async (param, more) => {
     const loaded = await load();
     expect(await refusal(loaded, job(more))).toMatchObject({

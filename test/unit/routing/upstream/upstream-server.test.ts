@@ -183,7 +183,7 @@ test('a streamed chat: the request in the server’s names, the reply as events,
       sampling: { temperature: 0.5, topP: 0.9, seed: 7, presencePenalty: 1, logitBias: { '5': -1 } },
       maxTokens: 9,
       topLogprobs: 1,
-      constraint: { kind: 'json_schema', schema: { type: 'object' } },
+      constraint: { kind: 'json_schema', schema: '{"type":"object"}' },
     }),
   );
   expect(asked[0]).toMatchObject({
@@ -260,7 +260,7 @@ test('a schema is strict for the server where the request says so', async () => 
   for (const strict of [true, false]) {
     const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
     const parts = [{ at: [], param: 'response_format', strict }];
-    await run(baseUrl, job({ constraint: { kind: 'json_schema', schema: { type: 'object' }, parts } }));
+    await run(baseUrl, job({ constraint: { kind: 'json_schema', schema: '{"type":"object"}', parts } }));
     expect(asked[0]).toMatchObject({ body: { response_format: { json_schema: { strict } } } });
   }
 });

@@ -228,7 +228,9 @@ test.each([
 ])('a JSON schema under the name of another server is enforced: %j', async (extra) => {
   const { fetch, engine } = await fakeService();
   expect((await fetch(PATH, chat(extra))).status).toBe(200);
-  expect(engine.jobs).toMatchObject([{ constraint: { kind: 'json_schema', schema: onOrOff } }]);
+  expect(engine.jobs).toMatchObject([
+    { constraint: { kind: 'json_schema', schema: JSON.stringify(onOrOff) } },
+  ]);
 });
 
 describe('a prompt that does not fit', () => {

@@ -125,7 +125,10 @@ describe('a response', () => {
     const format = { type: 'json_schema' as const, name: 'answer', schema, strict: true };
     const response = await client.responses.create({ model, input: 'Hi.', text: { format } });
     expect(JSON.parse(response.output_text)).toEqual({ n: 1 });
-    expect((engine.jobs[0] as ChatJob).constraint).toMatchObject({ kind: 'json_schema', schema });
+    expect((engine.jobs[0] as ChatJob).constraint).toMatchObject({
+      kind: 'json_schema',
+      schema: JSON.stringify(schema),
+    });
     expect(response.text).toEqual({ format });
   });
 

@@ -88,12 +88,48 @@ test('an aborted download goes on with the chunks that are missing, in a later w
   expect(site.asked.length).toBeLessThan(6);
 });
 
-test('connections that break are taken up again where they broke', async () => {
-  const { server: site, store } = await setUp();
-  site.behaviour.cutAfter = 1000;
-  setTimeout(() => delete site.behaviour.cutAfter, 300);
+test('bytes of a chunk that is not whole are kept, for a later worker too', async () => {
+  const { server: site, backend, store } = await setUp({ cutAfter: 2 ** 20 });
+  await downloadPart(store, 2.5 * 2 ** 20);
+  const kept = await store.storedBytes([file]);
+  expect(kept).toBeGreaterThanOrEqual(2 * 2 ** 20);
+  delete site.behaviour.cutAfter;
+  await vi.waitFor(() => expect(site.open).toBe(0));
+  site.sent = 0;
+  const { blob } = await openStore(backend, site.url).file(file, {
+    signal: never,
+    onProgress: () => undefined,
+  });
+  expect(await whole(blob)).toBe(true);
+  expect(site.sent).toBe(body.length - kept);
+});
+
+test('a part of a chunk that was torn: the file is downloaded again', async () => {
+  const { server: site, backend, store } = await setUp({ cutAfter: 2 ** 20 });
+  delete site.behaviour.etag;
+  await downloadPart(store, 2.5 * 2 ** 20);
+  delete site.behaviour.cutAfter;
+  const writer = await backend.write(file.sha256);
+  await writer.write(new Uint8Array(CHUNK_BYTES), 0);
+  const { blob } = await openStore(backend, site.url).file(file, {
+    signal: never,
+    onProgress: () => undefined,
+  });
+  expect(await whole(blob)).toBe(true);
+});
+
+test('a server of another origin that compresses, and hides it', async () => {
+  const { server: site, store } = await setUp({ gzip: true });
+  const fetchHere = globalThis.fetch;
+  vi.stubGlobal('fetch', async (...request: Parameters<typeof fetch>) => {
+    const { body: stream, status, headers: all } = await fetchHere(...request);
+    const headers = new Headers([...all].filter(([name]) => /^content-(length|type)$/.test(name)));
+    return new Response(stream, { status, headers });
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
   const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
   expect(await whole(blob)).toBe(true);
+  expect(site.asked.filter((range) => range === undefined)).toHaveLength(1);
 });
 
 test('connections on which nothing comes any more are given up, and the rest is requested again', async () => {
@@ -115,7 +151,7 @@ test('a server that stalls again and again: said with how much has come, which a
   const { server: site, backend } = await setUp();
   const options = { url: site.url, name: 'x', signal: never };
   const onProgress = (bytes: number): void => {
-    if (bytes >= CHUNK_BYTES) site.behaviour.stallAfter = 1000;
+    if (bytes >= CHUNK_BYTES) site.behaviour.stallAfter = 0;
   };
   const failure: unknown = await download(backend, file, {
     ...options,

@@ -211,11 +211,36 @@ test.each([
   ['the start of a file, without a connection', unreachable, readFileStart],
   ['the start of a file that breaks off', broken, readFileStart],
 ])('%s: the message has the causes, which browsers do not distinguish', async (_, fetched, read) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.setTimerTickMode('nextTimerAsync');
   vi.stubGlobal('fetch', fetched);
   await expect(read()).rejects.toMatchObject({
     message: expect.stringMatching(/could not be read: the connection failed, .*CORS.*connect-src/) as string,
     wire: { code: 'weights_unavailable' },
   });
+});
+
+test('the start of a file continues after a connection that breaks', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.setTimerTickMode('nextTimerAsync');
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    asked.push(headers.range);
+    const [, from = 0] = (/(\d+)-/.exec(headers.range) ?? []).map(Number);
+    const range = { 'content-range': `bytes ${from}-9/10` };
+    const parts = ['0123456789'.slice(from, from + 3)];
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const part = parts.pop();
+        if (part) controller.enqueue(new TextEncoder().encode(part));
+        else controller.error(new TypeError('network error'));
+      },
+    });
+    return new Response(body, { status: 206, headers: range });
+  });
+  const { bytes } = await readStart('https://a.example/x.gguf', 10, never);
+  expect(new TextDecoder().decode(bytes)).toBe('0123456789');
+  expect(asked).toEqual(['bytes=0-9', 'bytes=3-9', 'bytes=6-9', 'bytes=9-9']);
 });
 
 test('a hub that falls silent is left, and an abort is no failure of the hub', async () => {

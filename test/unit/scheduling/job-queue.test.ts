@@ -1,15 +1,17 @@
 import { expect, test, vi } from 'vitest';
 
-import { type Claim, SlotQueue, type Yielding } from '../../../src/scheduling/slot-queue.ts';
+import { type Claim, JobQueue } from '../../../src/scheduling/job-queue.ts';
+import type { JobClass } from '../../../src/scheduling/policy.ts';
+import { claim } from '../../support/claim.ts';
 
 const { signal } = new AbortController();
 
 test('lets in as many as there are slots, then in order of coming', async () => {
-  const queue = new SlotQueue(1);
-  const leave = await queue.enter(signal);
+  const queue = new JobQueue(1);
+  const leave = await queue.enter(signal, claim());
   const order: string[] = [];
-  const second = queue.enter(signal).then((leaveSlot) => (order.push('second'), leaveSlot()));
-  const third = queue.enter(signal).then((leaveSlot) => (order.push('third'), leaveSlot()));
+  const second = queue.enter(signal, claim()).then((leaveSlot) => (order.push('second'), leaveSlot()));
+  const third = queue.enter(signal, claim()).then((leaveSlot) => (order.push('third'), leaveSlot()));
   expect([queue.running, queue.queued]).toEqual([1, 2]);
   leave();
   await Promise.all([second, third]);
@@ -18,19 +20,19 @@ test('lets in as many as there are slots, then in order of coming', async () => 
 });
 
 test('refuses with 429 and a time to wait when the line is full', async () => {
-  const queue = new SlotQueue(1, 1);
-  await queue.enter(signal);
-  void queue.enter(signal);
-  await expect(queue.enter(signal)).rejects.toMatchObject({
+  const queue = new JobQueue(1, 1);
+  await queue.enter(signal, claim());
+  void queue.enter(signal, claim());
+  await expect(queue.enter(signal, claim())).rejects.toMatchObject({
     wire: { status: 429, code: 'rate_limit_exceeded', retryAfterMs: expect.any(Number) },
   });
 });
 
 test('an abort in line leaves no trace', async () => {
-  const queue = new SlotQueue(1);
-  const leave = await queue.enter(signal);
+  const queue = new JobQueue(1);
+  const leave = await queue.enter(signal, claim());
   const abort = new AbortController();
-  const waiting = queue.enter(abort.signal);
+  const waiting = queue.enter(abort.signal, claim());
   abort.abort(new Error('gone'));
   await expect(waiting).rejects.toThrow('gone');
   leave();
@@ -38,27 +40,27 @@ test('an abort in line leaves no trace', async () => {
 });
 
 /** Enters, and notes the name once it runs. */
-function entering(queue: SlotQueue) {
+function entering(queue: JobQueue) {
   const order: string[] = [];
   const leaves = new Map<string, () => void>();
   const paused: string[] = [];
   const enter = async (
     name: string,
     client: string,
-    { as, pauses = 0 }: { as?: Yielding['as']; pauses?: number } = {},
+    others: { class?: JobClass; pauses?: number } = {},
   ): Promise<void> => {
-    const onPause = (): void => {
+    const pause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
     };
-    leaves.set(name, await queue.enter(signal, { client, ...(as && { yields: { as, pauses, onPause } }) }));
+    leaves.set(name, await queue.enter(signal, claim(client, { ...others, pause })));
     order.push(name);
   };
   return { order, leaves, paused, enter };
 }
 
 test('clients take turns, also with one that has many jobs in line', async () => {
-  const queue = new SlotQueue(1);
+  const queue = new JobQueue(1);
   const { order, leaves, enter } = entering(queue);
   for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name, 'a');
   for (const name of ['b1', 'b2']) void enter(name, 'b');
@@ -66,65 +68,60 @@ test('clients take turns, also with one that has many jobs in line', async () =>
     await vi.waitFor(() => expect(order.length).toBe(ran));
     leaves.get(order.at(-1) ?? '')?.();
   }
-  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+  expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'a4']);
 });
-
-const yielding = (as: Yielding['as']) => ({ yields: { as, pauses: 0, onPause: () => undefined } });
 
 test.each([
-  ['for none', {}],
-  ['as sharing', yielding('sharing')],
-])('every second turn of short jobs that give way %s goes to their client’s latest', async (_, short) => {
-  const queue = new SlotQueue(1);
-  const order: string[] = [];
-  const leaves = new Map<string, () => void>();
-  const enter = async (
-    name: string,
-    claim: Omit<Claim, 'client'> = { mayBeAbandoned: true, ...short },
-  ): Promise<void> => {
-    leaves.set(name, await queue.enter(signal, { client: name.slice(0, 1), ...claim }));
-    order.push(name);
-  };
-  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
-  void enter('b1');
-  void enter('a6', { mayBeAbandoned: true, ...yielding('long') });
-  for (let ran = 1; ran <= 7; ran++) {
-    await vi.waitFor(() => expect(order.length).toBe(ran));
-    leaves.get(order.at(-1) ?? '')?.();
-  }
-  expect(order).toEqual(['a1', 'a5', 'b1', 'a2', 'a4', 'a3', 'a6']);
-});
+  ['for none', 'none'],
+  ['as sharing', 'sharing'],
+] as const)(
+  'every second turn of short jobs that give way %s goes to their client’s latest',
+  async (_, jobClass) => {
+    const queue = new JobQueue(1);
+    const order: string[] = [];
+    const leaves = new Map<string, () => void>();
+    const enter = async (name: string, others: Partial<Claim> = { class: jobClass }): Promise<void> => {
+      leaves.set(
+        name,
+        await queue.enter(signal, claim(name.slice(0, 1), { mayBeAbandoned: true, ...others })),
+      );
+      order.push(name);
+    };
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
+    void enter('b1');
+    void enter('a6', { class: 'long' });
+    for (let ran = 1; ran <= 7; ran++) {
+      await vi.waitFor(() => expect(order.length).toBe(ran));
+      leaves.get(order.at(-1) ?? '')?.();
+    }
+    expect(order).toEqual(['a1', 'b1', 'a5', 'a2', 'a4', 'a3', 'a6']);
+  },
+);
 
 test('a full line drops the last of the client that has most in it, for another client', async () => {
-  const queue = new SlotQueue(1, 2);
-  await queue.enter(signal, { client: 'a' });
-  const second = queue.enter(signal, { client: 'a' });
-  const third = queue.enter(signal, { client: 'a' });
+  const queue = new JobQueue(1, 2);
+  await queue.enter(signal, claim('a'));
+  const second = queue.enter(signal, claim('a'));
+  const third = queue.enter(signal, claim('a'));
   const refused = expect(third).rejects.toMatchObject({ wire: { status: 429 } });
-  void queue.enter(signal, { client: 'b' });
+  void queue.enter(signal, claim('b'));
   await refused;
   expect(queue.queued).toBe(2);
   void second;
 });
 
-/** Jobs by how they give way. */
-const WAYS: Record<string, Omit<Claim, 'client'>> = {
-  'for none': {},
-  'as sharing': yielding('sharing'),
-  'as short': yielding('short'),
-  'as long': yielding('long'),
-};
+const CLASSES: JobClass[] = ['none', 'sharing', 'short', 'long'];
 
-test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [many, few] as const)))(
-  'a full line of jobs that give way %s refuses no other client its one that does so %s',
+test.each(CLASSES.flatMap((many) => CLASSES.map((few) => [many, few] as const)))(
+  'a full queue of jobs of the class %s refuses no other client its one of the class %s',
   async (many, few) => {
     const limit = 5;
     for (let before = 0; before <= limit; before++) {
-      const queue = new SlotQueue(1, limit);
-      await queue.enter(signal, { client: 'c' });
+      const queue = new JobQueue(1, limit);
+      await queue.enter(signal, claim('c'));
       const refused: string[] = [];
-      const enter = (client: string, way: string): void =>
-        void queue.enter(signal, { ...WAYS[way], client }).catch(() => refused.push(client));
+      const enter = (client: string, jobClass: JobClass): void =>
+        void queue.enter(signal, claim(client, { class: jobClass })).catch(() => refused.push(client));
       for (let count = 0; count < before; count++) enter('a', many);
       enter('b', few);
       for (let count = before; count < limit + 3; count++) enter('a', many);
@@ -135,10 +132,10 @@ test.each(Object.keys(WAYS).flatMap((many) => Object.keys(WAYS).map((few) => [ma
 );
 
 test('jobs that give way leave their slots to others, but for one', async () => {
-  const queue = new SlotQueue(4, 4);
+  const queue = new JobQueue(4, 4);
   const { order, leaves, paused, enter } = entering(queue);
-  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { as: 'long' });
-  void enter('l5', 'a', { as: 'long' });
+  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { class: 'long' });
+  void enter('l5', 'a', { class: 'long' });
   await enter('short', 'a');
   await vi.waitFor(() => expect(paused).toEqual(['l4', 'l3', 'l2']));
   expect(order.at(-1)).toBe('short');
@@ -148,12 +145,12 @@ test('jobs that give way leave their slots to others, but for one', async () => 
 });
 
 test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
-  const queue = new SlotQueue(3);
+  const queue = new JobQueue(3);
   const { order, leaves, paused, enter } = entering(queue);
-  const short = { as: 'short' } as const;
+  const short = { class: 'short' } as const;
   for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
-  void enter('long', 'b', { as: 'long' });
+  void enter('long', 'b', { class: 'long' });
   expect(paused).toEqual([]);
   // Also before the client's other jobs.
   await enter('first', 'a');
@@ -169,9 +166,9 @@ test('short jobs that give way leave as many slots as others wait for, and run b
 test('a job that has given way keeps its slot for longer the next time', async () => {
   vi.useFakeTimers();
   try {
-    const queue = new SlotQueue(1);
+    const queue = new JobQueue(1);
     const { order, paused, enter } = entering(queue);
-    await enter('long', 'a', { as: 'long', pauses: 2 });
+    await enter('long', 'a', { class: 'long', pauses: 2 });
     const short = enter('short', 'b');
     await vi.advanceTimersByTimeAsync(1900);
     expect(paused).toEqual([]);
@@ -186,9 +183,9 @@ test('a job that has given way keeps its slot for longer the next time', async (
 test('of several long jobs that have given way before, all but the oldest give way at once', async () => {
   vi.useFakeTimers();
   try {
-    const queue = new SlotQueue(3);
+    const queue = new JobQueue(3);
     const { order, paused, enter } = entering(queue);
-    for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { as: 'long', pauses: 5 });
+    for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { class: 'long', pauses: 5 });
     void enter('short', 'b');
     await vi.advanceTimersByTimeAsync(10);
     expect(paused).toEqual(['l3', 'l2']);
@@ -198,10 +195,10 @@ test('of several long jobs that have given way before, all but the oldest give w
   }
 });
 
-const streamed = { as: 'sharing' } as const;
+const streamed = { class: 'sharing' } as const;
 
 test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
-  const queue = new SlotQueue(4);
+  const queue = new JobQueue(4);
   const { order, leaves, paused, enter } = entering(queue);
   for (const name of ['a1', 'a2', 'a3', 'a4']) await enter(name, 'a', streamed);
   void enter('a5', 'a', streamed);
@@ -219,7 +216,7 @@ test('a client with more than its share of the slots gives the latest to one tha
 });
 
 test('a job that cannot be put aside keeps its slot from a client that has none', async () => {
-  const queue = new SlotQueue(2);
+  const queue = new JobQueue(2);
   const { order, leaves, paused, enter } = entering(queue);
   await enter('a1', 'a', streamed);
   await enter('a2', 'a');
@@ -231,7 +228,7 @@ test('a job that cannot be put aside keeps its slot from a client that has none'
 test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {
   vi.useFakeTimers();
   try {
-    const queue = new SlotQueue(2);
+    const queue = new JobQueue(2);
     const { order, paused, enter } = entering(queue);
     for (const client of ['a', 'b']) {
       await enter(client, client, streamed);
@@ -252,11 +249,11 @@ test('clients with one slot each take turns with those that have none, the one w
 test('where all jobs run at once, none gives way', async () => {
   vi.useFakeTimers();
   try {
-    const queue = new SlotQueue(Infinity);
+    const queue = new JobQueue(Infinity);
     const { order, paused, enter } = entering(queue);
-    for (const name of ['a1', 'a2']) await enter(name, 'a', { as: 'long' });
+    for (const name of ['a1', 'a2']) await enter(name, 'a', { class: 'long' });
     await enter('b1', 'b');
-    await enter('a3', 'a', { as: 'long' });
+    await enter('a3', 'a', { class: 'long' });
     await vi.runAllTimersAsync();
     expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
   } finally {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { yieldsAs } from '../../../../src/engine-host/requests/yields-as.ts';
+import { leaseFacts } from '../../../../src/engine-host/requests/job-rules.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
+import { classOf } from '../../../../src/scheduling/policy.ts';
 
 const chat = (more: Partial<ChatJob>): ChatJob => ({
   kind: 'chat',
@@ -35,30 +36,30 @@ const words = (count: number) => ({ prompt: 'word '.repeat(count) });
 
 const streamed = { client: 'c', request: 'r' };
 
-test.each<[what: string, job: Job, whole: string | null, stream: string | null]>([
-  ['a short reply', chat({ maxTokens: 32 }), 'sharing', null],
+test.each<[what: string, job: Job, whole: string, stream: string]>([
+  ['a short reply', chat({ maxTokens: 32 }), 'sharing', 'none'],
   [
     'a short reply with a constraint',
     chat({ maxTokens: 32, constraint: { kind: 'json_object' } }),
-    null,
-    null,
+    'none',
+    'none',
   ],
   ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'sharing'],
   ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'long', 'sharing'],
   ['a reply without a limit', chat({}), 'long', 'sharing'],
   ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'sharing'],
   ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'long', 'sharing'],
-  ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), null, null],
-  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', null],
-  ['one question', decision(1, 12), null, null],
+  ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), 'none', 'none'],
+  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', 'none'],
+  ['one question', decision(1, 12), 'none', 'none'],
   ['five questions', decision(5, 0), 'short', 'sharing'],
   ['twenty questions', decision(20, 0), 'long', 'sharing'],
-  ['some seconds of sound', sound(2 ** 15), null, null],
+  ['some seconds of sound', sound(2 ** 15), 'none', 'none'],
   ['a minute of sound', sound(2 ** 17), 'short', 'sharing'],
   ['a long recording', sound(2 ** 18), 'long', 'sharing'],
-  ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), null, null],
-  ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, null, null],
+  ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), 'none', 'none'],
+  ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, 'none', 'none'],
 ])('%s', (_, job, whole, stream) => {
-  expect(yieldsAs(job, { ...streamed, background: true })).toBe(whole);
-  expect(yieldsAs(job, streamed)).toBe(stream);
+  expect(classOf(leaseFacts(job, { ...streamed, background: true }, 0))).toBe(whole);
+  expect(classOf(leaseFacts(job, streamed, 0))).toBe(stream);
 });

@@ -1,0 +1,194 @@
+/**
+ * JSON without loss: numbers keep their text, and objects the order of their keys. `JSON.parse` rounds
+ * `2512292042121000001`, writes `1.0` as `1`, and moves keys such as `"2"` to the front.
+ */
+
+/** A number that JavaScript would write differently: `1.0`, `1e400`, `2512292042121000001`. */
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  valueOf(): number {
+    return Number(this.text);
+  }
+}
+
+export const isNumber = (value: unknown): value is number | ExactNumber =>
+  typeof value === 'number' || value instanceof ExactNumber;
+
+/** The keys of an object in the order of its text, if JavaScript has another order. */
+const KEYS = Symbol('keys');
+/** Keys that JavaScript may move to the front. */
+const INDEX = /^\d/;
+
+type JsonObject = Record<string, unknown> & { [KEYS]?: string[] };
+
+/** Members of an object in the order of its text. */
+export function entriesOf<Value>(object: Readonly<Record<string, Value>>): [string, Value][] {
+  const keys = (object as JsonObject)[KEYS];
+  return keys ? keys.map((key) => [key, object[key] as Value]) : Object.entries(object);
+}
+
+/** Makes an object that keeps the order of its members. The last of several members of one name counts. */
+export function fromEntries<Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value> {
+  const object = Object.fromEntries(entries) as Record<string, Value>;
+  if (entries.some(([key]) => INDEX.test(key)))
+    Object.defineProperty(object, KEYS, { value: [...new Set(entries.map(([key]) => key))] });
+  return object;
+}
+
+export function copyJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
+  return fromEntries(entriesOf(value as JsonObject).map(([key, item]) => [key, copyJson(item)]));
+}
+
+/** Writes a value as JSON, without spaces. */
+export function writeJson(value: unknown): string {
+  if (value instanceof ExactNumber) return value.text;
+  if (Array.isArray(value)) return `[${value.map((item) => writeJson(item ?? null)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = entriesOf(value as Record<string, unknown>).filter(([, member]) => member !== undefined);
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${writeJson(member)}`).join(',')}}`;
+}
+
+/** Reads a valid JSON text. */
+export const readJson = (text: string): unknown => new JsonReader(text).value();
+
+/** Places of values in a JSON text: `true` is one, and `*` stands for every element of an array. */
+export interface Places {
+  [key: string]: Places | true;
+}
+
+/**
+ * Replaces the values at some places of a parsed JSON text, which have lost numbers and order, by exact ones.
+ * The rest of the text is skipped.
+ */
+export function restoreExact(text: string, parsed: object, places: Places): void {
+  if (Object.keys(places).some((key) => typeof (parsed as JsonObject)[key] === 'object'))
+    restore(new JsonReader(text), parsed, places);
+}
+
+function restore(reader: JsonReader, parsed: unknown, places: Places | true): unknown {
+  const isObject = typeof parsed === 'object' && parsed !== null;
+  if (isObject && places === true) return reader.value();
+  if (isObject && places !== true && Array.isArray(parsed) === reader.isArray()) {
+    for (const key of reader.keys()) {
+      const place = Array.isArray(parsed) ? '*' : key;
+      const inner = Object.hasOwn(places, place) && places[place];
+      // Of several members of one name, `parsed` has the last.
+      if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
+      else (parsed as JsonObject)[key] = restore(reader, (parsed as JsonObject)[key], inner);
+    }
+    return parsed;
+  }
+  reader.skip();
+  return parsed;
+}
+
+const SPACE = /\s*/y;
+const SCALAR = /[^\s,\]}]+/y;
+const BRACKET_OR_QUOTE = /["[\]{}]/g;
+
+/** Reads the values of a valid JSON text one after another. */
+class JsonReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(): unknown {
+    const first = this.#next();
+    if (first === '"') return this.#string();
+    if (first !== '{' && first !== '[') return this.#scalar();
+    if (first === '[') return Array.from(this.keys(), () => this.value());
+    return fromEntries(Array.from(this.keys(), (key) => [key, this.value()] as const));
+  }
+
+  isArray(): boolean {
+    return this.#next() === '[';
+  }
+
+  /** Yields the keys of an object or array. The caller reads or skips the value after each. */
+  *keys(): Generator<string> {
+    const end = this.#next() === '[' ? ']' : '}';
+    this.#at++;
+    for (let index = 0; this.#next() !== end; index++) {
+      if (end === ']') yield String(index);
+      else {
+        const key = this.#string();
+        this.#next();
+        this.#at++;
+        yield key;
+      }
+      if (this.#next() === ',') this.#at++;
+    }
+    this.#at++;
+  }
+
+  skip(): void {
+    const first = this.#next();
+    if (first === '"') this.#skipString();
+    else if (first === '{' || first === '[') this.#skipBrackets();
+    else this.#match(SCALAR);
+  }
+
+  #skipBrackets(): void {
+    let depth = 0;
+    do {
+      BRACKET_OR_QUOTE.lastIndex = this.#at;
+      const found = BRACKET_OR_QUOTE.exec(this.#text);
+      if (!found) throw new SyntaxError('the text is not JSON');
+      this.#at = found.index;
+      if (found[0] === '"') this.#skipString();
+      else {
+        depth += found[0] === '{' || found[0] === '[' ? 1 : -1;
+        this.#at++;
+      }
+    } while (depth > 0);
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const [text = ''] = pattern.exec(this.#text) ?? [];
+    this.#at += text.length;
+    return text;
+  }
+
+  /** The next character that is no white space. */
+  #next(): string {
+    this.#match(SPACE);
+    return this.#text.charAt(this.#at);
+  }
+
+  #scalar(): unknown {
+    const text = this.#match(SCALAR);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'number' && String(value) !== text ? new ExactNumber(text) : value;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    this.#skipString();
+    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+  }
+
+  #skipString(): void {
+    do {
+      this.#at = this.#text.indexOf('"', this.#at + 1);
+      if (this.#at === -1) throw new SyntaxError('the text is not JSON');
+    } while (this.#isEscaped());
+    this.#at++;
+  }
+
+  #isEscaped(): boolean {
+    let backslashes = 0;
+    while (this.#text.charAt(this.#at - 1 - backslashes) === '\\') backslashes++;
+    return backslashes % 2 === 1;
+  }
+}
