@@ -4,11 +4,12 @@ const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 export function bytes(count: number): string {
   let value = count;
   let unit = 0;
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  // 999.6 MB is shown as 1.0 GB, not as 1000 MB.
+  while (Math.round(value) >= 1000 && unit < UNITS.length - 1) {
     value /= 1000;
     unit++;
   }
-  return `${value.toFixed(unit > 0 && value < 100 ? 1 : 0)} ${UNITS[unit] ?? ''}`;
+  return `${value.toFixed(unit > 0 && value < 99.95 ? 1 : 0)} ${UNITS[unit] ?? ''}`;
 }
 
 /** `340 ms`, `2.4 s`, `3 min 5 s`, `1 h 12 min`. */
@@ -19,6 +20,12 @@ export function duration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return withRest(`${minutes} min`, Math.floor(seconds % 60), 's');
   return withRest(`${Math.floor(minutes / 60)} h`, minutes % 60, 'min');
+}
+
+/** Remaining time in whole seconds, at least one: `1 s left`, `3 min 5 s left`. */
+export function timeLeft(ms: number): string {
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
+  return `${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)} left`;
 }
 
 const withRest = (whole: string, rest: number, unit: string): string =>

@@ -13,6 +13,7 @@ import { retry, writing } from './send.ts';
 import { Thoughts } from './thoughts.tsx';
 import { ToolCalls } from './tool-calls.tsx';
 import { WaitingLine } from './waiting-line.tsx';
+import { ErrorText } from '../components/error-text.tsx';
 
 const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean => content === '' && toolCalls.length === 0;
 
@@ -67,7 +68,7 @@ function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boo
 
 function Ending({ turn }: { turn: AssistantTurn }) {
   if (turn.problem === 'stopped') return <p class="quiet small">You stopped it here.</p>;
-  if (turn.problem !== null) return <p class="error-text small">{turn.problem}</p>;
+  if (turn.problem !== null) return <ErrorText text={turn.problem} />;
   if (turn.finishReason === 'length') {
     return <p class="quiet small">The reply reached the maximum length of the settings.</p>;
   }

@@ -25,10 +25,11 @@ import {
 import { Composer } from './composer.tsx';
 import { takePictures } from './draft-pictures.ts';
 import { HistoryList } from './history-list.tsx';
-import { sendProblem, writing } from './send.ts';
+import { retry, sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { Transcript } from './transcript.tsx';
 import { Welcome } from './welcome.tsx';
+import { ErrorText } from '../components/error-text.tsx';
 
 const panelOpen = preference('settings-open', false);
 
@@ -92,18 +93,10 @@ export function ChatView() {
         />
         {empty ? <Welcome /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
-          {!empty && <LoadCard model={model} />}
+          {!empty && <LoadCard model={model} onRetry={() => loadAndAskAgain(model)} />}
           {speechModel.value !== null && <LoadCard model={speechModel.value} />}
-          {sendProblem.value !== null && (
-            <p role="alert" class="error-text small">
-              {sendProblem}
-            </p>
-          )}
-          {storageProblem.value !== null && (
-            <p role="alert" class="error-text small">
-              {storageProblem}
-            </p>
-          )}
+          {sendProblem.value !== null && <ErrorText alert text={sendProblem.value} />}
+          {storageProblem.value !== null && <ErrorText alert text={storageProblem.value} />}
           <Composer />
         </div>
       </section>
@@ -129,6 +122,13 @@ export function ChatView() {
       )}
     </div>
   );
+}
+
+/** Loads the model again; a question that failed with the load is asked again. */
+function loadAndAskAgain(model: string): void {
+  void load(model, true);
+  const last = turns.value.at(-1);
+  if (last?.role === 'assistant' && last.problem !== null && last.content === '') void retry(last);
 }
 
 async function openWanted(id: string): Promise<void> {

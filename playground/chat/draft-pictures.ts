@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { seeingModels } from '../client/models.ts';
-import { messageOf, plural } from '../format.ts';
+import { plural } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { MAX_PICTURES, type Picture } from '../pictures/picture.ts';
 import { settings, turns } from './chat-state.ts';
 import { picturesOf } from './conversation.ts';
@@ -40,6 +41,6 @@ async function addPictures(files: File[]): Promise<void> {
       announce(`${picture.name} added.`);
     }
   } catch (error) {
-    sendProblem.value = messageOf(error);
+    sendProblem.value = problemOf(error);
   }
 }

@@ -11,7 +11,8 @@ import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } 
 import { noteReply } from './first-reply.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
-import { count, messageOf } from '../format.ts';
+import { count } from '../format.ts';
+import { firstLine, problemOf } from '../problem.ts';
 
 /** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
 export const writing = signal<{ conversationId: string; turnIds: string[]; stop: () => void } | null>(null);
@@ -138,7 +139,7 @@ async function ask(
     });
     noteReply(blank[0], latest[0], requestId);
   } catch (error) {
-    problem = controller.signal.aborted ? 'stopped' : messageOf(error);
+    problem = controller.signal.aborted ? 'stopped' : problemOf(error);
   } finally {
     clearInterval(timer);
     writing.value = null;
@@ -167,7 +168,7 @@ function announceReply(
   problem: string | null,
 ): void {
   const text = reply?.content.slice(beginning?.content.length) ?? '';
-  announce(problem === null ? `Reply: ${text}` : `The reply ended early: ${problem}`);
+  announce(problem === null ? `Reply: ${text}` : `The reply ended early: ${firstLine(problem)}`);
 }
 
 async function bodyOf(used: ChatSettings, asked: Turn[], beginning: AssistantTurn | undefined) {

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
 import { isComposing, isSendKey } from '../components/keys.ts';
+import { count } from '../format.ts';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
@@ -29,11 +30,7 @@ function Said({ turn, onEdit }: { turn: UserTurn; onEdit: () => void }) {
       <span class="visually-hidden">You said:</span>
       <div class="said">
         {pictures.length > 0 && <Thumbnails pictures={pictures} />}
-        {turn.content !== '' && (
-          <div class="bubble" dir="auto">
-            {turn.content}
-          </div>
-        )}
+        {turn.content !== '' && <Bubble text={turn.content} />}
       </div>
       <div class="turn-actions">
         <BranchSwitch turn={turn} />
@@ -45,6 +42,33 @@ function Said({ turn, onEdit }: { turn: UserTurn; onEdit: () => void }) {
           onClick={onEdit}
         />
       </div>
+    </>
+  );
+}
+
+/** Longer messages are shown by their beginning. */
+const SHOWN_CHARACTERS = 2000;
+const SHOWN_LINES = 30;
+
+function Bubble({ text }: { text: string }) {
+  const whole = useSignal(false);
+  const start = text.slice(0, SHOWN_CHARACTERS).split('\n', SHOWN_LINES).join('\n');
+  const isLong = start.length < text.length;
+  return (
+    <>
+      <div class="bubble" dir="auto">
+        {isLong && !whole.value ? `${start}…` : text}
+      </div>
+      {isLong && (
+        <button
+          type="button"
+          class="button button-quiet button-small"
+          aria-expanded={whole.value}
+          onClick={() => (whole.value = !whole.value)}
+        >
+          {whole.value ? 'Show less' : `Show all ${count(text.length)} characters`}
+        </button>
+      )}
     </>
   );
 }

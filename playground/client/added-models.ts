@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { AddedModel, AddSource, HubFile, HubOffer, ModelDetails } from '../../src/index.ts';
 import { announce } from '../announce.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { preference } from '../preferences.ts';
 import { handle } from './localtext.ts';
 import { refreshModels } from './models.ts';
@@ -38,7 +38,7 @@ export async function refreshAddedModels(): Promise<void> {
   try {
     addedModels.value = await (await handle).models.list();
   } catch (error) {
-    addError.value = messageOf(error);
+    addError.value = problemOf(error);
   }
 }
 
@@ -91,7 +91,7 @@ export async function addChosen(id: string): Promise<void> {
   } catch (error) {
     if (!stop.aborted) {
       chosenModel.value = { ...chosen, progress: null };
-      addError.value = messageOf(error);
+      addError.value = problemOf(error);
     }
   }
   await refreshAll();
@@ -126,7 +126,7 @@ async function read(name: string, work: (signal: AbortSignal) => Promise<() => v
     const show = await work(replaced);
     if (!replaced.aborted) show();
   } catch (error) {
-    if (!replaced.aborted) addError.value = messageOf(error);
+    if (!replaced.aborted) addError.value = problemOf(error);
   } finally {
     if (!replaced.aborted) reading.value = null;
   }

@@ -4,7 +4,8 @@ import { announce } from '../announce.ts';
 import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
-import { bytes, messageOf } from '../format.ts';
+import { bytes } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 export interface Download {
   model: string;
@@ -83,7 +84,7 @@ async function run(model: string, retry: boolean): Promise<void> {
     if (controller.signal.aborted) {
       update(model, { phase: 'cancelled', error: null });
       announce(`Loading ${model} was cancelled.`);
-    } else update(model, { phase: 'failed', error: messageOf(error) });
+    } else update(model, { phase: 'failed', error: problemOf(error) });
   }
 }
 

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { ExportedFile } from '../../src/index.ts';
 import { announce } from '../announce.ts';
 import { downloadBlob } from '../download-file.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { refreshAll } from './added-models.ts';
 import { handle } from './localtext.ts';
 
@@ -74,7 +74,7 @@ async function tell(id: string, done: string, work: () => Promise<void>): Promis
   } catch (error) {
     // The user closed the browser's dialog.
     if (error instanceof DOMException && error.name === 'AbortError') return false;
-    addedModelError.value = { id, message: messageOf(error) };
+    addedModelError.value = { id, message: problemOf(error) };
     return false;
   }
   announce(done);

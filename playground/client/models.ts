@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Model } from 'openai/resources/models';
 import { openai } from './openai.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 /** A colour for each model, used for its replies, bars and dots. */
 export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'coral' | 'slate';
@@ -34,7 +34,7 @@ export async function refreshModels(): Promise<void> {
     completionModels.value = idsWith('completions');
     modelsError.value = null;
   } catch (error) {
-    modelsError.value = messageOf(error);
+    modelsError.value = problemOf(error);
   }
 }
 

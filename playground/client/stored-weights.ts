@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { StoredVariant } from '../../src/index.ts';
 import { handle } from './localtext.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 /** Variants with stored files in this browser; null until the engine reports them. */
 export const storedWeights = signal<StoredVariant[] | null>(null);
@@ -13,7 +13,7 @@ export async function refreshStoredWeights(): Promise<void> {
     const { variants } = await (await handle).weights.list();
     storedWeights.value = variants.filter(({ storedBytes }) => storedBytes > 0);
   } catch (error) {
-    storedWeightsError.value = messageOf(error);
+    storedWeightsError.value = problemOf(error);
   }
 }
 
@@ -22,7 +22,7 @@ export async function deleteWeights(variant: string): Promise<void> {
   try {
     await (await handle).weights.delete(variant);
   } catch (error) {
-    storedWeightsError.value = messageOf(error);
+    storedWeightsError.value = problemOf(error);
   }
   await refreshStoredWeights();
 }
@@ -37,6 +37,6 @@ export async function holdDownload(model: string, held: boolean): Promise<string
     await (held ? weights.pause(model) : weights.resume(model));
     return null;
   } catch (error) {
-    return messageOf(error);
+    return problemOf(error);
   }
 }

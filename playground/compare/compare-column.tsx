@@ -11,6 +11,7 @@ import { LoadCard } from '../components/load-card.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { Markdown } from '../markdown/markdown.tsx';
 import type { Side } from './compare-state.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 export function CompareColumn({ side }: { side: Side }) {
   const open = useSignal(false);
@@ -60,7 +61,7 @@ function SideReply({ side: { settings, reply, problem, controller } }: { side: S
       ) : (
         !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
       )}
-      {problem.value !== null && <p class="error-text small">{problem.value}</p>}
+      {problem.value !== null && <ErrorText text={problem.value} />}
       {shown && !live && <ReplyStatsLine stats={shown.stats} />}
     </div>
   );

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, requestBody, type ChatSettings } from '../chat/chat-s
 import type { Reply } from '../chat/reply.ts';
 import { streamReplies } from '../chat/stream-replies.ts';
 import { preference } from '../preferences.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 export interface Side {
   name: string;
@@ -44,7 +44,7 @@ async function askSide({ settings, reply, problem, controller }: Side, prompt: s
     });
   } catch (error) {
     const stopped = aborter.signal.aborted;
-    problem.value = stopped ? 'You stopped it here.' : messageOf(error);
+    problem.value = stopped ? 'You stopped it here.' : problemOf(error);
   } finally {
     controller.value = null;
   }

@@ -1,16 +1,26 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { bytes, duration } from '../format.ts';
+import { bytes, timeLeft } from '../format.ts';
 import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
+import { modelStatuses } from '../client/localtext.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
+import { ErrorText } from './error-text.tsx';
+
+interface Props {
+  model: string;
+  /** Loads it again after a failure. */
+  onRetry?: () => void;
+}
 
 /** Progress of a model's download: bytes, rate, time left, and Cancel. Renders nothing once the model is ready. */
-export function LoadCard({ model }: { model: string }) {
+export function LoadCard({ model, onRetry = () => void load(model, true) }: Props) {
   const download = downloads.value[model];
+  // Another tab, or another id with the same weights, may have loaded it since.
+  const isReady = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
   const card = useKeptFocus<HTMLDivElement>();
-  if (!download || download.phase === 'ready') return null;
+  if (!download || download.phase === 'ready' || (isReady && hasEnded(download))) return null;
   return (
     <div
       class="load-card"
@@ -20,24 +30,22 @@ export function LoadCard({ model }: { model: string }) {
       tabIndex={-1}
       ref={card}
     >
-      {download.phase === 'failed' || download.phase === 'cancelled' ? (
-        <Ended {...download} />
-      ) : (
-        <Running {...download} />
-      )}
+      {hasEnded(download) ? <Ended {...download} onRetry={onRetry} /> : <Running {...download} />}
     </div>
   );
 }
 
-function Ended({ model, phase, error }: Download) {
+const hasEnded = ({ phase }: Download): boolean => phase === 'failed' || phase === 'cancelled';
+
+function Ended({ model, phase, error, onRetry }: Download & Required<Pick<Props, 'onRetry'>>) {
   return (
     <>
-      <p role={phase === 'failed' ? 'alert' : undefined}>
-        {phase === 'failed'
-          ? `${model} could not be loaded. ${error ?? ''}`
-          : `Loading ${model} was cancelled.`}
-      </p>
-      <button type="button" class="button" onClick={() => void load(model, true)}>
+      {phase === 'failed' ? (
+        <ErrorText alert small={false} text={error ?? `${model} could not be loaded.`} />
+      ) : (
+        <p>Loading {model} was cancelled.</p>
+      )}
+      <button type="button" class="button" onClick={onRetry}>
         {phase === 'failed' ? 'Try again' : 'Load it'}
         <span class="visually-hidden"> {model}</span>
       </button>
@@ -73,11 +81,7 @@ function Running(download: Download) {
         max={phase === 'download' ? totalBytes : 0}
       />
       <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download)}</p>
-      {error !== null && (
-        <p role="alert" class="error-text small">
-          {error}
-        </p>
-      )}
+      {error !== null && <ErrorText alert text={error} />}
     </>
   );
 }
@@ -103,7 +107,7 @@ function figures({ phase, loadedBytes, totalBytes, rate, held }: Download): stri
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
   if (held) parts.push('what has come is kept');
   else if (rate !== null && rate > 0) {
-    parts.push(`${bytes(rate)}/s`, `${duration(((totalBytes - loadedBytes) / rate) * 1000)} left`);
+    parts.push(`${bytes(rate)}/s`, timeLeft(((totalBytes - loadedBytes) / rate) * 1000));
   }
   return parts.join(' · ');
 }

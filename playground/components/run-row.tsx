@@ -2,8 +2,9 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { LoadCard } from './load-card.tsx';
+import { ErrorText } from './error-text.tsx';
 
 export interface Run<T> {
   busy: Signal<AbortController | null>;
@@ -29,7 +30,7 @@ export function useRun<T>(
       result.value = await send(controller);
       announce(done(result.value));
     } catch (error) {
-      if (!controller.signal.aborted) problem.value = messageOf(error);
+      if (!controller.signal.aborted) problem.value = problemOf(error);
     } finally {
       busy.value = null;
     }
@@ -65,11 +66,7 @@ export function RunRow({ run: { busy, problem }, model, label, disabled, figures
         {figures !== null && !busy.value && <span class="figures">{figures}</span>}
       </div>
       <LoadCard model={model} />
-      {problem.value !== null && (
-        <p role="alert" class="error-text">
-          {problem.value}
-        </p>
-      )}
+      {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
     </>
   );
 }

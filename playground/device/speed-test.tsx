@@ -9,7 +9,8 @@ import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { announce } from '../announce.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 const TOKENS = 96;
 const PROMPT = 'Write a long story about a lighthouse keeper and the sea.';
@@ -38,7 +39,7 @@ export function SpeedTest() {
       const measured = reply.peek()?.stats.tokensPerSecond;
       announce(measured ? `${measured.toFixed(1)} tokens per second.` : 'The speed could not be measured.');
     } catch (error) {
-      if (!aborter.signal.aborted) problem.value = messageOf(error);
+      if (!aborter.signal.aborted) problem.value = problemOf(error);
     } finally {
       controller.value = null;
     }
@@ -77,11 +78,7 @@ export function SpeedTest() {
           <ReplyStatsLine stats={reply.value.stats} />
         </>
       )}
-      {problem.value !== null && (
-        <p role="alert" class="error-text">
-          {problem.value}
-        </p>
-      )}
+      {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
     </section>
   );
 }

@@ -2,9 +2,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { Field } from '../components/field.tsx';
-import { messageOf, plural } from '../format.ts';
+import { plural } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { embed, type Embedded } from './embed.ts';
 import { dot } from './vector.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 interface Hit {
   text: string;
@@ -37,7 +39,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
       hits.value = rank(embedded, asked.vectors[0] ?? []);
       announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);
     } catch (error) {
-      if (!signal.aborted) problem.value = messageOf(error);
+      if (!signal.aborted) problem.value = problemOf(error);
     }
   };
   return (
@@ -61,11 +63,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
           Search
         </button>
       </form>
-      {problem.value !== null && (
-        <p role="alert" class="error-text">
-          {problem.value}
-        </p>
-      )}
+      {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
       {hits.value && (
         <ol class="hits">
           {hits.value.map(({ text, score }, index) => (

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { handle } from '../client/localtext.ts';
 import type { KeyInfo } from '../../src/index.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 /** The newest first, revoked ones last. */
 export const keyList = signal<KeyInfo[]>([]);
@@ -14,7 +14,7 @@ export async function refreshKeys(): Promise<void> {
     const all = await keys.list();
     keyList.value = all.toSorted((a, b) => rank(a) - rank(b) || b.created - a.created);
   } catch (error) {
-    keysProblem.value = messageOf(error);
+    keysProblem.value = problemOf(error);
   }
 }
 
@@ -33,7 +33,7 @@ export async function attempt<T>(change: () => Promise<T>): Promise<T | null> {
     keysProblem.value = null;
     return await change();
   } catch (error) {
-    keysProblem.value = messageOf(error);
+    keysProblem.value = problemOf(error);
     return null;
   } finally {
     changing = false;

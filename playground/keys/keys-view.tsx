@@ -7,6 +7,7 @@ import { refreshKeys, keyList, keysProblem } from './key-list.ts';
 import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
 import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
+import { ErrorText } from '../components/error-text.tsx';
 
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
@@ -29,11 +30,7 @@ export function KeysView() {
         </p>
       </header>
       <IssueForm onIssued={show} />
-      {keysProblem.value !== null && (
-        <p role="alert" class="error-text">
-          {keysProblem.value}
-        </p>
-      )}
+      {keysProblem.value !== null && <ErrorText alert small={false} text={keysProblem.value} />}
       <section class="stack" aria-labelledby="keys-issued">
         <h2 id="keys-issued">Issued</h2>
         {keyList.value.length === 0 ? (

@@ -13,6 +13,7 @@ import { ChosenModelForm } from './chosen-model-form.tsx';
 import { HubOffers } from './hub-offers.tsx';
 import { SourceForm } from './source-form.tsx';
 import { takeTransfer } from './take-transfer.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 /** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
 export function AddModelCard() {
@@ -45,11 +46,7 @@ export function AddModelCard() {
       }}
     >
       <h2 id="add-model-title">Your own model</h2>
-      {addError.value !== null && (
-        <p role="alert" class="error-text">
-          {addError.value}
-        </p>
-      )}
+      {addError.value !== null && <ErrorText alert small={false} text={addError.value} />}
       {addNote.value !== null && <p class="small">{addNote.value}</p>}
       {chosen ? (
         <ChosenModelForm key={chosen.details.suggestedId} chosen={chosen} />

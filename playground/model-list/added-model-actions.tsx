@@ -12,6 +12,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 /** What can be done with a model that the user added. */
 export function AddedModelActions({ id }: { id: string }) {
@@ -89,11 +90,7 @@ export function AddedModelActions({ id }: { id: string }) {
           Its files are deleted from this browser. To use it again, add it again.
         </ConfirmDialog>
       )}
-      {error?.id === id && (
-        <p role="alert" class="error-text small">
-          {error.message}
-        </p>
-      )}
+      {error?.id === id && <ErrorText alert text={error.message} />}
     </div>
   );
 }

@@ -3,8 +3,9 @@ import type { ModelStatus, VariantReason } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
-import { hueOf } from '../client/models.ts';
+import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
+import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
+import { ErrorText } from '../components/error-text.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { AddedModelActions } from './added-model-actions.tsx';
@@ -12,39 +13,81 @@ import { DeviceNeeds } from './device-needs.tsx';
 import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
+import { inWords } from '../problem.ts';
 
 const PURPOSES = { chat: 'chat', embedding: 'embeddings', transcription: 'speech to text' } as const;
 const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
 
-export function ModelCard({ id }: { id: string }) {
-  const status = modelStatuses.value.find((model) => model.id === id);
+/** Card of one set of weights, with all ids that it answers. */
+export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
+  const id = shownId(ids);
+  const status = statusOf(id);
   const state = status?.state ?? 'idle';
   const phase = downloads.value[id]?.phase;
   // Loaded before, and unloaded since.
   const isUnloaded = phase === 'ready' && state === 'idle';
   const card = useKeptFocus<HTMLElement>();
-  const busy = phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
   return (
-    <article class="card model-card" data-hue={hueOf(id)} aria-label={id} tabIndex={-1} ref={card}>
-      <div class="row row-between">
-        <h2 class="model-name">
-          <span class="dot" aria-hidden="true" />
-          {id}
-        </h2>
-        <span class={`tag ${state === 'ready' ? 'tag-accent' : ''}`}>{STATES[state]}</span>
-      </div>
+    <article
+      class="card model-card"
+      data-hue={hueOf(id)}
+      aria-label={ids.join(', ')}
+      tabIndex={-1}
+      ref={card}
+    >
+      <CardHead ids={ids} state={state} />
       <ModelFacts id={id} status={status} />
-      {status?.error && <p class="error-text small">{status.error}</p>}
+      {phase !== 'failed' && <Failure status={status} />}
       <LoadCard model={id} />
       {(isUnloaded || (phase === undefined && state !== 'ready')) && (
         <button type="button" class="button" onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
         </button>
       )}
-      {addedModel(id) && !busy && <AddedModelActions id={id} />}
+      {addedModel(id) && !isBusy(id) && <AddedModelActions id={id} />}
     </article>
   );
 }
+
+function CardHead({ ids, state }: { ids: readonly string[]; state: ModelStatus['state'] }) {
+  return (
+    <>
+      <div class="row row-between">
+        <div>
+          {ids.map((each) => (
+            <h2 class="model-name" key={each} data-hue={hueOf(each)}>
+              <span class="dot" aria-hidden="true" />
+              {each}
+            </h2>
+          ))}
+        </div>
+        <span class={`tag ${state === 'ready' ? 'tag-accent' : ''}`}>{STATES[state]}</span>
+      </div>
+      {ids.length > 1 && <p class="small quiet">On this device, these ids have the same weights.</p>}
+    </>
+  );
+}
+
+function Failure({ status }: Pick<Facts, 'status'>) {
+  if (status?.state !== 'failed' || status.error === null) return null;
+  return <ErrorText text={inWords(status.errorCode ?? '', status.error)} />;
+}
+
+const statusOf = (id: string): ModelStatus | undefined =>
+  modelStatuses.value.find((model) => model.id === id);
+
+const isBusy = (id: string): boolean => {
+  const phase = downloads.value[id]?.phase;
+  return phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
+};
+
+/** The id that a card's state and buttons are about: one that loads or is loaded, else the one that the chat begins with. */
+const shownId = (ids: readonly [string, ...string[]]): string =>
+  ids.find(isBusy) ??
+  ids.find((id) => downloads.value[id]) ??
+  ids.find((id) => statusOf(id)?.state === 'ready') ??
+  ids.find((id) => id === FIRST_CHAT_MODEL) ??
+  ids[0];
 
 interface Facts {
   id: string;
@@ -68,7 +111,6 @@ function ModelFacts({ id, status }: Facts) {
 }
 
 function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; reasons: VariantReason[] }) {
-  const sharing = idsWithTheSameWeights(id);
   return (
     <>
       <dt>Weights</dt>
@@ -81,10 +123,7 @@ function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; 
         <WhyThese model={id} reasons={reasons} />
       </dd>
       <dt>Size</dt>
-      <dd>
-        {bytes(weightBytes(variant))}
-        {sharing.length > 0 && <span class="quiet small"> shared with {sharing.join(' and ')}</span>}
-      </dd>
+      <dd>{bytes(weightBytes(variant))}</dd>
       <dt>Context</dt>
       <dd>{count(variant.contextLength)} tokens</dd>
     </>

@@ -1,5 +1,6 @@
 import './models.css';
 import { useEffect } from 'preact/hooks';
+import { idsWithTheSameWeights } from '../client/model-facts.ts';
 import { modelIds, modelsError, refreshModels } from '../client/models.ts';
 import { AddModelCard } from './add-model-card.tsx';
 import { offersBuiltIn } from '../client/add-built-in.ts';
@@ -8,6 +9,7 @@ import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
 import { VisionCard } from './vision-card.tsx';
+import { ErrorText } from '../components/error-text.tsx';
 
 export function ModelsView() {
   useEffect(() => void refreshModels(), []);
@@ -19,16 +21,12 @@ export function ModelsView() {
           What <code>GET /v1/models</code> answers here. Weights are downloaded once and kept in this browser.
         </p>
       </header>
-      {modelsError.value !== null && (
-        <p role="alert" class="error-text">
-          {modelsError.value}
-        </p>
-      )}
+      {modelsError.value !== null && <ErrorText alert small={false} text={modelsError.value} />}
       {modelIds.value.length === 0 && modelsError.value === null && <p class="quiet">Asking…</p>}
       <ul class="model-cards">
-        {modelIds.value.map((id) => (
-          <li key={id}>
-            <ModelCard id={id} />
+        {cards().map((ids) => (
+          <li key={ids[0]}>
+            <ModelCard ids={ids} />
           </li>
         ))}
       </ul>
@@ -39,4 +37,16 @@ export function ModelsView() {
       <StorageCard />
     </div>
   );
+}
+
+/** The ids of each card, in the order of /v1/models. */
+function cards(): [string, ...string[]][] {
+  const all: [string, ...string[]][] = [];
+  for (const id of modelIds.value) {
+    const same = idsWithTheSameWeights(id);
+    const card = all.find(([first]) => same.includes(first));
+    if (card) card.push(id);
+    else all.push([id]);
+  }
+  return all;
 }

@@ -11,6 +11,7 @@ import {
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 /** Lists the weights stored in this browser, each with a Delete button. */
 export function StoredWeightsList() {
@@ -26,11 +27,7 @@ export function StoredWeightsList() {
   };
   return (
     <div class="stack" role="group" aria-label="Weights in this browser" tabIndex={-1} ref={list}>
-      {storedWeightsError.value !== null && (
-        <p role="alert" class="error-text small">
-          {storedWeightsError.value}
-        </p>
-      )}
+      {storedWeightsError.value !== null && <ErrorText alert text={storedWeightsError.value} />}
       {stored?.length === 0 && <p class="small quiet">No weights are stored yet.</p>}
       {stored && stored.length > 0 && (
         <ul class="stored-weights" aria-label="Stored weights">

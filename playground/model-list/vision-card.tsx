@@ -14,7 +14,7 @@ export function VisionCard() {
       <p class="small">
         {added
           ? `${VISION_MODEL} answers questions about pictures: choose it in the chat, and paste, drop or choose them.`
-          : `${VISION_MODEL} (SmolVLM) answers questions about pictures. Its real weights have not been tested.`}
+          : `${VISION_MODEL} (SmolVLM) answers questions about pictures. Experimental: it may answer wrongly, and slowly without a GPU.`}
       </p>
       {added && !hubAllowed.value && (
         <p class="small">

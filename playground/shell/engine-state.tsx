@@ -33,9 +33,7 @@ function summary(): Summary {
   if (running) return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
   const loading = models.find((model) => model.state === 'loading');
   if (loading) {
-    const { phase, loadedBytes = 0, totalBytes = 0 } = loading.progress ?? {};
-    const percent = totalBytes > 0 ? ` ${Math.floor((loadedBytes / totalBytes) * 100)}%` : '';
-    return about(loading.id, phase === 'download' ? `downloading${percent}` : 'loading', true);
+    return about(loading.id, loading.progress?.phase === 'download' ? 'downloading' : 'loading', true);
   }
   const ready = models.find((model) => model.state === 'ready');
   if (!ready) return { name: 'no model', state: 'loaded', hue: 'slate', busy: false };

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
 import { Icon } from '../components/icon.tsx';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { canRecord, Recorder } from './recorder.ts';
 import { toText } from './subtitles.ts';
@@ -36,7 +36,7 @@ export function Dictation({ model, onText, onProblem }: Props) {
           announce(`Inserted: ${text}`);
         }
       } catch (error) {
-        if (!signal.aborted) onProblem(messageOf(error));
+        if (!signal.aborted) onProblem(problemOf(error));
       } finally {
         if (working.value === controller) working.value = null;
       }

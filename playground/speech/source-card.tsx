@@ -8,6 +8,7 @@ import { canRecord, Recorder } from './recorder.ts';
 import { problem, takeFile, takeRecording } from './speech-session.ts';
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
+import { ErrorText } from '../components/error-text.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
@@ -84,11 +85,7 @@ export function SourceCard() {
         }}
       />
       {speechModel.value !== null && speechState.value === 'usable' && <LoadCard model={speechModel.value} />}
-      {failure !== null && (
-        <p role="alert" class="error-text small">
-          {failure}
-        </p>
-      )}
+      {failure !== null && <ErrorText alert text={failure} />}
     </section>
   );
 }

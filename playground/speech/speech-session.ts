@@ -2,7 +2,8 @@ import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
 import { speechModel } from '../client/speech-model.ts';
-import { messageOf, plural } from '../format.ts';
+import { plural } from '../format.ts';
+import { problemOf } from '../problem.ts';
 import { decodeSound, RATE, readDuration } from './decode-sound.ts';
 import type { Segment } from './subtitles.ts';
 import { transcribeFile, transcribeSamples } from './transcribe.ts';
@@ -118,6 +119,6 @@ async function transcribe(): Promise<void> {
   } catch (error) {
     if (aborted.aborted) return;
     phase.value = 'stopped';
-    problem.value = messageOf(error);
+    problem.value = problemOf(error);
   }
 }

@@ -4,6 +4,7 @@ import { pythonText } from './python-text.ts';
 import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
 import {
+  COMPARED,
   HELD,
   KEY,
   keyOf,
@@ -68,9 +69,14 @@ export class BoundedTemplate {
   readonly #program: Program;
   /** Whether the template requires message contents as arrays of parts. */
   readonly #takesParts: boolean;
+  readonly #plain: (text: string) => string;
 
-  /** @throws Error if the source is not a template */
-  constructor(source: string) {
+  /**
+   * @param plain removes the marks of callers' characters, which searches and comparisons ignore
+   * @throws Error if the source is not a template
+   */
+  constructor(source: string, plain: (text: string) => string = (text) => text) {
+    this.#plain = plain;
     if (source.length > MAX_CHARACTERS) throw new BoundError(`it has more than ${MAX_CHARACTERS} characters`);
     if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(source))
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
@@ -115,7 +121,7 @@ export class BoundedTemplate {
     const environment = new Environment();
     for (const [name, value] of Object.entries({ ...globals, ...items })) environment.set(name, value);
     const { length } = JSON.stringify(items);
-    const text = new BoundedInterpreter(environment, length).run(this.#program).value;
+    const text = new BoundedInterpreter(environment, length, this.#plain).run(this.#program).value;
     return typeof text === 'string' ? text : '';
   }
 }
@@ -174,6 +180,19 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
+const MARKED = /[\uFDD0-\uFDEF]/;
+const isMarked = ({ value }: Value): boolean => typeof value === 'string' && MARKED.test(value);
+
+/** Restores marks that `tojson(ensure_ascii=true)` escaped. */
+function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
+  const text: unknown = value.value;
+  if (typeof text !== 'string' || node?.filter?.callee?.value !== 'tojson') return value;
+  const restored = text.replace(/(?<=(?<!\\)(?:\\\\)*)\\u(fd[de][\da-f])/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return restored === text ? value : toValue(restored);
+}
+
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
 /** Types whose values the library converts to text differently from Python, or not at all. */
@@ -191,9 +210,10 @@ class BoundedInterpreter extends Interpreter {
   readonly #sizes = new WeakMap<object, number>();
 
   /** @param inputLength length of the template's input as JSON */
-  constructor(environment: Environment, inputLength: number) {
+  constructor(environment: Environment, inputLength: number, plain: (text: string) => string) {
     super(environment);
     this.#bounds = {
+      plain,
       maxSize: MAX_SIZE + MAX_SIZE_A_CHARACTER * inputLength,
       spend: (work) => this.#spend(work),
     };
@@ -205,11 +225,27 @@ class BoundedInterpreter extends Interpreter {
     const operation = node?.[OPERATION];
     const evaluated = operation ? this.#operate(operation, environment) : super.evaluate(node, environment);
     // The library returns no value for the first element of an empty list.
-    const known = (evaluated as Value | undefined) ?? toValue(undefined);
+    const known = withoutEscapedMarks(node, (evaluated as Value | undefined) ?? toValue(undefined));
     const items = node?.[LOOPED];
     const value = items ? this.#looped(known, items) : known;
     this.#measure(value);
+    if (node?.[COMPARED]) return this.#unmarked(value);
     return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
+  }
+
+  /** Removes the marks from a text, a list of texts or the keys of a dictionary. */
+  #unmarked(value: Value): Value {
+    const { plain } = this.#bounds;
+    const inner: unknown = value.value;
+    if (typeof inner === 'string') {
+      const text = plain(inner);
+      return text === inner ? value : toValue(text);
+    }
+    if (Array.isArray(inner) && inner.some(isMarked))
+      return new ListValue((inner as Value[]).map((item) => this.#unmarked(item)));
+    if (inner instanceof Map && [...inner.keys()].some((key) => MARKED.test(String(key))))
+      return toValue(Object.fromEntries([...inner.keys()].map((key) => [plain(String(key)), true])));
+    return value;
   }
 
   /** Converts a value to text as Python does. */
@@ -251,7 +287,7 @@ class BoundedInterpreter extends Interpreter {
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
     const isFormat = name === 'format' || name === '%';
     const values = this.#arguments(name, args, environment).map(
-      (value) => value && plain(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
+      (value) => value && unwrapped(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
   }
@@ -346,9 +382,9 @@ class BoundedInterpreter extends Interpreter {
 }
 
 /** Unwraps a value of the library. */
-function plain({ value }: Value): Plain {
+function unwrapped({ value }: Value): Plain {
   const inner: unknown = value;
-  if (Array.isArray(inner)) return (inner as Value[]).map(plain);
+  if (Array.isArray(inner)) return (inner as Value[]).map(unwrapped);
   if (inner !== null && (typeof inner === 'object' || typeof inner === 'function'))
     throw new Error('an argument must be no dictionary');
   return inner as Plain;

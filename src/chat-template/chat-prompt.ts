@@ -1,5 +1,6 @@
 import { toWireError, requestError, ServiceError, messageOf, type WireError } from '#base';
-import type { ChatJob, ChatMessage, Reasoning } from '#jobs';
+import type { ChatJob, ChatMessage, Reasoning, ToolCall } from '#jobs';
+import { CallerText } from './caller-text.ts';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { isHarmony, thinkTags, type ThinkTags } from './think-tags.ts';
@@ -18,6 +19,8 @@ export interface SpecialTokens {
   eos: string | null;
   /** Whether the vocabulary has ChatML's tokens: ChatML then replaces a missing template. */
   chatMl?: boolean;
+  /** Texts that callers' texts must not become: of the vocabulary's special tokens, and the marker of an image. */
+  reserved: readonly string[];
 }
 
 /**
@@ -28,6 +31,7 @@ export class ChatPrompt {
   /** Chat template; null if the model has none. */
   readonly #template: BoundedTemplate | null;
   readonly #tokens: SpecialTokens;
+  readonly #callers: CallerText;
   /** Whether llama.cpp adds the BOS token to every prompt. */
   readonly #addsBos: boolean;
   readonly #knowsTools: boolean;
@@ -44,7 +48,8 @@ export class ChatPrompt {
     if (isHarmony(source ?? ''))
       throw new Error("its replies are in gpt-oss's harmony format, which localtext cannot read");
     const notation = source ?? (tokens.chatMl ? CHATML : null);
-    this.#template = notation === null ? null : new BoundedTemplate(notation);
+    this.#callers = new CallerText(tokens.reserved);
+    this.#template = notation === null ? null : new BoundedTemplate(notation, this.#callers.plain);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#knowsTools = /tool_calls/.test(source ?? '');
@@ -60,14 +65,17 @@ export class ChatPrompt {
    */
   open(job: ChatJob, marker: string | null = null): ChatOpening {
     const { input, reasoning, resume } = job;
-    const prompt =
-      'messages' in input
-        ? this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning))
-        : ('prompt' in input && input.prompt) || this.#start;
-    if (!this.#tags || !('messages' in input))
-      return { prompt: prompt + (resume?.text ?? ''), thinking: null };
+    const partial = resume?.text ?? '';
+    if ('prompt' in input)
+      return { prompt: this.#callers.append(input.prompt || this.#start, partial), thinking: null };
+    const messages = input.messages.map((message) =>
+      withMarkers(marker)({ ...message, content: this.#callers.mark(message.content) }),
+    );
+    const start = this.#withoutBos(this.#rendered(messages, reasoning));
+    if (!this.#tags)
+      return { prompt: this.#callers.append(this.#callers.broken(start), partial), thinking: null };
     const { isAsked = this.#canSwitch } = this.#tags;
-    return openReply(prompt, this.#tags, job, isAsked && asksToThink(reasoning));
+    return openReply(start, this.#tags, job, isAsked && asksToThink(reasoning), this.#callers);
   }
 
   /** Prompt for an empty text: a special token, or '' if llama.cpp adds one. It computes no empty prompt. */
@@ -95,7 +103,7 @@ export class ChatPrompt {
           eos_token: this.#tokens.eos ?? '',
         });
       });
-    return renderFirst(conversationForms(messages, this.#knowsTools), render);
+    return renderFirst(conversationForms(messages, this.#knowsTools, this.#callers), render, this.#callers);
   }
 
   /** Renders with an effort. If the template rejects it, renders with the nearest accepted effort, or without one. */
@@ -179,6 +187,7 @@ const noTemplate = (): ServiceError =>
 function renderFirst(
   forms: Iterable<TemplateMessage[]>,
   render: (turns: TemplateMessage[]) => string,
+  callers: CallerText,
 ): string {
   let first: string | null = null;
   let refusal: unknown = null;
@@ -194,7 +203,7 @@ function renderFirst(
     }
   }
   if (first !== null) return first;
-  const why = messageOf(refusal);
+  const why = callers.plain(messageOf(refusal));
   const message = `This model's chat template does not take these messages: ${why}`;
   throw requestError(400, message, null, 'messages');
 }
@@ -245,15 +254,16 @@ const timesIn = (texts: readonly string[], part: string): number =>
 function* conversationForms(
   messages: readonly ChatMessage[],
   knowsTools: boolean,
+  callers: CallerText,
 ): Generator<TemplateMessage[]> {
   if (knowsTools) {
-    const turns = messages.map(native);
+    const turns = messages.map((message) => native(message, callers));
     yield* systemForms(turns);
     const renamed = withShortIds(turns);
     if (renamed) yield* systemForms(renamed);
     if (turns.some((turn) => turn.tool_calls)) yield* systemForms(turns.map(withTextArguments));
   }
-  const inText = messages.map(plain);
+  const inText = messages.map((message) => plain(message, callers));
   if (!knowsTools || messages.some(({ role }) => role === 'tool')) yield* systemForms(inText);
   // Some templates require that roles alternate.
   for (const turns of systemForms(inText)) yield joinNeighbours(turns);
@@ -330,29 +340,41 @@ const withMarkers =
     return { ...others, content: texts.join('') + content.slice(images.at(-1)?.at ?? 0) };
   };
 
-function native(message: ChatMessage): TemplateMessage {
+function native(message: ChatMessage, callers: CallerText): TemplateMessage {
   const { role, content } = message;
-  if (message.role === 'tool') return { role, content, tool_call_id: message.toolCallId };
+  if (message.role === 'tool') return { role, content, tool_call_id: callers.mark(message.toolCallId) };
   if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
   return {
     role,
     content,
     tool_calls: message.toolCalls.map(({ id, name, arguments: json }) => ({
-      id,
+      id: callers.mark(id),
       type: 'function',
-      function: { name, arguments: parsed(json) },
+      function: { name: callers.mark(name), arguments: callers.markAll(parsed(json)) },
     })),
   };
 }
 
 /** Writes calls and results into the text, for templates that do not support tools and would omit both. */
-function plain(message: ChatMessage): TemplateMessage {
+function plain(message: ChatMessage, callers: CallerText): TemplateMessage {
   if (message.role === 'tool')
     return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
   const { role, content } = message;
   if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
-  return { role, content: withToolCalls(content, message.toolCalls) };
+  return {
+    role,
+    content: withToolCalls(
+      content,
+      message.toolCalls.map((call) => markedCall(call, callers)),
+    ),
+  };
 }
+
+const markedCall = (call: ToolCall, callers: CallerText): ToolCall => ({
+  ...call,
+  name: callers.mark(call.name),
+  arguments: callers.mark(call.arguments),
+});
 
 const written = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 

@@ -1,3 +1,4 @@
+export { CallerText, isControlToken } from './caller-text.ts';
 export { templateWorker, type SpecialTokens } from './chat-prompt.ts';
 export {
   MAX_CHARACTERS,
@@ -12,6 +13,7 @@ export {
   asksToThink,
   openReply,
   toCompletion,
+  type Append,
   type ChatOpening,
   type Complete,
   type Completion,

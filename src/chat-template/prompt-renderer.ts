@@ -1,6 +1,7 @@
 import { requestError, ServiceError, abortable, Mutex, withTimeout } from '#base';
 import type { ChatJob, ChatMessage } from '#jobs';
 import { RestartableHelper } from '#engine-kit';
+import { CallerText } from './caller-text.ts';
 import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
 import type { ChatOpening } from './think-first.ts';
 import { thinkTags } from './think-tags.ts';
@@ -16,9 +17,11 @@ export class PromptRenderer {
   /** Prompts render one after another, as each has its own deadline. */
   readonly #turns = new Mutex();
   readonly #helper: RestartableHelper<typeof templateWorker>;
+  readonly #callers: CallerText;
 
   constructor(format: PromptFormat) {
     this.#format = format;
+    this.#callers = new CallerText(format.tokens.reserved);
     this.#helper = new RestartableHelper('template', async (template) => {
       const parsing = template.load(format).then((fault) => ({ fault }));
       const { fault } = (await withTimeout(parsing, LOAD_TIMEOUT_MS)) ?? NOT_PARSED;
@@ -30,6 +33,14 @@ export class PromptRenderer {
   /** Text that is one token anywhere in a prompt; null if none is known. */
   get specialText(): string | null {
     return this.#format.tokens.eos;
+  }
+
+  /**
+   * Appends a text that the template did not write to a prompt.
+   * @param allowed special tokens that the text may contain
+   */
+  append(prompt: string, text: string, allowed?: readonly string[]): string {
+    return this.#callers.append(prompt, text, allowed);
   }
 
   /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
@@ -94,7 +105,11 @@ const unusable = (why: string): string => `has a chat template that cannot be us
 
 /** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
 export async function templateFault(source: string): Promise<string | undefined> {
-  const renderer = new PromptRenderer({ source, tokens: { bos: null, eos: null }, addsBos: false });
+  const renderer = new PromptRenderer({
+    source,
+    tokens: { bos: null, eos: null, reserved: [] },
+    addsBos: false,
+  });
   const content = 'Hello';
   const job: ChatJob = {
     kind: 'chat',

@@ -35,7 +35,10 @@ const ESCAPES = new Map([
 
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replaceAll(/\\|(?! )[\p{C}\p{Z}]/gu, (char) => ESCAPES.get(char) ?? codeOf(char));
+  const escaped = text.replaceAll(
+    /\\|(?![ \uFDD0-\uFDEF])[\p{C}\p{Z}]/gu,
+    (char) => ESCAPES.get(char) ?? codeOf(char),
+  );
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 

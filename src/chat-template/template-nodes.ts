@@ -12,6 +12,8 @@ export interface Node {
   /** Set for what a loop iterates over: `attributes` if the loop only reads attributes of the items. */
   [LOOPED]?: 'any' | 'attributes';
   [OPERATION]?: Operation;
+  /** Set for what is compared: without the marks of callers' characters. */
+  [COMPARED]?: true;
   /** Set if the node's value is written into the text. */
   [SHOWN]?: true;
   operator?: { type: string; value: string };
@@ -50,6 +52,8 @@ export interface Operation {
 export const LOOPED = Symbol('looped');
 /** Marks nodes of blocks, whose values are written into the text. */
 export const SHOWN = Symbol('shown');
+/** Marks nodes that are compared. */
+export const COMPARED = Symbol('compared');
 /** Marks nodes that the library cannot evaluate. */
 export const OPERATION = Symbol('operation');
 
@@ -89,6 +93,7 @@ const OPERATORS = new Map([
   ['in', 'in'],
 ]);
 const SYMBOLS = [...OPERATORS.values()];
+const COMPARISONS: ReadonlySet<string> = new Set([...SYMBOLS, 'not in']);
 const isOwnTest = (name: string): boolean =>
   name === 'float' || name === 'divisibleby' || OPERATORS.has(name);
 
@@ -263,6 +268,7 @@ function allowOperator(node: Node): void {
   const { left, right, operator } = node;
   const name = operator?.value ?? '';
   if (!left || !right) return;
+  if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
   if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
   if (!['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
@@ -294,7 +300,11 @@ export function testNode(name: string, operand: Node, args: readonly Node[]): No
   if (name === 'divisibleby')
     return binary('==', binary('%', operand, argument), { type: 'IntegerLiteral', value: 0 });
   const operator = OPERATORS.get(name) ?? SYMBOLS.find((symbol) => symbol === name);
-  if (operator !== undefined) return binary(operator, operand, argument);
+  if (operator !== undefined) {
+    const node = binary(operator, { ...operand }, argument && { ...argument });
+    allowOperator(node);
+    return node;
+  }
   const plain = (test: string): Node =>
     ({ type: 'TestExpression', operand, negate: false, test: identifier(test) }) as Node;
   return name === 'float' ? binary('and', plain('number'), negated(plain('integer'))) : plain(name);

@@ -1,5 +1,7 @@
 /** Limits for a template's work and values. */
 export interface Bounds {
+  /** Removes the marks of callers' characters. The length stays. */
+  plain(text: string): string;
   /** Maximum number of characters of a text, or of elements of a list. */
   readonly maxSize: number;
   /** Counts work, in units of about a microsecond. @throws BoundError if the total exceeds the limit */
@@ -42,6 +44,19 @@ function split(text: string, by: string | RegExp, { spend }: Bounds): string[] {
   return parts;
 }
 
+/** Splits a text at a separator, marked or not. The last part after `max` separators stays whole. */
+function splitAt(text: string, by: string, bounds: Bounds, max = -1): string[] {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { length } of split(bounds.plain(text), by, bounds)) {
+    const isRest = parts.length === max;
+    parts.push(text.slice(at, isRest ? undefined : at + length));
+    if (isRest) break;
+    at += length + by.length;
+  }
+  return parts;
+}
+
 const asText = (value: Plain): string => {
   if (typeof value === 'string') return value;
   throw new Error('an argument must be a text');
@@ -55,9 +70,9 @@ const asNumber = (value: Plain, otherwise: number): number => {
 /** Number of characters that a search compares in one unit of work. */
 const COMPARED_A_UNIT = 4096;
 
-/** Returns the text to search for, and counts the search's maximum work. */
-function needle(text: string, value: Plain, { spend }: Bounds): string {
-  const wanted = asText(value);
+/** Returns the text to search for, without marks, and counts the search's maximum work. */
+function needle(text: string, value: Plain, { spend, plain }: Bounds): string {
+  const wanted = plain(asText(value));
   spend((text.length * wanted.length) / COMPARED_A_UNIT);
   return wanted;
 }
@@ -83,7 +98,7 @@ function find(
 ): number {
   const { from, part } = range(text, args);
   if (from > text.length) return -1;
-  const at = part[search](needle(part, args[0], bounds));
+  const at = bounds.plain(part)[search](needle(part, args[0], bounds));
   return at === -1 ? -1 : from + at;
 }
 
@@ -93,7 +108,7 @@ function found(at: number): number {
 }
 
 function count(text: string, args: readonly Plain[], bounds: Bounds): number {
-  const { part } = range(text, args);
+  const part = bounds.plain(range(text, args).part);
   const wanted = needle(part, args[0], bounds);
   if (wanted === '') return part.length + 1;
   let times = 0;
@@ -102,13 +117,19 @@ function count(text: string, args: readonly Plain[], bounds: Bounds): number {
 }
 
 /** Removes these characters, or by default whitespace, from the ends of a text. */
-function stripped(text: string, characters: Plain, { left = true, right = true }): string {
+function stripped(
+  text: string,
+  characters: Plain,
+  { plain }: Bounds,
+  { left = true, right = true } = {},
+): string {
   if (characters === undefined || characters === null) {
     const leftTrimmed = left ? text.trimStart() : text;
     return right ? leftTrimmed.trimEnd() : leftTrimmed;
   }
-  const set = new Set(asText(characters));
-  const isOut = (at: number): boolean => set.has(text.charAt(at));
+  const set = new Set(plain(asText(characters)));
+  const own = plain(text);
+  const isOut = (at: number): boolean => set.has(own.charAt(at));
   let [from, to] = [0, text.length];
   if (left) while (from < to && isOut(from)) from++;
   if (right) while (to > from && isOut(to - 1)) to--;
@@ -120,14 +141,44 @@ function rsplit(text: string, [by, maxSplits]: readonly Plain[], bounds: Bounds)
   const isBySpace = by === undefined || by === null;
   const words = [...(isBySpace ? text.matchAll(/\S+/g) : [])];
   bounds.spend(words.length);
-  const parts = isBySpace ? words.map(([word]) => word) : split(text, separator(text, by, bounds), bounds);
+  const parts = isBySpace ? words.map(([word]) => word) : splitAt(text, separator(text, by, bounds), bounds);
   const rest = max < 0 ? 0 : parts.length - max;
   if (rest <= 1) return parts;
   const last = words[rest - 1];
-  const unsplit = last
-    ? text.slice(0, last.index + last[0].length)
-    : parts.slice(0, rest).join(asText(by ?? ''));
-  return [unsplit, ...parts.slice(rest)];
+  const tail = parts.slice(rest);
+  const separated = tail.reduce((sum, part) => sum + part.length + asText(by ?? '').length, 0);
+  const end = last ? last.index + last[0].length : text.length - separated;
+  return [text.slice(0, end), ...tail];
+}
+
+/** Python's `split()`. */
+function splitText(text: string, [by, maxSplits]: readonly Plain[], bounds: Bounds): string[] {
+  const max = asNumber(maxSplits, -1);
+  if (by === undefined || by === null) {
+    const words = [...text.matchAll(/\S+/g)];
+    bounds.spend(words.length);
+    const rest = max < 0 ? undefined : words[max];
+    return [
+      ...words.slice(0, rest ? max : undefined).map(([word]) => word),
+      ...(rest ? [text.slice(rest.index)] : []),
+    ];
+  }
+  return splitAt(text, separator(text, by, bounds), bounds, max);
+}
+
+/** Python's `replace()`. */
+function replaced(text: string, [before, after, most]: readonly Plain[], bounds: Bounds): string {
+  const wanted = needle(text, before, bounds);
+  const parts = wanted === '' ? ['', ...text, ''] : splitAt(text, wanted, bounds, asNumber(most, -1));
+  return join(asText(after), [parts], bounds);
+}
+
+/** `startswith()` or `endswith()`, which also take a list of texts. */
+function affix(test: 'startsWith' | 'endsWith'): TextMethod {
+  return (text, [affixes], { plain }) =>
+    (Array.isArray(affixes) ? (affixes as readonly Plain[]) : [affixes]).some((each) =>
+      plain(text)[test](plain(asText(each))),
+    );
 }
 
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
@@ -143,9 +194,10 @@ function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds)
 
 function partition(text: string, by: Plain, bounds: Bounds, search: 'indexOf' | 'lastIndexOf'): string[] {
   const wanted = separator(text, by, bounds);
-  const at = text[search](wanted);
+  const at = bounds.plain(text)[search](wanted);
   if (at === -1) return search === 'indexOf' ? [text, '', ''] : ['', '', text];
-  return [text.slice(0, at), wanted, text.slice(at + wanted.length)];
+  const end = at + wanted.length;
+  return [text.slice(0, at), text.slice(at, end), text.slice(end)];
 }
 
 function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
@@ -239,9 +291,13 @@ const is =
 
 /** Text methods that the library lacks, or runs without their arguments. */
 export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
-  ['strip', (text, [characters]) => stripped(text, characters, {})],
-  ['lstrip', (text, [characters]) => stripped(text, characters, { right: false })],
-  ['rstrip', (text, [characters]) => stripped(text, characters, { left: false })],
+  ['strip', (text, [characters], bounds) => stripped(text, characters, bounds)],
+  ['lstrip', (text, [characters], bounds) => stripped(text, characters, bounds, { right: false })],
+  ['rstrip', (text, [characters], bounds) => stripped(text, characters, bounds, { left: false })],
+  ['startswith', affix('startsWith')],
+  ['endswith', affix('endsWith')],
+  ['split', splitText],
+  ['replace', replaced],
   ['capitalize', capitalize],
   ['count', count],
   ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
@@ -250,11 +306,13 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['rindex', (text, args, bounds) => found(find(text, args, bounds, 'lastIndexOf'))],
   [
     'removeprefix',
-    (text, [start]) => (text.startsWith(asText(start)) ? text.slice(asText(start).length) : text),
+    (text, [start], { plain }) =>
+      plain(text).startsWith(plain(asText(start))) ? text.slice(asText(start).length) : text,
   ],
   [
     'removesuffix',
-    (text, [end]) => (text.endsWith(asText(end)) ? text.slice(0, text.length - asText(end).length) : text),
+    (text, [end], { plain }) =>
+      plain(text).endsWith(plain(asText(end))) ? text.slice(0, text.length - asText(end).length) : text,
   ],
   ['rsplit', rsplit],
   ['splitlines', splitlines],
@@ -291,8 +349,10 @@ export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['batch', ['linecount', 'fill_with']],
   ['max', ['case_sensitive', 'attribute']],
   ['min', ['case_sensitive', 'attribute']],
+  ['replace', ['old', 'new', 'count']],
   ['rsplit', ['sep', 'maxsplit']],
   ['slice', ['slices', 'fill_with']],
+  ['split', ['sep', 'maxsplit']],
   ['splitlines', ['keepends']],
   ['sum', ['attribute', 'start']],
   ['trim', ['chars']],
@@ -306,12 +366,13 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
     'escape',
     (text, _, bounds) =>
       joined(
-        split(text, /([&<>"'])/, bounds).map((part) => ESCAPES.get(part) ?? part),
+        split(text, /([&<>"'\uFDD0-\uFDEF])/, bounds).map((part) => ESCAPES.get(bounds.plain(part)) ?? part),
         bounds,
       ),
   ],
   ['format', (text, args, bounds) => percentFormat(text, args, bounds)],
-  ['trim', (text, [characters]) => stripped(text, characters, {})],
+  ['replace', replaced],
+  ['trim', (text, [characters], bounds) => stripped(text, characters, bounds)],
   ['truncate', truncate],
   ['wordcount', (text, _, bounds) => split(text, /[\p{L}\p{N}_]+/u, bounds).length - 1],
 ]);

@@ -1,7 +1,8 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob, Events } from '#jobs';
 import { TokenTexts } from '#base';
+import type { CallerText } from './caller-text.ts';
 import { ThoughtSplitter } from './thought-splitter.ts';
-import { closing, ending, opening, type ThinkTags } from './think-tags.ts';
+import { closing, ending, opening, tagTokens, type ThinkTags } from './think-tags.ts';
 
 /** A rendered prompt, and the state in which its reply begins. */
 export interface ChatOpening {
@@ -16,22 +17,25 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
 
 /**
  * Extends the prompt of a model that can reason with the opening tag and with what was already generated.
+ * @param marked the prompt, with the marks of callers' characters
  * @param opens whether to add the opening tag if the prompt does not end with it; some templates leave it to the model
  */
 export function openReply(
-  prompt: string,
+  marked: string,
   tags: ThinkTags,
   { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
   opens: boolean,
+  callers: CallerText,
 ): ChatOpening {
-  const text = resume?.text ?? '';
-  if (!thoughts && text !== '') return { prompt: prompt + text, thinking: answering(tags) };
-  const isOpen = prompt.trimEnd().endsWith(tags.open);
+  const text = callers.mark(resume?.text ?? '');
+  if (!thoughts && text !== '') return { prompt: callers.broken(marked + text), thinking: answering(tags) };
+  const isOpen = marked.trimEnd().endsWith(tags.open);
   const isInside = isOpen || opens || thoughts !== undefined;
-  const opened = isInside && !isOpen ? prompt + opening(tags) : prompt;
-  if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
-  if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
-  return { prompt: opened + thoughts.text + ending(tags) + text, thinking: answering(tags) };
+  const opened = isInside && !isOpen ? marked + opening(tags) : marked;
+  const whole = opened + callers.mark(thoughts?.text ?? '');
+  return thoughts?.ended
+    ? { prompt: callers.broken(whole + ending(tags) + text), thinking: answering(tags) }
+    : { prompt: callers.broken(whole), thinking: { tags, isInside } };
 }
 
 /** State of a reply whose reasoning has ended. A tag that closes the answer may follow. */
@@ -65,6 +69,9 @@ export const toCompletion = (
   ...(topLogprobs !== undefined && { topLogprobs }),
 });
 
+/** Appends generated text to a prompt, in which only the allowed special tokens stay special. */
+export type Append = (prompt: string, text: string, allowed: readonly string[]) => string;
+
 export type Complete = (completion: Completion) => Events<'chat'>;
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
@@ -82,6 +89,7 @@ export class ThinkFirst {
   readonly #tags: ThinkTags;
   readonly #splitter: ThoughtSplitter;
   readonly #complete: Complete;
+  readonly #append: Append;
   #tokens = 0;
   /** Log probabilities of withheld text, which may be part of a tag. */
   #logprobs: TokenLogprob[] = [];
@@ -91,12 +99,14 @@ export class ThinkFirst {
     prompt: string,
     { tags, isInside }: NonNullable<ChatOpening['thinking']>,
     complete: Complete,
+    append: Append,
   ) {
     this.#job = job;
     this.#prompt = prompt;
     this.#tags = tags;
     this.#splitter = new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
     this.#complete = complete;
+    this.#append = append;
   }
 
   /** @param contextLength tokens of prompt and reply together */
@@ -197,7 +207,8 @@ export class ThinkFirst {
   /** Prompt with the exact reasoning text, so that its state is in the cache. */
   #closed(): string {
     const { isInside, thoughts } = this.#splitter;
-    return this.#prompt + thoughts + (isInside ? ending(this.#tags) : closing(this.#tags));
+    const prompt = this.#append(this.#prompt, thoughts, tagTokens(this.#tags));
+    return prompt + (isInside ? ending(this.#tags) : closing(this.#tags));
   }
 }
 

@@ -102,19 +102,26 @@ export function tensorBytes({ type, shape }: GgufTensor): number {
   return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
 }
 
-/** Reads the strings at the indexes in `wanted`. @param at position of the array */
+/**
+ * Reads strings of an array, by their indexes.
+ * @param at position of the array
+ * @param isWanted whether to read a string, by its index and its first byte (0 if it is empty)
+ */
 export function readTexts(
   cursor: ByteCursor,
   at: number,
-  wanted: ReadonlySet<number>,
+  isWanted: (index: number, firstByte: number) => boolean,
 ): ReadonlyMap<number, string> {
   cursor.position = at;
   const texts = new Map<number, string>();
   if (cursor.u32() !== STRING) return texts;
-  const length = Math.min(cursor.count('length of a list'), Math.max(...wanted) + 1);
+  const length = cursor.count('length of a list');
   for (let index = 0; index < length; index++) {
     const bytes = cursor.count('length of a text');
-    if (wanted.has(index)) texts.set(index, cursor.text(bytes));
+    const start = cursor.position;
+    const firstByte = bytes > 0 ? cursor.unsigned(1) : 0;
+    cursor.position = start;
+    if (isWanted(index, firstByte)) texts.set(index, cursor.text(bytes));
     else cursor.skip(bytes);
   }
   return texts;

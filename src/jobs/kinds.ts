@@ -58,3 +58,9 @@ export type ModelKind = ModelOf<Kind>;
 /** Whether models of a kind can answer a kind of job. */
 export const answers = (model: ModelKind, job: Kind): boolean =>
   KINDS[job].models.some((each) => each === model);
+
+/** Fingerprint of the variant that answers, if the event tells it. */
+export function fingerprintOf(event: JobEvent): string | undefined {
+  if (event.type === 'accepted' && 'accepted' in event) return event.accepted.fingerprint;
+  return 'fingerprint' in event ? event.fingerprint : undefined;
+}

@@ -15,9 +15,9 @@ const LAST_USED_STALE_MS = 60_000;
 /** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
 export function createKeyStore(scope: string, locks: LockManager): KeyStore {
   return {
-    async admit(token, purpose) {
+    async admit(token, isMetered) {
       const hash = await hashKey(token);
-      const result = await (purpose === 'chat' ? admitChat : admitOther)(scope, hash);
+      const result = await (isMetered ? admitMetered : admitUnmetered)(scope, hash);
       if (result.admitted || result.reason !== 'unknown') return result;
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
       return (await isWholeKey(token)) ? result : refused('malformed');
@@ -44,7 +44,7 @@ function valid(record: KeyRecord | undefined, hash: string): KeyRecord | Reason 
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-async function admitChat(scope: string, hash: string): Promise<Admission> {
+async function admitMetered(scope: string, hash: string): Promise<Admission> {
   let refusal: Reason = 'unknown';
   let retryAfterMs = 0;
   const record = await count(
@@ -69,7 +69,7 @@ async function admitChat(scope: string, hash: string): Promise<Admission> {
   return { ...admission(record), limits: limitsOf(record), exceeded };
 }
 
-function admitOther(scope: string, hash: string): Promise<Admission> {
+function admitUnmetered(scope: string, hash: string): Promise<Admission> {
   return withDatabase(scope, async (database) => {
     const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash);
     if (typeof record === 'string') return refused(record);

@@ -68,7 +68,6 @@ export type {
   Admission,
   Admitted,
   EngineClient,
-  EngineEvent,
   EngineRequest,
   KeyStore,
   LimitState,

@@ -107,10 +107,10 @@ export interface StoredResponse {
 
 export interface KeyStore {
   /**
-   * Checks a bearer token, and for chat takes one request from its rate limit, in one transaction.
+   * Checks a bearer token, and takes one request from its rate limit if that applies, in one transaction.
    * A bad key is a result with the reason, not an exception.
    */
-  admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
+  admit(token: string, isMetered: boolean): Promise<Admission>;
   /**
    * Counts a chat as in flight until the resulting function is called, or the caller has ended. Null: the key
    * has reached its limit of chats in flight.

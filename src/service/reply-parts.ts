@@ -1,6 +1,5 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '#jobs';
 import { TokenTexts } from '#base';
-import type { Waiting } from '#protocol';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =
@@ -13,9 +12,9 @@ export type ReplyPart =
 
 export type FinishReason = EngineFinishReason | 'tool_calls';
 
-/** Event of one choice: `accepted` once, its parts, `finished` once. `waiting` may come at any time. */
-export type ReplyEvent = { index: number } & (
-  Waiting | { type: 'accepted'; accepted: Accepted } | ReplyPart | { type: 'finished'; reason: FinishReason }
+/** Event of one choice: `accepted` once, its parts, `finished` once. */
+export type ChoiceEvent = { index: number } & (
+  { type: 'accepted'; accepted: Accepted } | ReplyPart | { type: 'finished'; reason: FinishReason }
 );
 
 /** Turns an engine's text into parts. */

@@ -1,31 +1,16 @@
 import { PatternRouter } from 'hono/router/pattern-router';
 import type * as z from 'zod/mini';
 
-import {
-  CALL_HEADER,
-  type Origin,
-  type RequestClient,
-  type Admitted,
-  type EngineClient,
-  type EngineRequest,
-  type KeyStore,
-  type ServiceDependencies,
-} from '#protocol';
+import { asServiceError, requestError, storageUnavailable, decoded, type ServiceError } from '#base';
+import type { RequestClient, Admitted, KeyStore, ServiceDependencies } from '#protocol';
 import { type BodyRules, parseBody, readJsonObject } from './body/request-body.ts';
 import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createDecision } from './decisions/decisions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
-import {
-  type Call,
-  type ClientWatch,
-  followSignals,
-  ownSignal,
-  requestIdOf,
-  RequestTrace,
-} from './http/call.ts';
-import { enterInFlight } from './generation/admission.ts';
-import { addCommonHeaders, EVENT_STREAM } from './http/response.ts';
+import { ALL_ENDPOINTS, documentedPath, type Endpoint, type EndpointName } from './endpoints.ts';
+import { arrive, type ClientWatch, Exchange, ownSignal } from './http/exchange.ts';
+import { addCommonHeaders } from './http/response.ts';
 import { listModels, retrieveModel } from './model-list/models.ts';
 import {
   countResponseTokens,
@@ -34,20 +19,10 @@ import {
   listInputItems,
   retrieveResponse,
 } from './responses/responses.ts';
-import type { JobOf, Kind } from '#jobs';
-import { asServiceError, requestError, storageUnavailable, decoded, type ServiceError } from '#base';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
-interface Endpoint {
-  /**
-   * `chat`: counts against the key's limits of requests, of tokens and of requests in flight. `other`:
-   * against none.
-   */
-  purpose: 'chat' | 'other';
-  answer(call: Call, id: string): Promise<Response>;
-}
-
-type Endpoints = Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>;
+/** Answers a request. `id`: the parameter of its path, if it has one. @throws ServiceError */
+type Answer = (exchange: Exchange, id: string) => Promise<Response>;
 
 /**
  * Rules of endpoints, imported when a request needs them: evaluating all schemas would take most of a service
@@ -59,82 +34,84 @@ const responseRules = async () => (await import('./responses/response-schema.ts'
 const decisionRules = async () => (await import('./decisions/decision-schema.ts')).decisionRules;
 const embeddingsRules = async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules;
 
-const ROUTES: Record<string, Endpoints> = {
-  '/v1/models': { GET: other(listModels) },
-  '/v1/models/:id{.+}': { GET: other(retrieveModel) },
-  '/v1/chat/completions': { POST: chat(withBody(chatRules, createChatCompletion)) },
-  '/v1/chat/completions/input_tokens': { POST: chat(withBody(chatRules, countChatTokens)) },
-  '/v1/completions': { POST: chat(withBody(completionRules, createCompletion)) },
-  '/v1/responses': { POST: chat(withBody(responseRules, createResponse)) },
-  '/v1/responses/input_tokens': { POST: chat(withBody(responseRules, countResponseTokens)) },
-  // `compact` is an endpoint of OpenAI's, not an id.
-  '/v1/responses/:id{(?!compact$)[^/]+}': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
-  '/v1/responses/:id/input_items': { GET: other(listInputItems) },
-  '/v1/audio/transcriptions': { POST: chat((call) => createTranscription(call, 'transcribe')) },
-  '/v1/audio/translations': { POST: chat((call) => createTranscription(call, 'translate')) },
-  '/v1/decisions': { POST: chat(withBody(decisionRules, createDecision)) },
-  '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
+const ANSWERS: Record<EndpointName, Answer> = {
+  listModels,
+  retrieveModel,
+  chat: withBody(chatRules, createChatCompletion),
+  countChat: withBody(chatRules, countChatTokens),
+  completion: withBody(completionRules, createCompletion),
+  response: withBody(responseRules, createResponse),
+  countResponse: withBody(responseRules, countResponseTokens),
+  retrieveResponse,
+  deleteResponse,
+  listInputItems,
+  transcription: (exchange) => createTranscription(exchange, 'transcribe'),
+  translation: (exchange) => createTranscription(exchange, 'translate'),
+  decision: withBody(decisionRules, createDecision),
+  embeddings: withBody(embeddingsRules, createEmbeddings),
 };
-
-function chat(answer: Endpoint['answer']): Endpoint {
-  return { purpose: 'chat', answer };
-}
-
-function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'other'; answer: Answer } {
-  return { purpose: 'other', answer };
-}
 
 /** Reads and checks the body first. `raw`: the body with fields that the schema does not name. */
 function withBody<Schema extends z.ZodMiniType>(
   readRules: () => Promise<BodyRules<Schema>>,
-  answer: (call: Call, body: z.output<Schema>, raw: Record<string, unknown>) => Promise<Response>,
-): Endpoint['answer'] {
-  return async (call) => {
+  answer: (exchange: Exchange, body: z.output<Schema>, raw: Record<string, unknown>) => Promise<Response>,
+): Answer {
+  return async (exchange) => {
     const rules = await readRules();
-    const raw = await readJsonObject(call, rules.maxValues, rules.maxBytes);
-    return answer(call, parseBody(rules, raw), raw);
+    const raw = await readJsonObject(exchange, rules.maxValues, rules.maxBytes);
+    return answer(exchange, parseBody(rules, raw), raw);
   };
 }
 
-export interface ServiceRoute {
-  purpose: Endpoint['purpose'];
-  /** @throws ServiceError 404, 405, or what the endpoint throws */
-  answer(call: Call): Promise<Response>;
+interface Route {
+  isMetered: boolean;
+  answer(exchange: Exchange): Promise<Response>;
 }
 
+type Methods = Partial<Record<Endpoint['method'], Pick<Endpoint, 'isMetered'> & { answer: Answer }>>;
+
 /** Hono's router without the rest of Hono, which would only enlarge the service worker. */
-const router = new PatternRouter<Endpoints>();
-for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
+const router = new PatternRouter<Methods>();
+const paths = new Map<string, Methods>();
+for (const [name, { method, path, isMetered }] of ALL_ENDPOINTS) {
+  const methods = paths.get(path) ?? {};
+  if (!paths.has(path)) router.add('ALL', path, methods);
+  paths.set(path, methods);
+  methods[method] = { isMetered, answer: ANSWERS[name] };
+}
 
 /**
  * Finds a route. A fault of path or method is the route's answer: the key is checked before 404 or 405 is
  * reported.
  */
-function findRoute(method: string, path: string): ServiceRoute {
+function findRoute(method: string, path: string): Route {
   const [match] = router.match('ALL', path.replace(/\/$/, ''))[0];
   if (!match) return failing(unknownPath(path));
-  const [endpoints, groups] = match;
-  const allow = allowed(endpoints);
-  if (method === 'OPTIONS') return other(async () => new Response(null, { status: 204, headers: { allow } }));
-  const endpoint = endpoints[(method === 'HEAD' ? 'GET' : method) as keyof Endpoints];
+  const [methods, groups] = match;
+  const allow = allowed(methods);
+  if (method === 'OPTIONS')
+    return unmetered(async () => new Response(null, { status: 204, headers: { allow } }));
+  const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods];
   if (!endpoint) return failing(wrongMethod(method, path, allow));
   const id = decoded((groups as Record<string, string>)['id'] ?? '');
-  return { purpose: endpoint.purpose, answer: (call) => endpoint.answer(call, id) };
+  return { isMetered: endpoint.isMetered, answer: (exchange) => endpoint.answer(exchange, id) };
 }
 
-const failing = (error: ServiceError): ServiceRoute =>
-  other(async () => {
+const unmetered = (answer: Route['answer']): Route => ({ isMetered: false, answer });
+
+const failing = (error: ServiceError): Route =>
+  unmetered(async () => {
     throw error;
   });
 
-const allowed = (endpoints: Endpoints): string =>
+const allowed = (methods: Methods): string =>
   [
-    ...Object.keys(endpoints).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ...Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     'OPTIONS',
   ].join(', ');
 
 function unknownPath(path: string): ServiceError {
-  const known = Object.keys(ROUTES).map((route) => route.replace(/:id(\{.*\})?/, '{id}'));
+  const known = [...paths.keys()].map(documentedPath);
   return requestError(404, `Unknown path ${path.slice(0, 200)}. Use one of ${known.join(', ')}.`);
 }
 
@@ -154,12 +131,12 @@ const REASONS = {
 async function authenticate(
   authorization: string | null,
   keys: KeyStore,
-  purpose: 'chat' | 'other',
+  isMetered: boolean,
 ): Promise<Admitted> {
   if (authorization === null || authorization.trim() === '') throw invalidKey('The API key is missing.');
   const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1];
   if (token === undefined) throw invalidKey('The Authorization header is not a bearer token.');
-  const admission = await keys.admit(token, purpose).catch(() => {
+  const admission = await keys.admit(token, isMetered).catch(() => {
     throw storageUnavailable();
   });
   if (!admission.admitted) throw invalidKey(REASONS[admission.reason]);
@@ -172,39 +149,6 @@ const invalidKey = (reason: string): ServiceError =>
     `${reason} Send \`Authorization: Bearer lt_…\` with a key that the site’s administrator has issued.`,
     'invalid_api_key',
   );
-
-/** Header that limits one request to the device. Its value is `device`. */
-const ROUTE_HEADER = 'localtext-route';
-
-/**
- * Engine for one request, limited to the device if the request or its key demands that.
- * @throws ServiceError 400
- */
-function engineFor(call: Call, client: RequestClient | null): EngineClient {
-  const { request, admitted, dependencies } = call;
-  const route = request.headers.get(ROUTE_HEADER);
-  if (route !== null && route !== 'device') {
-    const rule = `The header \`${ROUTE_HEADER}\` must be \`device\`, or absent.`;
-    throw requestError(400, rule, 'invalid_value', ROUTE_HEADER);
-  }
-  const limits = (admitted.deviceOnly || route !== null) && { deviceOnly: true };
-  const { engine } = dependencies;
-  return {
-    run: <K extends Kind>(job: JobOf<K>, options: EngineRequest) =>
-      engine.run<K>({ ...job, ...limits }, { ...options, origin: originOf(call, client) }),
-  };
-}
-
-function originOf({ id, request, streamed }: Call, client: RequestClient | null): Origin {
-  const { headers } = request;
-  const origin: Origin = { client: client?.id ?? '', request: id };
-  if (streamed) return origin;
-  const background = { ...origin, background: true } as const;
-  if (client === null || headers.has(CALL_HEADER)) return background;
-  const attempt = headers.get('x-stainless-retry-count');
-  const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
-  return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
-}
 
 /**
  * Function of the service. `client` appears in the request log, and is the unit of fair scheduling. Requests
@@ -219,56 +163,30 @@ export type Service = (
 /**
  * Creates all of `/v1` as a function. Errors have OpenAI's shape. It rejects only with the reason for which
  * the request was aborted.
- * @example
- * const service = createService({ engine, keys, models, responses, log: console.log });
- * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
 export function createService(dependencies: ServiceDependencies): Service {
-  const { keys, log } = dependencies;
-
   return async (request, client = null, watch = ownSignal(request)) => {
-    const { method, url } = request;
-    const path = new URL(url).pathname;
-    const id = crypto.randomUUID();
-    const requestId = requestIdOf(request, id);
-    const receivedAt = Date.now();
-    const trace = new RequestTrace(log, { id: requestId, method, path, client });
-    let call: Call | null = null;
-    const models = dependencies.models.forRequest();
+    const { method, headers, url } = request;
+    const arrival = arrive(request, client, watch, dependencies.log);
+    const { trace, requestId } = arrival;
+    let exchange: Exchange | null = null;
     try {
-      const route = findRoute(method, path);
-      const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
-      trace.key(admitted.label);
-      const { abort } = followSignals([watch.gone]);
-      call = {
-        id,
-        requestId,
-        request,
-        watch,
-        admitted,
-        receivedAt,
-        abort,
-        leave: () => undefined,
-        trace,
-        dependencies: { ...dependencies, models },
-        warnings: [],
-        servedBy: null,
-        streamed: false,
-      };
-      call.dependencies.engine = engineFor(call, client);
-      if (route.purpose === 'chat') call.leave = await enterInFlight(call);
-      const response = await route.answer(call);
-      addCommonHeaders(response.headers, call);
-      trace.headers(response.status);
-      if (response.headers.get('content-type') !== EVENT_STREAM) watch.stop();
+      const route = findRoute(method, new URL(url).pathname);
+      const admitted = await authenticate(headers.get('authorization'), dependencies.keys, route.isMetered);
+      exchange = new Exchange(arrival, admitted, dependencies);
+      exchange.checkRoute();
+      if (route.isMetered) await exchange.enterInFlight();
+      const response = await route.answer(exchange);
+      addCommonHeaders(response.headers, exchange);
+      exchange.answered(response.status);
       return withoutBody(method, response);
     } catch (error) {
       const response = asServiceError(error).toResponse();
       watch.stop();
-      call?.leave();
+      exchange?.leave();
       trace.refused(error, response.status, watch.gone.aborted);
       if (watch.gone.aborted) throw watch.gone.reason;
-      if (call) addCommonHeaders(response.headers, call);
+      if (exchange) addCommonHeaders(response.headers, exchange);
       else response.headers.set('x-request-id', requestId);
       return withoutBody(method, response);
     }

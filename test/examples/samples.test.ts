@@ -56,7 +56,7 @@ const LIBS: Record<Environment, string[]> = {
 function environmentOf({ place, code }: Sample): Environment {
   if (/localtext\/sw|matchV1/.test(code)) return 'sw';
   if (/plugins: \[/.test(code)) return 'node';
-  return place.startsWith('docs/api/') ? 'reference' : 'page';
+  return place.startsWith('src/') ? 'reference' : 'page';
 }
 
 /** A folder beside the installed examples, in which imports find the package. */

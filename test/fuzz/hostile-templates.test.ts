@@ -63,7 +63,11 @@ test(
       const bos = random.pick([null, '<s>']);
       const ms = await cpuTime(() => {
         try {
-          const { prompt } = new ChatPrompt(source, { bos, eos: '</s>' }, random.below(2) === 0).open(job);
+          const { prompt } = new ChatPrompt(
+            source,
+            { bos, eos: '</s>', reserved: [] },
+            random.below(2) === 0,
+          ).open(job);
           expect(typeof prompt).toBe('string');
           counts.opened++;
         } catch (error) {

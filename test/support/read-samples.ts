@@ -8,12 +8,18 @@ export interface Sample {
   code: string;
 }
 
-/** Every program in the README, the documentation and the examples' own READMEs. */
+/** Every program in the README, the documentation, the examples' own READMEs and the comments of exports. */
 export async function readSamples(): Promise<Sample[]> {
-  const found = await Promise.all(['docs', 'examples'].map(markdownIn));
+  const found = await Promise.all([
+    filesIn('docs', /\.md$/),
+    filesIn('examples', /\.md$/),
+    filesIn('src', /\.tsx?$/),
+  ]);
   const samples: Sample[] = [];
   for (const path of ['README.md', ...found.flat().toSorted()]) {
-    const text = await readFile(path, 'utf8');
+    const text = path.endsWith('.md')
+      ? await readFile(path, 'utf8')
+      : examplesOf(await readFile(path, 'utf8'));
     for (const match of text.matchAll(/^( *)```(jsx?|tsx?)\n([^]*?)^ *```/gm)) {
       const [, indent = '', language = '', body = ''] = match;
       const code = body.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
@@ -24,9 +30,16 @@ export async function readSamples(): Promise<Sample[]> {
   return samples;
 }
 
-async function markdownIn(folder: string): Promise<string[]> {
+/** The `@example` sections of comments, as Markdown. */
+function examplesOf(source: string): string {
+  const comments = source.replaceAll(/^ *\*(?!\/) ?/gm, '');
+  const examples = [...comments.matchAll(/^@example\n([^]*?)(?=^@|^ *\*\/)/gm)].map(([, text = '']) => text);
+  return examples.map((text) => (text.startsWith('```') ? text : `\`\`\`ts\n${text}\`\`\`\n`)).join('\n');
+}
+
+async function filesIn(folder: string, wanted: RegExp): Promise<string[]> {
   const names = await readdir(folder, { recursive: true });
   return names
-    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .filter((name) => wanted.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
 }

@@ -5,6 +5,7 @@ import { engineCrashed, requestError, ServiceError, unsupported } from '#base';
 import type { EmbeddingJob, Events } from '#jobs';
 import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import { outOfMemory, type Engine } from '#engine-kit';
+import { CallerText } from '#chat-template';
 import { inParts, PartQueue } from '#scheduling';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
@@ -21,6 +22,8 @@ interface EmbedderOptions extends EmbeddingTraining {
   /** Length of a vector. */
   dimensions: number;
   contextLength: number;
+  /** Texts of special tokens, which no text to embed may become. */
+  reserved: readonly string[];
 }
 
 /** An embedding model in llama.cpp's server. It computes one text at a time; requests take turns. */
@@ -33,12 +36,14 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
   readonly #turns = new PartQueue();
+  readonly #callers: CallerText;
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
     this.#wllama = wllama;
     this.#calls = calls;
     this.#options = options;
+    this.#callers = new CallerText(options.reserved);
     this.fingerprint = options.fingerprint;
     this.facts = { contextLength: options.contextLength };
   }
@@ -79,7 +84,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   }
 
   async #compute(text: string): Promise<Embedded> {
-    const id = await this.#calls.beginEmbedding(text);
+    const id = await this.#calls.beginEmbedding(this.#callers.append('', text));
     let chunk: Chunk | undefined;
     for (let more = true; more;) {
       const result = await this.#calls.step(id);

@@ -76,11 +76,12 @@ async function loadOnce(
     const { LlamaEmbedder } = await import('./llama-embedder.ts');
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
     const options = { fingerprint, dimensions, contextLength, ...training };
-    return new LlamaEmbedder(wllama, serverCalls(wllama, log), options);
+    const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
+    return new LlamaEmbedder(wllama, serverCalls(wllama, log), { ...options, reserved });
   }
   const language = languageOf(variant, blobs);
-  const prompt = await chatPrompt(wllama, language, facts);
   const imageMarker = mediaMarkerOf(wllama);
+  const prompt = await chatPrompt(wllama, language, facts, imageMarker);
   return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
     fingerprint,
     slots: SLOTS,
@@ -171,13 +172,14 @@ async function chatPrompt(
   wllama: Wllama,
   gguf: Blob | undefined,
   facts: GgufFacts | null,
+  imageMarker: string | null,
 ): Promise<PromptRenderer> {
   const tokens = gguf
     ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
-    : { bos: null, eos: null };
+    : { bos: null, eos: null, reserved: [] };
   return new PromptRenderer({
     source: wllama.getChatTemplate() || (facts?.chatTemplate ?? null),
-    tokens,
+    tokens: { ...tokens, reserved: [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])] },
     addsBos: wllama.mustAddBosToken(),
   });
 }

@@ -43,10 +43,10 @@ export class ImageReader {
     return images.flatMap((image) => this.#pixmaps.get(image) ?? []);
   }
 
-  /** Checks that each marker stands for an image, as texts may contain the marker. @throws ServiceError 400 */
+  /** Checks that each marker stands for an image, as a raw prompt may contain the marker. @throws ServiceError 400 */
   checkMarkers(prompt: string, images: readonly ModelImage[]): void {
     if (this.#marker === null || prompt.split(this.#marker).length === images.length + 1) return;
-    const message = `The messages contain the text ${JSON.stringify(this.#marker)}, which stands for an image in this engine, or the model's chat template leaves images out. Remove the text.`;
+    const message = `The model's chat template leaves images out, or a raw prompt contains the text ${JSON.stringify(this.#marker)}, which stands for an image in this engine.`;
     throw requestError(400, message, 'invalid_value', 'messages');
   }
 

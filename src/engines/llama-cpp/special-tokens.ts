@@ -1,21 +1,46 @@
-import { FormatError, readHeader, startOfBlob, hasChatMl, TOKENS_KEY, readGguf, readTexts } from '#gguf';
-import type { SpecialTokens } from '#chat-template';
+import {
+  FormatError,
+  readHeader,
+  startOfBlob,
+  hasChatMl,
+  TOKENS_KEY,
+  readGguf,
+  readNumbers,
+  readTexts,
+} from '#gguf';
+import { isControlToken, type SpecialTokens } from '#chat-template';
 
-/** Reads the texts of two token ids from a GGUF file (null if it has none), and whether it has ChatML's tokens. */
+const TYPES_KEY = 'tokenizer.ggml.token_type';
+/** Types of tokens that are no text: unknown and control tokens. */
+const RESERVED: ReadonlySet<number> = new Set([2, 3]);
+const MAX_TOKENS = 2 ** 21;
+const TAG = '<'.charCodeAt(0);
+
+/**
+ * Reads the texts of two token ids from a GGUF file (null if it has none), whether it has ChatML's tokens, and the
+ * texts of its special tokens.
+ */
 export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
   try {
     return await readHeader(startOfBlob(gguf), (cursor) => {
       const header = readGguf(cursor);
-      const tokens = header.metadata.get(TOKENS_KEY);
-      const texts = tokens && readTexts(cursor, tokens.at, new Set([bosId, eosId]));
+      const [tokens, types] = [header.metadata.get(TOKENS_KEY), header.metadata.get(TYPES_KEY)];
+      const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
+      const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
+      const isWanted = (index: number, first: number): boolean =>
+        index === bosId || index === eosId || first === TAG || isReserved(index);
+      const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
       return {
-        bos: texts?.get(bosId) ?? null,
-        eos: texts?.get(eosId) ?? null,
+        bos: texts.get(bosId) ?? null,
+        eos: texts.get(eosId) ?? null,
         chatMl: hasChatMl(header, cursor),
+        reserved: [...texts].flatMap(([index, text]) =>
+          isReserved(index) || isControlToken(text) ? [text] : [],
+        ),
       };
     });
   } catch (error) {
-    if (error instanceof FormatError) return { bos: null, eos: null };
+    if (error instanceof FormatError) return { bos: null, eos: null, reserved: [] };
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import {
   toCompletion,
   tagTokens,
   type PromptRenderer,
+  type Append,
   type ChatOpening,
   type Completion,
 } from '#chat-template';
@@ -42,10 +43,11 @@ const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
 function continued(
   { prompt, maxTokens, tokensBefore, ...others }: Completion,
   received: { text: string; tokens: number },
+  append: Append,
 ): Completion {
   return {
     ...others,
-    prompt: prompt + received.text,
+    prompt: append(prompt, received.text, others.shownTokens ?? []),
     tokensBefore: tokensBefore + received.tokens,
     ...(maxTokens !== undefined && { maxTokens: maxTokens - received.tokens }),
   };
@@ -122,13 +124,15 @@ export class WllamaEngine implements Engine<'chat'> {
       if (thinking) {
         const shownTokens = tagTokens(thinking.tags);
         const think = (part: Completion) => complete({ ...part, shownTokens });
-        yield* new ThinkFirst(job, prompt, thinking, think).events(contextLength);
+        yield* new ThinkFirst(job, prompt, thinking, think, this.#append).events(contextLength);
       } else yield* complete(toCompletion(job, prompt));
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
     }
   }
+
+  readonly #append: Append = (prompt, text, allowed) => this.#renderer.append(prompt, text, allowed);
 
   async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
     signal.throwIfAborted();
@@ -139,13 +143,16 @@ export class WllamaEngine implements Engine<'chat'> {
       const start = answerPrompt(await this.#open(job, images, signal));
       const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
         const chunks: Chunk[] = [];
-        const prompt = start + after;
+        const prompt = this.#append(start, after, []);
         const placed = this.#images.place(prompt, images);
         const request = { ...fields, prompt };
         await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
         return chunks;
       };
-      return await this.#labels.score(complete, labels);
+      return await this.#labels.score(
+        complete,
+        labels.map((label) => this.#append('', label, [])),
+      );
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
@@ -213,7 +220,7 @@ export class WllamaEngine implements Engine<'chat'> {
           if (!isCrowded(error) || tries === TRIES) throw error;
           // Retry the replies that filled the context together one after another.
           if (tries === 1) leave = await this.#crowded.lock(signal);
-          if (canResume(completion)) attempt = continued(completion, reader.again());
+          if (canResume(completion)) attempt = continued(completion, reader.again(), this.#append);
           else reader.repeat();
         }
       }

@@ -1,6 +1,7 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
 import { messageOf } from '#base';
+import { PlainEncoder } from './plain-encoder.ts';
 import { serveFiles } from './serve-files.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
@@ -20,7 +21,7 @@ export interface FileFault {
   cause?: string;
 }
 
-let loaded: PreTrainedTokenizer | null = null;
+let loaded: { encoder: PlainEncoder; facts: TokenizerFacts } | null = null;
 
 /** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
@@ -28,8 +29,9 @@ export const tokenizerWorker = {
   async load(model: string, files: ReadonlyMap<string, Blob>): Promise<TokenizerFacts | FileFault> {
     serveFiles(model, async (name) => files.get(name) ?? null);
     try {
-      loaded = await AutoTokenizer.from_pretrained(model);
-      return factsOf(loaded);
+      const tokenizer = await AutoTokenizer.from_pretrained(model);
+      loaded = { encoder: new PlainEncoder(tokenizer), facts: factsOf(tokenizer) };
+      return loaded.facts;
     } catch (error) {
       console.error('localtext: a tokenizer was not loaded', error);
       return { ...(await findFault(files)), cause: messageOf(error) };
@@ -38,10 +40,11 @@ export const tokenizerWorker = {
 
   /** @param maxTokens maximum number of tokens per text */
   async tokenize(texts: readonly string[], maxTokens: number): Promise<TokenizedText[]> {
-    const tokenizer = loaded;
-    if (!tokenizer) throw new Error('no tokenizer is loaded');
+    if (!loaded) throw new Error('no tokenizer is loaded');
+    const { encoder, facts } = loaded;
     return texts.map((text) => {
-      const ids = encode(tokenizer, text);
+      const ids = [...facts.before, ...encoder.encode(text), ...facts.after];
+      if (!ids.every(Number.isInteger)) throw new Error('a token has no id');
       return ids.length > maxTokens ? ids.length : ids;
     });
   },
@@ -50,19 +53,14 @@ export const tokenizerWorker = {
 /** Derives the special tokens from a text of one token, which also detects some broken tokenizers. */
 function factsOf(tokenizer: PreTrainedTokenizer): TokenizerFacts {
   const bare = tokenizer.encode('a', { add_special_tokens: false });
-  const full = encode(tokenizer, 'a');
+  const full = tokenizer.encode('a');
+  if (!full.every(Number.isInteger)) throw new Error('a token has no id');
   const at = full.indexOf(bare[0] ?? -1);
   return {
     before: full.slice(0, at),
     after: full.slice(at + bare.length),
     vocabularySize: tokenizer.get_vocab().size,
   };
-}
-
-function encode(tokenizer: PreTrainedTokenizer, text: string): number[] {
-  const ids = tokenizer.encode(text);
-  if (!ids.every(Number.isInteger)) throw new Error('a token has no id');
-  return ids;
 }
 
 async function findFault(files: ReadonlyMap<string, Blob>): Promise<FileFault> {

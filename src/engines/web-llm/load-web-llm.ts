@@ -81,6 +81,7 @@ async function loadOnce(
       engine,
       watch,
       chatConfig: files.chatConfig,
+      reserved: files.reserved,
       fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
       contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),

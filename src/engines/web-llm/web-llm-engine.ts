@@ -10,12 +10,14 @@ import {
 import type { Engine, LoadedFacts } from '#engine-kit';
 import { createDeferred, deviceLost } from '#base';
 import {
+  CallerText,
   refuseOversized,
   asksToThink,
   openReply,
   ThinkFirst,
   toCompletion,
   thinkTags,
+  type Append,
   type Complete,
   type ThinkTags,
 } from '#chat-template';
@@ -90,6 +92,8 @@ export interface WebLlmParts {
   engine: MLCEngine;
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
+  /** Texts of special tokens, which no text of a caller may become. */
+  reserved: readonly string[];
   fingerprint: string;
   /** Context length that the model was loaded with. */
   contextLength: number;
@@ -107,11 +111,13 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
   readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
+  readonly #callers: CallerText;
   readonly #lost: Promise<never>;
   #isLost = false;
 
   constructor(parts: WebLlmParts) {
     this.#parts = parts;
+    this.#callers = new CallerText(parts.reserved);
     this.fingerprint = parts.fingerprint;
     this.#tags = thinkTags(parts.replyPrefix ?? '');
     this.facts = { contextLength: parts.contextLength, thinks: this.#tags !== null };
@@ -131,9 +137,10 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       return this.#generate(job, this.#parts.replyPrefix, signal, onPrefill);
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
       this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
-    const { prompt, thinking } = openReply('', this.#tags, job, true);
+    const { prompt, thinking } = openReply('', this.#tags, job, true, this.#callers);
     if (!thinking) return complete(toCompletion(job, prompt));
-    return new ThinkFirst(job, prompt, thinking, complete).events(this.#parts.contextLength);
+    const append: Append = (start, text, allowed) => this.#callers.append(start, text, allowed);
+    return new ThinkFirst(job, prompt, thinking, complete, append).events(this.#parts.contextLength);
   }
 
   async *#generate(
@@ -146,7 +153,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#callers, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();

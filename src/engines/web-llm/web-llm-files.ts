@@ -1,5 +1,6 @@
 import { z } from '#base/full-zod';
 
+import { isControlToken } from '#chat-template';
 import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from '#catalog';
 import type { EngineContext } from '#engine-kit';
 import { corruptFile } from '#base';
@@ -36,10 +37,18 @@ const tensorCacheSchema = z.object({
 
 export type MlcChatConfig = z.output<typeof chatConfigSchema>;
 
+/** The tokenizer's special tokens. */
+const tokenizerSchema = z.object({
+  added_tokens: z.array(z.object({ content: z.string(), special: z.boolean().default(false) })).default([]),
+});
+const TOKENIZER = 'tokenizer.json';
+
 export interface ModelFiles {
   chatConfig: MlcChatConfig;
   /** Total size of all shards. */
   weightBytes: number;
+  /** Texts of the special tokens. */
+  reserved: string[];
   read: ReadArtifact;
 }
 
@@ -72,7 +81,16 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
   const start = new Uint8Array(await (await read(LIBRARY)).slice(0, 4).arrayBuffer());
   if (String.fromCharCode(...start) !== '\0asm')
     throw corruptFile(libraryPath(variant), 'is not a WebAssembly file');
-  return { chatConfig, weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0), read };
+  // A tokenizer.model (SentencePiece) finds no control tokens in a text.
+  const { added_tokens: added } = chatConfig.tokenizer_files.includes(TOKENIZER)
+    ? await parse(`${folder}/${TOKENIZER}`, await read(TOKENIZER), tokenizerSchema)
+    : { added_tokens: [] };
+  return {
+    chatConfig,
+    weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0),
+    reserved: added.flatMap(({ content, special }) => (special || isControlToken(content) ? [content] : [])),
+    read,
+  };
 }
 
 const parse = async <T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> =>

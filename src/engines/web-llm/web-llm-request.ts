@@ -13,7 +13,7 @@ import {
   type EngineSampling,
 } from '#jobs';
 import { invalidField, requestError } from '#base';
-import { withToolCalls, refuseUnknownTokens } from '#chat-template';
+import { withToolCalls, refuseUnknownTokens, type CallerText } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job as a request to web-llm. */
@@ -32,7 +32,12 @@ const MIN_TOP_P = 1e-5;
 /** Modulus of web-llm's random numbers. A negative seed would make every later request fail. */
 const SEEDS = 2 ** 31 - 1;
 
-export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix = ''): WebLlmRequest {
+export function toWebLlmRequest(
+  job: ChatJob,
+  config: MlcChatConfig,
+  callers: CallerText,
+  replyPrefix = '',
+): WebLlmRequest {
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
   if ('prompt' in job.input) {
@@ -41,13 +46,14 @@ export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix
       const message = 'This model cannot constrain a raw completion: use chat completions.';
       throw requestError(400, message, null, 'response_format');
     }
-    return { input: { completion: { ...common, prompt: job.input.prompt + partial } }, replyStart: '' };
+    const prompt = callers.append(job.input.prompt, partial);
+    return { input: { completion: { ...common, prompt } }, replyStart: '' };
   }
-  const { messages, replyStart } = arrange(job.input.messages, config);
+  const { messages, replyStart } = arrange(job.input.messages, config, callers);
   const format = job.constraint && responseFormat(job.constraint);
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
-    replyStart: replyPrefix + replyStart + partial,
+    replyStart: callers.append(replyPrefix, replyStart + partial),
   };
 }
 
@@ -108,7 +114,7 @@ const toEbnf = (gbnf: string): string =>
   );
 
 /** Arranges messages as web-llm requires: one system message at the front, and a user or tool message at the end. */
-function arrange(messages: ChatMessage[], config: MlcChatConfig) {
+function arrange(messages: ChatMessage[], config: MlcChatConfig, callers: CallerText) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
@@ -117,8 +123,9 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig) {
   const isBegun = last?.role === 'assistant' && !last.toolCalls?.length;
   const replyStart = isBegun ? (turns.pop()?.content ?? '') : '';
 
+  const plain = (text: string): string => callers.append('', text);
   const literal = (role: string, text: string): string =>
-    templates?.[role] === undefined ? text : escape(text);
+    templates?.[role] === undefined ? plain(text) : escape(plain(text));
   const arranged: ChatCompletionMessageParam[] = turns.map((message) => {
     const text =
       'toolCalls' in message && message.toolCalls
@@ -133,7 +140,7 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig) {
   const end = arranged.at(-1)?.role;
   if (end !== 'user' && end !== 'tool') arranged.push({ role: 'user', content: '' });
   // Without a system message, web-llm adds that of the model's configuration.
-  if (system.length > 0) arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
+  if (system.length > 0) arranged.unshift({ role: 'system', content: escape(plain(system.join('\n\n'))) });
   return { messages: arranged, replyStart };
 }
 

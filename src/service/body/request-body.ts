@@ -9,7 +9,7 @@ import {
   readStream,
   type Places,
 } from '#base';
-import type { Call } from '../http/call.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
@@ -74,12 +74,12 @@ const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
  *   not UTF-8, not JSON or not an object, or has too many values
  */
 export async function readJsonObject(
-  call: Call,
+  exchange: Exchange,
   maxValues = MAX_VALUES,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Record<string, unknown>> {
   const typeRule = 'must be JSON with the content type application/json';
-  const bytes = await readBytes(call, {
+  const bytes = await readBytes(exchange, {
     types: JSON_TYPES,
     typeRule,
     maxBytes,
@@ -96,8 +96,7 @@ export async function readJsonObject(
   }
   const body = value as Record<string, unknown>;
   restoreExact(text, body, EXACT);
-  call.streamed = body['stream'] === true;
-  call.trace.body(text, body);
+  exchange.trace.body(text, body);
   return body;
 }
 
@@ -106,7 +105,7 @@ export async function readJsonObject(
  *   body that breaks off; the signal's reason when aborted
  */
 export async function readBytes(
-  { request, abort }: Call,
+  { request, abort }: Exchange,
   { types, typeRule, maxBytes, remedy }: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signal } = abort;

@@ -1,8 +1,9 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ToolCall } from '#jobs';
-import type { AnswerHead, ChoiceResult, ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
-import type { FinishReason } from '../reply-parts.ts';
-import type { ServiceError } from '#base';
+import type { AnswerHead, ChoiceResult } from '../generation/choices.ts';
+import { type AnswerFormat, errorEvent } from '../http/answer.ts';
+import { EVENT_STREAM } from '../http/response.ts';
+import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
 
@@ -85,20 +86,26 @@ interface ChunkOptions {
 }
 
 /** Encodes one streamed answer as server-sent events. Encoding a delta costs its text only. */
-export class ChunkEncoder implements StreamEncoder {
-  readonly #head: AnswerHead;
+export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
+  readonly type = EVENT_STREAM;
+  readonly failure = errorEvent;
+  readonly #getHead: () => AnswerHead;
+  readonly #getUsage: () => ChatUsage;
+  #head: AnswerHead | null = null;
   readonly #options: ChunkOptions;
   readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
     content: [],
     reasoning_content: [],
   };
 
-  constructor(head: AnswerHead, options: ChunkOptions) {
-    this.#head = head;
+  /** @param head is called at the first event */
+  constructor(head: () => AnswerHead, usage: () => ChatUsage, options: ChunkOptions) {
+    this.#getHead = head;
+    this.#getUsage = usage;
     this.#options = options;
   }
 
-  encode(event: ChoiceEvent): string {
+  event(event: ChoiceEvent): string {
     const { index } = event;
     switch (event.type) {
       case 'accepted': {
@@ -128,13 +135,9 @@ export class ChunkEncoder implements StreamEncoder {
     }
   }
 
-  end(usage: ChatUsage): string {
-    return `${this.#options.includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
-  }
-
-  /** Error event, sent in place of `[DONE]`: the SDKs throw it. */
-  failure(error: ServiceError): string {
-    return `data: ${JSON.stringify(error)}\n\n`;
+  end(): string {
+    const usage = this.#options.includeUsage ? this.#event([], toUsage(this.#getUsage())) : '';
+    return `${usage}data: [DONE]\n\n`;
   }
 
   #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
@@ -153,7 +156,7 @@ export class ChunkEncoder implements StreamEncoder {
   }
 
   #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {
-    const { id, created, model, fingerprint } = this.#head;
+    const { id, created, model, fingerprint } = (this.#head ??= this.#getHead());
     const chunk = {
       id,
       object: 'chat.completion.chunk',

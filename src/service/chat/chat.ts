@@ -8,8 +8,8 @@ import {
 } from '../generation/generation.ts';
 import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
-import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
-import type { Call } from '../http/call.ts';
+import { answerChoices, answerHead, WholeChoices } from '../generation/choices.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { conflicting, invalidField, unsupported } from '#base';
 import { orEmptyObject, toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
@@ -18,31 +18,30 @@ import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';
 
 /** POST /v1/chat/completions */
-export async function createChatCompletion(call: Call, request: ChatBody): Promise<Response> {
-  const generation = toGeneration(call, request);
+export async function createChatCompletion(exchange: Exchange, request: ChatBody): Promise<Response> {
+  const generation = toGeneration(exchange, request);
   const options = {
     includeUsage: toIncludeUsage(request),
     hasLogprobs: generation.topLogprobs !== null,
     isLegacy: request.functions != null,
   };
-  const format: AnswerFormat = {
-    idPrefix: 'chatcmpl-',
-    stream: (head) => new ChunkEncoder(head, options),
-    whole: (head, choices, usage) => toChatCompletion(head, choices, usage, options.isLegacy),
-  };
-  const run = await admitGeneration(call, generation);
-  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+  const run = await admitGeneration(exchange, generation, request.stream === true);
+  const head = () => answerHead(run, 'chatcmpl-');
+  const format = request.stream
+    ? new ChunkEncoder(head, () => run.meter.total, options)
+    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage, options.isLegacy));
+  return answerChoices(run, format);
 }
 
 /** POST /v1/chat/completions/input_tokens */
-export const countChatTokens = (call: Call, request: ChatBody): Promise<Response> =>
-  answerInputTokens(call, toGeneration(call, request));
+export const countChatTokens = (exchange: Exchange, request: ChatBody): Promise<Response> =>
+  answerInputTokens(exchange, toGeneration(exchange, request));
 
 /** @throws ServiceError 400 that names the field. */
-function toGeneration(call: Call, request: ChatBody): Generation {
+function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
   if (request.modalities?.includes('audio'))
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
-  const tools = readCallableTools(request, call.warnings);
+  const tools = readCallableTools(request, warnings);
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
     model: request.model,

@@ -3,26 +3,26 @@ import { MAX_CHOICES } from '../body/request-body.ts';
 import { toIncludeUsage, toSampling, type Generation } from '../generation/generation.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {
-  streamAnswer,
-  wholeAnswer,
-  type AnswerFormat,
+  answerChoices,
+  answerHead,
   type AnswerHead,
-  type ChoiceEvent,
   type ChoiceResult,
-  type StreamEncoder,
-} from '../generation/answers.ts';
-import type { Call } from '../http/call.ts';
-import { conflicting, invalidField, TokenTexts, type ServiceError } from '#base';
+  WholeChoices,
+} from '../generation/choices.ts';
+import { type AnswerFormat, errorEvent } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { EVENT_STREAM } from '../http/response.ts';
+import { conflicting, invalidField, TokenTexts } from '#base';
 import type { CompletionBody } from './completion-schema.ts';
 import type { ChatUsage, TokenLogprob } from '#jobs';
 import { toUsage } from '../chat/chat-objects.ts';
-import type { FinishReason } from '../reply-parts.ts';
+import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's default, older than its endpoint for chats. */
 const DEFAULT_MAX_TOKENS = 16;
 
 /** POST /v1/completions */
-export async function createCompletion(call: Call, request: CompletionBody): Promise<Response> {
+export async function createCompletion(exchange: Exchange, request: CompletionBody): Promise<Response> {
   const prompts = [request.prompt ?? ''].flat().map((prompt) => prompt.toWellFormed());
   const choices = request.n ?? 1;
   if (prompts.length * choices > MAX_CHOICES) {
@@ -48,13 +48,12 @@ export async function createCompletion(call: Call, request: CompletionBody): Pro
     includeUsage: toIncludeUsage(request),
     echo: (index) => (request.echo ? (prompts[Math.floor(index / choices)] ?? '') : ''),
   };
-  const format: AnswerFormat = {
-    idPrefix: 'cmpl-',
-    stream: (head) => new CompletionEncoder(head, options),
-    whole: (head, results, usage) => toCompletion(head, results, usage, options),
-  };
-  const run = await admitGeneration(call, generation);
-  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+  const run = await admitGeneration(exchange, generation, request.stream === true);
+  const head = () => answerHead(run, 'cmpl-');
+  const format = request.stream
+    ? new CompletionEncoder(head, () => run.meter.total, options)
+    : new WholeChoices(run, (results, usage) => toCompletion(head(), results, usage, options));
+  return answerChoices(run, format);
 }
 
 interface CompletionOptions {
@@ -131,18 +130,24 @@ function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Ch
 }
 
 /** Encodes a streamed completion: each chunk is a completion object with the new text only. */
-class CompletionEncoder implements StreamEncoder {
-  readonly #head: AnswerHead;
+class CompletionEncoder implements AnswerFormat<ChoiceEvent> {
+  readonly type = EVENT_STREAM;
+  readonly failure = errorEvent;
+  readonly #getHead: () => AnswerHead;
+  readonly #getUsage: () => ChatUsage;
+  #head: AnswerHead | null = null;
   readonly #options: CompletionOptions;
   /** Characters sent, by choice. */
   readonly #sent: number[] = [];
 
-  constructor(head: AnswerHead, options: CompletionOptions) {
-    this.#head = head;
+  /** @param head is called at the first event */
+  constructor(head: () => AnswerHead, usage: () => ChatUsage, options: CompletionOptions) {
+    this.#getHead = head;
+    this.#getUsage = usage;
     this.#options = options;
   }
 
-  encode(event: ChoiceEvent): string {
+  event(event: ChoiceEvent): string {
     const { index } = event;
     if (event.type === 'text') return this.#event(index, event.text, null, event.logprobs);
     if (event.type === 'finished') return this.#event(index, '', toReason(event.reason));
@@ -150,15 +155,15 @@ class CompletionEncoder implements StreamEncoder {
     return echo === '' ? '' : this.#event(index, echo, null);
   }
 
-  end(usage: ChatUsage): string {
+  end(): string {
     const last = this.#options.includeUsage
-      ? `data: ${JSON.stringify(completion(this.#head, [], usage))}\n\n`
+      ? `data: ${JSON.stringify(this.#completion([], this.#getUsage()))}\n\n`
       : '';
     return `${last}data: [DONE]\n\n`;
   }
 
-  failure(error: ServiceError): string {
-    return `data: ${JSON.stringify(error)}\n\n`;
+  #completion(choices: Choice[], usage: ChatUsage | null) {
+    return completion((this.#head ??= this.#getHead()), choices, usage);
   }
 
   #event(
@@ -176,7 +181,7 @@ class CompletionEncoder implements StreamEncoder {
       // The client's types have only the finished choice; until then the reason is null.
       finish_reason: reason as Choice['finish_reason'],
     };
-    const chunk = completion(this.#head, [choice], null);
+    const chunk = this.#completion([choice], null);
     return `data: ${JSON.stringify(this.#options.includeUsage ? { ...chunk, usage: null } : chunk)}\n\n`;
   }
 }

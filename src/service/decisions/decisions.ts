@@ -3,46 +3,52 @@ import {
   estimateTokens,
   decisionCharactersOf as charactersOf,
   type DecisionAnswer,
+  type DecisionEvent,
   type DecisionJob,
   type DecisionProgress,
 } from '#jobs';
-import { mayBeComputed, requireVision, reserve } from '../generation/admission.ts';
-import type { Call } from '../http/call.ts';
-import { answerJob } from '../http/answer-job.ts';
-import { requireModel } from '../model-list/models.ts';
+import { respond } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { JSON_TYPE } from '../http/response.ts';
 import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
 import type { DecisionBody, QuestionBody } from './decision-schema.ts';
 
 /** POST /v1/decisions */
 export async function createDecision(
-  call: Call,
+  exchange: Exchange,
   body: DecisionBody,
   request: Record<string, unknown>,
 ): Promise<Response> {
-  const { dependencies, admitted, trace } = call;
   const input = toDecisionInput(body.input);
   const questions = toDecisionQuestions(body.questions);
-  const model = await requireModel(dependencies.models, body.model, 'decision', admitted);
-  const [image] = input.images ?? [];
-  if (image) await requireVision(dependencies.models, model, image, admitted);
-  const job: DecisionJob = { kind: 'decision', model: model.id, input, questions, request };
-  const reserved = estimateTokens(charactersOf(job));
-  const settle = await reserve(call, reserved);
-  let used: number | null = null;
-  return answerJob(call, model, job, {
-    toBody({ type, progress }) {
-      used = progress.promptTokens;
-      if (type !== 'done') return null;
-      trace.usage({ ...progress, completionTokens: 0 });
-      return toDecision(body, progress);
-    },
-    toError: renamed,
-    async onEnd(stage) {
-      call.leave();
-      // No engine counts the tokens of a job that was cut off.
-      await settle(used ?? (mayBeComputed(stage, call) ? reserved : 0));
-    },
+  const reserved = estimateTokens(charactersOf({ input, questions }));
+  const meter = new JobMeter(reserved);
+  const run = await JobRun.admit(exchange, {
+    model: body.model,
+    kind: 'decision',
+    images: input.images ?? [],
+    meter,
+    isStreamed: false,
+    reserved,
   });
+  const job: DecisionJob = { kind: 'decision', model: run.model.id, input, questions, request };
+  let answer = '';
+  const format = {
+    type: JSON_TYPE,
+    event({ type, progress }: DecisionEvent) {
+      const { promptTokens, cachedTokens } = progress;
+      meter.count(promptTokens, { promptTokens, cachedTokens, completionTokens: 0 });
+      if (type === 'done') answer = JSON.stringify(toDecision(body, progress));
+      return '';
+    },
+    end: () => answer,
+  };
+  return respond(run, format, (sink) =>
+    run.run(job, sink).catch((error: unknown) => {
+      throw renamed(error);
+    }),
+  );
 }
 
 /** Renames the field in an engine's error to the request's name for it. */

@@ -1,21 +1,39 @@
 import type OpenAI from 'openai';
-import type { EmbeddingJob, EmbeddingResult } from '#jobs';
+import type { EmbeddingEvent, EmbeddingJob, EmbeddingResult } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
-import type { Call } from '../http/call.ts';
+import { respond } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { JSON_TYPE } from '../http/response.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
-import { answerJob } from '../http/answer-job.ts';
-import { requireModel } from '../model-list/models.ts';
 
 /** POST /v1/embeddings */
-export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {
-  const model = await requireModel(call.dependencies.models, request.model, 'embedding', call.admitted);
+export async function createEmbeddings(exchange: Exchange, request: EmbeddingsBody): Promise<Response> {
+  const meter = new JobMeter(0);
+  const run = await JobRun.admit(exchange, {
+    model: request.model,
+    kind: 'embedding',
+    meter,
+    isStreamed: false,
+    reserved: null,
+  });
   const job = {
     kind: 'embedding' as const,
-    model: model.id,
+    model: run.model.id,
     input: toJobInput(request.input),
     ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
   };
-  return answerJob(call, model, job, { toBody: (event) => toEmbeddingList(request, event) });
+  let body = '';
+  const format = {
+    type: JSON_TYPE,
+    event(event: EmbeddingEvent) {
+      meter.count(event.promptTokens, { promptTokens: event.promptTokens });
+      body = JSON.stringify(toEmbeddingList(request, event));
+      return '';
+    },
+    end: () => body,
+  };
+  return respond(run, format, (sink) => run.run(job, sink));
 }
 
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {

@@ -13,6 +13,7 @@ import { callConstraint } from '../tools/call-constraint.ts';
 import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
+import type { ModelEntry } from '#protocol';
 
 /** A generation request in the form that all endpoints share. */
 export interface Generation {
@@ -49,14 +50,15 @@ export const inputOf = ({ choices }: Generation, index: number): number => Math.
  * Creates the job of one choice. With a seed, choices differ from each other, and the first is the same as
  * without `n`.
  */
-export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
-  const { inputs, choices, sampling, maxTokens, topLogprobs, reasoning } = generation;
+export function toChatJob(generation: Generation, model: ModelEntry, index: number): ChatJob {
+  const { inputs, choices, maxTokens, topLogprobs, reasoning } = generation;
+  const sampling = usedSampling(generation, model);
   const seed = sampling.seed === undefined ? {} : { seed: exact(sampling.seed) + (index % choices) };
   return {
     kind: 'chat',
-    model,
+    model: model.id,
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
-    sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
+    sampling: { ...sampling, ...seed },
     ...(generation.truncate && { truncate: true }),
     ...(generation.partial && { resume: { text: generation.partial, tokens: 0 } }),
     // Nothing to generate: the prompt is counted for `usage`.
@@ -64,6 +66,13 @@ export function toChatJob(generation: Generation, model: string, index: number):
     ...omitNulls({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }
+
+/** Sampling parameters of the request; the model's defaults, then OpenAI's, fill in the rest. */
+export const usedSampling = ({ sampling }: Generation, { defaults }: ModelEntry): Sampling => ({
+  ...OPENAI_DEFAULTS,
+  ...defaults,
+  ...sampling,
+});
 
 /** A seed that stays exact when an index is added. */
 const exact = (seed: number): number => (Number.isSafeInteger(seed) ? seed : seed % 2 ** 32);

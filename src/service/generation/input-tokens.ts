@@ -1,8 +1,9 @@
-import type { Call } from '../http/call.ts';
-import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
-import { imagesOf } from '#jobs';
-import { engineLost } from '#base';
-import { admitGeneration, estimatePrompts, type GenerationRun } from './admission.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { respond } from '../http/answer.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { JSON_TYPE } from '../http/response.ts';
+import { imagesOf, type ChatEvent } from '#jobs';
+import { estimatePrompts } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';
 
@@ -20,34 +21,34 @@ function costOf({ inputs }: Generation, tokens: number): number {
 }
 
 /** Answers every path that counts a prompt, with the number that `usage` would have. */
-export async function answerInputTokens(call: Call, generation: Generation): Promise<Response> {
-  const estimate = estimatePrompts(generation);
-  const run = await admitGeneration(call, generation, costOf(generation, estimate));
-  const count = async (): Promise<string> => {
-    // A failed count costs the estimate: it has taken as much time.
-    let tokens = estimate;
-    try {
-      tokens = await countInputTokens(run);
-    } finally {
-      await run.settle(costOf(generation, tokens));
-    }
-    return JSON.stringify({ object: 'response.input_tokens', input_tokens: tokens });
-  };
-  return answerJson(call, count(), {
-    isComputing: () => false,
-    headers: () => answerHeaders(call, JSON_TYPE),
+export async function answerInputTokens(exchange: Exchange, generation: Generation): Promise<Response> {
+  const reserved = costOf(generation, estimatePrompts(generation));
+  const meter = new JobMeter(reserved);
+  const run = await JobRun.admit(exchange, {
+    model: generation.model,
+    kind: 'chat',
+    images: generation.inputs.flatMap(imagesOf),
+    meter,
+    isStreamed: false,
+    reserved,
   });
-}
-
-/** Counts the tokens with the engine that would answer. @throws ServiceError */
-async function countInputTokens({ call, generation, model }: GenerationRun): Promise<number> {
-  const { engine } = call.dependencies;
-  const job = { ...toChatJob(generation, model.id, 0), countOnly: true as const };
-  try {
-    for await (const event of engine.run(job, { id: call.id, signal: call.abort.signal, model }))
-      if (event.type === 'accepted') return event.accepted.promptTokens;
-  } catch (error) {
-    throw renamed(error, generation);
-  }
-  throw engineLost();
+  const job = { ...toChatJob(generation, run.model, 0), countOnly: true as const };
+  let tokens = 0;
+  const format = {
+    type: JSON_TYPE,
+    event(event: ChatEvent) {
+      if (event.type !== 'accepted') return '';
+      tokens = event.accepted.promptTokens;
+      meter.count(costOf(generation, tokens), { promptTokens: tokens });
+      return '';
+    },
+    end: () => JSON.stringify({ object: 'response.input_tokens', input_tokens: tokens }),
+  };
+  return respond(run, format, async (sink) => {
+    const stage = sink.stage.bind(sink);
+    const event = (first: ChatEvent): Promise<true> => sink.event(first).then(() => true);
+    await run.run(job, { stage, event }).catch((error: unknown) => {
+      throw renamed(error, generation);
+    });
+  });
 }

@@ -1,9 +1,9 @@
+import { createDeferred } from '#base';
 import type { Timings } from '#jobs';
-import { withTimeout, serverError } from '#base';
 import type { LimitState } from '#protocol';
-import { type Call, followSignals } from './call.ts';
+import type { Exchange } from './exchange.ts';
 
-/** Maximum unread events before the engine waits for the reader; each kilobyte counts as one more. */
+/** Unread events after which the engine waits. An event counts 1 + its kilobytes. */
 const HIGH_WATER_MARK = 64;
 
 /** Streamed body of an answer. */
@@ -12,7 +12,7 @@ export class EventStream {
   readonly #encoder = new TextEncoder();
   /** Controller of the body; null once the reader has cancelled, or the body has ended. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
-  #onRoom = (): void => {};
+  #room = createDeferred();
 
   constructor(onCancel: () => void) {
     this.body = new ReadableStream(
@@ -20,10 +20,10 @@ export class EventStream {
         start: (controller) => {
           this.#controller = controller;
         },
-        pull: () => this.#onRoom(),
+        pull: () => this.#makeRoom(),
         cancel: () => {
           this.#controller = null;
-          this.#onRoom();
+          this.#makeRoom();
           // WebKit calls `cancel()` while it holds a lock that every event dispatch takes, as aborting a
           // signal does: the service worker would hang.
           queueMicrotask(onCancel);
@@ -42,11 +42,14 @@ export class EventStream {
     return (this.#controller?.desiredSize ?? 1) <= 0;
   }
 
-  /** Resolves when the reader has read, or has cancelled. For one caller at a time. */
+  /** Resolves when the reader has read, or has cancelled. */
   room(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onRoom = resolve;
-    });
+    return this.#room.promise;
+  }
+
+  #makeRoom(): void {
+    this.#room.resolve();
+    this.#room = createDeferred();
   }
 
   get isClosed(): boolean {
@@ -76,13 +79,13 @@ function streamOf(text: string): EventStream['body'] {
 }
 
 /** The headers of an answer with this content type. `timings`: as far as they are known yet. */
-export function answerHeaders(call: Call, contentType: string, timings: Timings = {}): Headers {
+export function answerHeaders(exchange: Exchange, contentType: string, timings: Timings = {}): Headers {
   const headers = new Headers({
     'content-type': contentType,
     'cache-control': contentType === EVENT_STREAM ? 'no-cache, no-transform' : 'no-store',
   });
   const { queueMs, prefillMs, decodeMs, computeMs } = timings;
-  const total = Date.now() - call.receivedAt;
+  const total = Date.now() - exchange.receivedAt;
   const steps = Object.entries({
     queue: queueMs,
     prefill: prefillMs,
@@ -99,19 +102,20 @@ export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 
 /** An answer that is known without the engine. */
-export const textResponse = (call: Call, body: string, contentType: string): Response =>
-  new Response(streamOf(body), { headers: answerHeaders(call, contentType) });
+export const textResponse = (exchange: Exchange, body: string, contentType: string): Response =>
+  new Response(streamOf(body), { headers: answerHeaders(exchange, contentType) });
 
-export const jsonResponse = (call: Call, body: object): Response =>
-  textResponse(call, JSON.stringify(body), JSON_TYPE);
+export const jsonResponse = (exchange: Exchange, body: object): Response =>
+  textResponse(exchange, JSON.stringify(body), JSON_TYPE);
 
 /** Headers of every answer to a valid key, errors included. */
-export function addCommonHeaders(headers: Headers, call: Call): void {
-  headers.set('x-request-id', call.requestId);
-  if (call.warnings.length > 0) headers.set('localtext-warning', call.warnings.join(' '));
-  if (call.servedBy !== null) headers.set('localtext-served-by', call.servedBy);
-  headers.set('openai-processing-ms', String(Math.max(0, Math.round(Date.now() - call.receivedAt))));
-  if (call.admitted.limits) addLimits(headers, call.admitted.limits);
+export function addCommonHeaders(headers: Headers, exchange: Exchange): void {
+  headers.set('x-request-id', exchange.requestId);
+  if (exchange.warnings.length > 0) headers.set('localtext-warning', exchange.warnings.join(' '));
+  const { servedBy } = exchange.trace;
+  if (servedBy !== null) headers.set('localtext-served-by', servedBy);
+  headers.set('openai-processing-ms', String(Math.max(0, Math.round(Date.now() - exchange.receivedAt))));
+  if (exchange.admitted.limits) addLimits(headers, exchange.admitted.limits);
 }
 
 function addLimits(headers: Headers, limits: LimitState): void {
@@ -132,56 +136,3 @@ function toDuration(ms: number): string {
 }
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;
-
-/** Chromium ends a service worker's answer that has no headers after 310 s. */
-const HEADERS_DEADLINE_MS = 290_000;
-
-/**
- * Answers in one piece. The headers wait for the body, so that a failure is a status and not a broken body.
- * They are sent first only at the deadline, and only while the engine computes.
- * @throws ServiceError the error of `answer`; `model_not_ready` at the deadline
- */
-export async function answerJson(
-  call: Call,
-  answer: Promise<string>,
-  { isComputing, headers }: { isComputing: () => boolean; headers: () => Headers },
-): Promise<Response> {
-  const { trace, receivedAt } = call;
-  trace.open();
-  const spentMs = Date.now() - receivedAt;
-  const whole = await withTimeout(answer, HEADERS_DEADLINE_MS - spentMs);
-  if (whole !== null) {
-    trace.whole(whole);
-    return new Response(streamOf(whole), { headers: headers() });
-  }
-  if (isComputing()) return new Response(lateBody(call, answer), { headers: headers() });
-  const error = serverError(
-    'model_not_ready',
-    `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,
-  );
-  call.abort.abort(error);
-  answer.catch(() => undefined);
-  throw error;
-}
-
-/** Body that follows headers already sent. It breaks off if the answer fails. */
-function lateBody({ trace, abort, request }: Call, answer: Promise<string>): EventStream['body'] {
-  const stream = new EventStream(() => abort.abort(new Error('the client has left')));
-  const { stop } = followSignals([request.signal], abort);
-  const send = async (): Promise<void> => {
-    try {
-      const text = await answer;
-      if (stream.isClosed) return;
-      trace.done(text);
-      stream.send(text);
-      stream.end();
-    } catch (error) {
-      trace.failed(error, stream.isClosed || request.signal.aborted);
-      stream.fail(error);
-    } finally {
-      stop();
-    }
-  };
-  void send();
-  return stream.body;
-}

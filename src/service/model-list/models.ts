@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { Call } from '../http/call.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ServedVariant, ModelDirectory, ModelEntry, ModelFacts } from '#protocol';
@@ -11,24 +11,23 @@ import { maySee, type Catalog } from '#catalog';
 export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
 /** GET /v1/models: the models that the key may use, in the directory's order. */
-export async function listModels(call: Call): Promise<Response> {
-  const { models } = call.dependencies;
+export async function listModels(exchange: Exchange): Promise<Response> {
+  const { models, admitted } = exchange;
   const [entries, facts] = await Promise.all([models.list(), models.facts?.()]);
   const data = entries
-    .filter((entry) => mayUse(call.admitted, entry))
+    .filter((entry) => mayUse(admitted, entry))
     .map((entry) => toModel(entry, entry.id, facts?.get(entry.id)));
-  return jsonResponse(call, { object: 'list', data });
+  return jsonResponse(exchange, { object: 'list', data });
 }
 
 /** GET /v1/models/{id}: the model under the requested name, and the variant that answers for it. */
-export async function retrieveModel(call: Call, id: string): Promise<Response> {
-  const entry = await call.dependencies.models.find(id);
-  if (!entry || !mayUse(call.admitted, entry, id))
-    throw noSuchModel(id, 'GET /v1/models lists what there is.');
-  const { models } = call.dependencies;
+export async function retrieveModel(exchange: Exchange, id: string): Promise<Response> {
+  const { models, admitted } = exchange;
+  const entry = await models.find(id);
+  if (!entry || !mayUse(admitted, entry, id)) throw noSuchModel(id, 'GET /v1/models lists what there is.');
   const [facts, description] = await Promise.all([models.facts?.(), models.describe?.(entry.id)]);
   const localtext = description && { localtext: describe(entry, description) };
-  return jsonResponse(call, { ...toModel(entry, id, facts?.get(entry.id)), ...localtext });
+  return jsonResponse(exchange, { ...toModel(entry, id, facts?.get(entry.id)), ...localtext });
 }
 
 /** Sampling under the names of the request's own fields and of llama.cpp's. */

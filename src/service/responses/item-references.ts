@@ -1,4 +1,4 @@
-import type { Call } from '../http/call.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { invalidField, requestError } from '#base';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
@@ -30,7 +30,7 @@ interface ResolvedInput {
  * @throws ServiceError 404, 400
  */
 export async function resolveReferences(
-  call: Call,
+  exchange: Exchange,
   input: ResponseBody['input'],
   raw: unknown,
 ): Promise<ResolvedInput> {
@@ -44,7 +44,7 @@ export async function resolveReferences(
     let found: Pick<Item, 'item' | 'raw'>;
     if (entry.type === 'item_reference') {
       const id = responseOf(entry.id);
-      const stored = responses.get(id) ?? storedItems(call, id);
+      const stored = responses.get(id) ?? storedItems(exchange, id);
       responses.set(id, stored);
       const item = (await stored).get(entry.id);
       if (!item) {
@@ -80,7 +80,7 @@ interface Item {
 type StoredItems = ReadonlyMap<string, Item>;
 
 /** Items of a response and of its request, by id. Empty: the key has no such response. */
-async function storedItems({ dependencies, admitted }: Call, response: string): Promise<StoredItems> {
+async function storedItems({ dependencies, admitted }: Exchange, response: string): Promise<StoredItems> {
   const stored = await dependencies.responses.get(response);
   if (stored?.keyId !== admitted.keyId) return new Map();
   const { inputItem } = await import('./response-schema.ts');

@@ -1,6 +1,8 @@
 import type OpenAI from 'openai';
 import type { ChatUsage } from '#jobs';
-import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
+import type { AnswerFormat } from '../http/answer.ts';
+import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
+import type { ChoiceEvent } from '../reply-parts.ts';
 import type { ServiceError } from '#base';
 import { itemIds, type NextItemId } from './item-references.ts';
 import {
@@ -13,16 +15,19 @@ import {
 } from './response-object.ts';
 
 export interface ResponseEventsOptions {
+  isStreamed: boolean;
   /** Whether reasoning has a summary, too: the request asks for one. */
   summarizes: boolean;
+  usage(): ChatUsage;
   /** The response so far. */
   render(state: ResponseState): ResponseObject;
   /** Stores it if `store` is true; resolves to the response as stored. */
   keep(state: ResponseState): Promise<ResponseObject>;
 }
 
-/** The typed events of one streamed response. */
-export class ResponseEvents implements StreamEncoder {
+/** One response: its typed events, or the whole object. */
+export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
+  readonly type: string;
   readonly #options: ResponseEventsOptions;
   readonly #output: ResponseOutput;
   #sequence = 0;
@@ -32,9 +37,10 @@ export class ResponseEvents implements StreamEncoder {
   constructor(id: string, options: ResponseEventsOptions) {
     this.#output = new ResponseOutput(itemIds(id), options.summarizes);
     this.#options = options;
+    this.type = options.isStreamed ? EVENT_STREAM : JSON_TYPE;
   }
 
-  encode(event: ChoiceEvent): string {
+  event(event: ChoiceEvent): string {
     switch (event.type) {
       case 'accepted':
         return this.#begin();
@@ -58,8 +64,9 @@ export class ResponseEvents implements StreamEncoder {
     return this.#incomplete ? 'incomplete' : 'completed';
   }
 
-  async end(usage: ChatUsage): Promise<string> {
-    const response = await this.#options.keep(this.#state(this.#status, usage));
+  async end(): Promise<string> {
+    const response = await this.#options.keep(this.#state(this.#status, this.#options.usage()));
+    if (!this.#options.isStreamed) return JSON.stringify(response);
     return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
 
@@ -67,11 +74,14 @@ export class ResponseEvents implements StreamEncoder {
    * Ends the stream with an error. The SDKs throw on an `error` in an event's data. Without it they treat a
    * partial reply as complete.
    */
-  async failure(failure: ServiceError, usage: ChatUsage): Promise<string> {
+  async failure(failure: ServiceError): Promise<string> {
     const begin = this.#sequence ? '' : this.#begin();
     const closed = this.#write(this.#output.close('incomplete'));
     const { message, param, code } = failure.wire;
-    const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
+    const state = {
+      ...this.#state('failed', this.#options.usage()),
+      error: { code: 'server_error' as const, message },
+    };
     // Stored although it failed: clients may refer to the items that they have received.
     const response = await this.#options.keep(state);
     const failed = this.#write([{ type: 'response.failed', response }]);
@@ -80,9 +90,10 @@ export class ResponseEvents implements StreamEncoder {
     );
   }
 
-  abandon(usage: ChatUsage): void {
+  abandon(): void {
+    if (!this.#options.isStreamed || this.#sequence === 0) return;
     this.#write(this.#output.close('incomplete'));
-    void this.#options.keep(this.#state('incomplete', usage));
+    void this.#options.keep(this.#state('incomplete', this.#options.usage()));
   }
 
   #begin(): string {
@@ -100,7 +111,7 @@ export class ResponseEvents implements StreamEncoder {
 
   #write(events: Iterable<Unnumbered>): string {
     let text = '';
-    for (const event of events) text += encodeEvent(event, this.#sequence++);
+    for (const event of events) if (this.#options.isStreamed) text += encodeEvent(event, this.#sequence++);
     return text;
   }
 }

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '#jobs';
 import type { FinishReason } from '../reply-parts.ts';
-import type { AnswerHead } from '../generation/answers.ts';
+import type { AnswerHead } from '../generation/choices.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 import { isFunctionTool } from '../tools/callable-tools.ts';

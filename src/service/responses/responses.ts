@@ -1,90 +1,81 @@
 import type { ChatMessage } from '#jobs';
 import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
-import {
-  streamAnswer,
-  wholeAnswer,
-  type AnswerFormat,
-  type AnswerHead,
-  type ChoiceResult,
-} from '../generation/answers.ts';
-import type { Call } from '../http/call.ts';
+import { answerChoices, answerHead } from '../generation/choices.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { EVENT_STREAM, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
 import { invalidField, requestError } from '#base';
-import { itemIds, resolveReferences } from './item-references.ts';
-import { replayResponse, ResponseEvents, ResponseOutput } from './response-events.ts';
+import { resolveReferences } from './item-references.ts';
+import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
   appendItems,
-  toIncomplete,
   toInputItems,
   toResponse,
-  toResponseLogprobs,
   type OutputItem,
   type ResponseObject,
   type ResponseState,
 } from './response-object.ts';
 import type { ResponseBody } from './response-schema.ts';
-import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
+import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../generation/generation.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
-  call: Call,
+  exchange: Exchange,
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(call, body.previous_response_id ?? null);
-  const resolved = await resolveReferences(call, body.input, input);
+  const before = await earlierMessages(exchange, body.previous_response_id ?? null);
+  const resolved = await resolveReferences(exchange, body.input, input);
   const conversation = requireItems(appendItems(before, resolved.items));
-  const run = await admitGeneration(call, toGeneration(call, body, conversation));
-  const { temperature, topP } = run.generation.sampling;
+  const generation = toGeneration(exchange, body, conversation);
+  const run = await admitGeneration(exchange, generation, body.stream === true);
+  const { temperature, topP } = usedSampling(generation, run.model);
   // The answer repeats the values that were used.
   const request = { ...body, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
-  const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
+  const head = answerHead(run, 'resp_');
+  const keep = async (state: ResponseState): Promise<ResponseObject> => {
     const response = toResponse(head, request, wanted, state);
     if (!wanted) return response;
     const stored: StoredResponse = {
       id: head.id,
-      keyId: call.admitted.keyId,
-      created: call.receivedAt,
+      keyId: exchange.admitted.keyId,
+      created: exchange.receivedAt,
       response,
       input: toInputItems(resolved.raw, head.id),
       messages: [...conversation, ...toMessages(state.output)],
     };
     try {
-      await call.dependencies.responses.put(stored);
+      await exchange.dependencies.responses.put(stored);
       return response;
     } catch {
       // The reply is valid even if it cannot be stored: then `store` is false.
       return toResponse(head, request, false, state);
     }
   };
-  const format: AnswerFormat = {
-    idPrefix: 'resp_',
-    stream: (head) =>
-      new ResponseEvents(head.id, {
-        summarizes: summarizes(request),
-        render: (state) => toResponse(head, request, wanted, state),
-        keep: (state) => keep(head, state),
-      }),
-    whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice, summarizes(request)), usage }),
-  };
-  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+  const format = new ResponseEvents(head.id, {
+    isStreamed: run.isStreamed,
+    summarizes: request.reasoning?.summary != null,
+    usage: () => run.meter.total,
+    render: (state) => toResponse(head, request, wanted, state),
+    keep,
+  });
+  return answerChoices(run, format);
 }
 
 /** POST /v1/responses/input_tokens */
 export async function countResponseTokens(
-  call: Call,
+  exchange: Exchange,
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(call, body.previous_response_id ?? null);
-  const { items } = await resolveReferences(call, body.input, input);
-  return answerInputTokens(call, toGeneration(call, body, requireItems(appendItems(before, items))));
+  const before = await earlierMessages(exchange, body.previous_response_id ?? null);
+  const { items } = await resolveReferences(exchange, body.input, input);
+  return answerInputTokens(exchange, toGeneration(exchange, body, requireItems(appendItems(before, items))));
 }
 
 function requireItems(conversation: ChatMessage[]): ChatMessage[] {
@@ -93,37 +84,16 @@ function requireItems(conversation: ChatMessage[]): ChatMessage[] {
   throw invalidField('input', rule, 'missing_required_parameter');
 }
 
-async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
+async function earlierMessages(
+  { dependencies, admitted }: Exchange,
+  id: string | null,
+): Promise<ChatMessage[]> {
   if (id === null) return [];
   const earlier = await dependencies.responses.get(id);
   if (earlier?.keyId === admitted.keyId) return earlier.messages;
   const param = 'previous_response_id';
   const rule = 'names no response here. It may be too old, deleted, made without `store`, or another key’s';
   throw invalidField(param, rule, 'previous_response_not_found');
-}
-
-const summarizes = ({ reasoning }: ResponseBody): boolean => reasoning?.summary != null;
-
-function toState(
-  id: string,
-  choice: ChoiceResult | undefined,
-  hasSummary: boolean,
-): Omit<ResponseState, 'usage'> {
-  const output = new ResponseOutput(itemIds(id), hasSummary);
-  const incomplete = toIncomplete(choice?.reason);
-  const status = incomplete ? 'incomplete' : 'completed';
-  const grow = (events: Iterable<unknown>): void => {
-    for (const event of events) void event;
-  };
-  if (choice?.reasoning) grow(output.reasoning(choice.reasoning));
-  if (choice && (choice.text !== '' || choice.calls.length === 0))
-    grow(output.text(choice.text, toResponseLogprobs(choice.logprobs ?? [])));
-  for (const { id: callId, name, arguments: json } of choice?.calls ?? []) {
-    grow(output.call(callId, name));
-    grow(output.callArguments(json));
-  }
-  grow(output.close(status));
-  return { status, incomplete, output: output.items, error: null };
 }
 
 /**
@@ -144,35 +114,34 @@ function toMessages(output: readonly OutputItem[]): ChatMessage[] {
 }
 
 /** GET /v1/responses/{id} */
-export async function retrieveResponse(call: Call, id: string): Promise<Response> {
-  const { response } = await requireResponse(call, id);
-  const query = new URL(call.request.url).searchParams;
+export async function retrieveResponse(exchange: Exchange, id: string): Promise<Response> {
+  const { response } = await requireResponse(exchange, id);
+  const query = new URL(exchange.request.url).searchParams;
   const stream = query.get('stream') ?? 'false';
   if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
-  if (stream === 'false') return jsonResponse(call, response);
+  if (stream === 'false') return jsonResponse(exchange, response);
   const after = Number(query.get('starting_after') ?? -1);
   if (!Number.isInteger(after))
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');
   // Only `createResponse` writes it.
   const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
-  call.watch.stop();
-  return textResponse(call, events, EVENT_STREAM);
+  return textResponse(exchange, events, EVENT_STREAM);
 }
 
 /** DELETE /v1/responses/{id} */
-export async function deleteResponse(call: Call, id: string): Promise<Response> {
-  await requireResponse(call, id);
-  await call.dependencies.responses.delete(id);
-  return jsonResponse(call, { id, object: 'response', deleted: true });
+export async function deleteResponse(exchange: Exchange, id: string): Promise<Response> {
+  await requireResponse(exchange, id);
+  await exchange.dependencies.responses.delete(id);
+  return jsonResponse(exchange, { id, object: 'response', deleted: true });
 }
 
 /** OpenAI's own page sizes. */
 const PAGE = { usual: 20, most: 100 };
 
 /** GET /v1/responses/{id}/input_items: the newest first, as OpenAI's service has it by default. */
-export async function listInputItems(call: Call, id: string): Promise<Response> {
-  const { input } = await requireResponse(call, id);
-  const query = new URL(call.request.url).searchParams;
+export async function listInputItems(exchange: Exchange, id: string): Promise<Response> {
+  const { input } = await requireResponse(exchange, id);
+  const query = new URL(exchange.request.url).searchParams;
   const limit = Number(query.get('limit') ?? PAGE.usual);
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE.most)
     throw invalidField('limit', `must be an integer from 1 to ${PAGE.most}`);
@@ -187,10 +156,10 @@ export async function listInputItems(call: Call, id: string): Promise<Response> 
   }
   const data = items.slice(start, start + limit);
   const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
-  return jsonResponse(call, { object: 'list', data, ...ids, has_more: start + limit < items.length });
+  return jsonResponse(exchange, { object: 'list', data, ...ids, has_more: start + limit < items.length });
 }
 
-async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
+async function requireResponse({ dependencies, admitted }: Exchange, id: string): Promise<StoredResponse> {
   const stored = await dependencies.responses.get(id);
   if (stored?.keyId === admitted.keyId) return stored;
   throw requestError(
@@ -202,9 +171,9 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
 const LOGPROBS = 'message.output_text.logprobs';
 
 /** Converts a request. `conversation`: messages including this request's input. @throws ServiceError 400 */
-function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessage[]): Generation {
+function toGeneration(exchange: Exchange, request: ResponseBody, conversation: ChatMessage[]): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = readCallableTools(request, call.warnings);
+  const tools = readCallableTools(request, exchange.warnings);
   const messages: ChatMessage[] =
     instructions == null
       ? conversation

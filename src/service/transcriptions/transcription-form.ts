@@ -2,7 +2,7 @@ import { conflicting, invalidField, requestError, type ServiceError } from '#bas
 import type { Granularity, TranscriptionJob } from '#jobs';
 import * as z from '#base/zod';
 import { readBytes } from '../body/request-body.ts';
-import type { Call } from '../http/call.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 const GRANULARITIES = ['segment', 'word'] as const satisfies readonly Granularity[];
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
@@ -99,10 +99,10 @@ const BODY = {
 };
 
 /** The form of a request, bounded before it is parsed. @throws ServiceError 400, 413 */
-export async function readForm(call: Call): Promise<TranscriptionForm> {
-  const bytes = await readBytes(call, BODY);
+export async function readForm(exchange: Exchange): Promise<TranscriptionForm> {
+  const bytes = await readBytes(exchange, BODY);
   if (countParts(bytes) > MAX_PARTS) throw badForm(`has more than ${MAX_PARTS} parts`);
-  const headers = { 'content-type': call.request.headers.get('content-type') ?? '' };
+  const headers = { 'content-type': exchange.request.headers.get('content-type') ?? '' };
   const form = await new Response(bytes, { headers }).formData().catch(() => {
     throw badForm('must be multipart/form-data');
   });
@@ -110,8 +110,7 @@ export async function readForm(call: Call): Promise<TranscriptionForm> {
   for (const [name, value] of form) if (typeof value === 'string') fields.push([name, value]);
   const { model, stream } = Object.fromEntries(fields);
   const file = form.get('file');
-  call.streamed = stream === 'true';
-  call.trace.body(JSON.stringify(fields), { model, stream: call.streamed });
+  exchange.trace.body(JSON.stringify(fields), { model, stream: stream === 'true' });
   if (model === undefined) throw missing('model');
   if (!(file instanceof Blob)) throw missing('file');
   return { model, file, ...parseFields(fields) };

@@ -276,7 +276,7 @@ test('models: stored weights are listed, and deleted', async () => {
 
 test('models: the four ids, in the order of /v1/models', async () => {
   await open('Models');
-  await page.locator('.model-card').nth(3).waitFor();
+  await page.locator('.model-card h2').nth(3).waitFor();
   await expect(page.locator('.model-card h2').allTextContents()).resolves.toEqual([
     'crimson-falcon-4',
     'indigo-owl-4',

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
-import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import { ChatPrompt, type SpecialTokens } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 
-const none = { bos: null, eos: null };
+const none = { bos: null, eos: null, reserved: [] };
 const chatMl = { ...none, chatMl: true };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
 
@@ -106,16 +106,16 @@ describe('a template without a system role', () => {
 });
 
 test('an empty text begins with the first token, or with the last one of a model without', () => {
-  const start = (tokens: typeof none | { bos: string | null; eos: string }, addsBos = false) =>
+  const start = (tokens: SpecialTokens, addsBos = false) =>
     open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
-  expect(start({ bos: '<s>', eos: '</s>' })).toBe('<s>');
-  expect(start({ bos: null, eos: '</s>' })).toBe('</s>');
-  expect(start({ bos: '<s>', eos: '</s>' }, true)).toBe('');
+  expect(start({ bos: '<s>', eos: '</s>', reserved: [] })).toBe('<s>');
+  expect(start({ bos: null, eos: '</s>', reserved: [] })).toBe('</s>');
+  expect(start({ bos: '<s>', eos: '</s>', reserved: [] }, true)).toBe('');
 });
 
 test('leaves the first token to the engine that adds it', () => {
   const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
-  const tokens = { bos: '<s>', eos: '</s>' };
+  const tokens = { bos: '<s>', eos: '</s>', reserved: [] };
   expect(open(new ChatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
   expect(open(new ChatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
 });

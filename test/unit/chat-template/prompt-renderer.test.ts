@@ -57,7 +57,11 @@ function stubWorker({ started, parsed }: Record<'started' | 'parsed', Promise<vo
 function slowRenderer() {
   const [started, parsed] = [createDeferred(), createDeferred()];
   const isParsing = stubWorker({ started: started.promise, parsed: parsed.promise });
-  const renderer = new PromptRenderer({ source: SOURCE, tokens: { bos: null, eos: null }, addsBos: false });
+  const renderer = new PromptRenderer({
+    source: SOURCE,
+    tokens: { bos: null, eos: null, reserved: [] },
+    addsBos: false,
+  });
   return {
     started,
     parsed,

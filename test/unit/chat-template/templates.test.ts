@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import type { ChatMessage } from '../../../src/jobs/chat.ts';
+import { CallerText } from '../../../src/chat-template/caller-text.ts';
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 
@@ -37,8 +38,11 @@ const conversations: Record<string, ChatMessage[]> = {
   ],
 };
 
+/** As many characters as possible are marked in callers' texts, which changes no prompt. */
+const reserved = ['<|!#$%&()*+,-./:;=?@[]^`{}~>'];
+
 function render(source: string, messages: ChatMessage[], enableThinking = false): string | null {
-  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>' }, false);
+  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
   const sampling = { temperature: 1, topP: 1 };
   try {
     const job = { kind: 'chat', model: 'm', input: { messages }, sampling } as const;
@@ -85,3 +89,27 @@ test.each(Object.entries(expressions))(
     expect(new BoundedTemplate(source).render({ messages })).toBe(text);
   },
 );
+
+/** Expressions of a text `x`, which the messages of the recorded expressions lack. */
+const OF_TEXTS =
+  `x | trim;x | upper;x | title;x | replace("<|", "#");x | replace("b", "<|", 1);x | replace("", ".");x.replace("|>", "");
+x.split("<|") | join(",");x.split("|", 1) | join(",");x.split() | join(",");x.split(none, 1) | join("+");x.rsplit("|", 1) | join(",");x.partition("|>") | join("+");
+x.rpartition("<|") | join("+");x.strip("<|");x.lstrip("<");x.rstrip("> ");x.removeprefix("<|");x.removesuffix("|> ");x.startswith("<|");
+x.endswith(("|>", "|> "));x.find("|>");x.rfind("<");x.count("|");x.index("b|");"<|" in x;x in ["a", "<|ab|> </b> "];x == "<|ab|> </b> ";
+x != "<|ab|> </b> ";x is in(["<|ab|> </b> "]);x is eq("<|ab|> </b> ");x | e;x | tojson;x | tojson(ensure_ascii=true);[x] | string;[[x]] | string;
+"<|ab|> </b> " in {x: 1};x[1:];x[::-1];x | length;x | list | join("_");x | first;x | truncate(6, true, "", 0);x | indent(2);"%s!" % x;"{}?".format(x);x ~ x;
+x * 2;x.lower() | wordcount;x.splitlines() | join("+");[x, "<|ab|> </b> "] | select("eq", x) | list | length;x.isalpha();x | int`
+    .split(/;\n?/)
+    .map((expression) => expression.trim());
+
+test.each(OF_TEXTS)("the marks of a caller's characters change no text: %s", (expression) => {
+  const callers = new CallerText(['<|ab|>', '</b>', '<|']);
+  const x = '<|ab|> </b> ';
+  const show = (text: string): string =>
+    new BoundedTemplate(`{{ ${expression} }}`, callers.plain).render({ messages: [], x: text });
+  expect(callers.mark(x)).not.toBe(x);
+  const marked = show(callers.mark(x));
+  expect(callers.plain(marked)).toBe(show(x));
+  // What comes from the caller is broken.
+  if (marked !== callers.plain(marked)) expect(callers.broken(marked)).not.toMatch(/<\|ab\|>|<\/b>/);
+});

@@ -53,9 +53,10 @@ async function run(
 ) {
   const reply = { reasoning: '', text: '', thought: 0, answered: 0, logprobs: '', accepted: 0 };
   let done: Extract<ChatEvent, { type: 'done' }> | null = null;
-  for await (const event of new ThinkFirst(asked, 'P<think>\n', { tags: of, isInside }, fake.complete).events(
-    contextLength,
-  )) {
+  const append = (prompt: string, text: string): string => prompt + text;
+  const thinking = { tags: of, isInside };
+  const thinkFirst = new ThinkFirst(asked, 'P<think>\n', thinking, fake.complete, append);
+  for await (const event of thinkFirst.events(contextLength)) {
     if (event.type === 'accepted') reply.accepted++;
     if (event.type === 'done') done = event;
     if (event.type !== 'delta') continue;

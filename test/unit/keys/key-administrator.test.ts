@@ -31,12 +31,12 @@ beforeEach(async () => {
 });
 
 const reason = async (key: string) => {
-  const admission = await store.admit(key, 'other');
+  const admission = await store.admit(key, false);
   return admission.admitted ? 'admitted' : admission.reason;
 };
 
 const exceeded = async (key: string) => {
-  const admission = await store.admit(key, 'chat');
+  const admission = await store.admit(key, true);
   return admission.admitted ? admission.exceeded : admission.reason;
 };
 
@@ -68,7 +68,7 @@ describe('on a full storage', () => {
     vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
       throw new DOMException('broken', 'UnknownError');
     });
-    await expect(store.admit(key, 'chat')).rejects.toThrow('broken');
+    await expect(store.admit(key, true)).rejects.toThrow('broken');
   });
 });
 
@@ -118,7 +118,7 @@ describe('keys', () => {
   test('label, created, last used and expiry are listed', async () => {
     const { key } = await keys.issue({ label: 'shop', expiresAt: now + DAY, models: ['indigo-owl-4'] });
     now += 1000;
-    await store.admit(key, 'other');
+    await store.admit(key, false);
     expect(await keys.list()).toMatchObject([
       { label: 'shop', state: 'active', created: now - 1000, lastUsed: now, models: ['indigo-owl-4'] },
     ]);
@@ -225,7 +225,7 @@ describe('keys', () => {
 });
 
 const admitted = async (key: string) => {
-  const admission = await store.admit(key, 'chat');
+  const admission = await store.admit(key, true);
   if (!admission.admitted) throw new Error('not admitted');
   return admission;
 };
@@ -344,7 +344,7 @@ describe('limits', () => {
 
   test('other calls take nothing', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 1 } });
-    await store.admit(key, 'other');
+    await store.admit(key, false);
     expect(await exceeded(key)).toBeNull();
   });
 });

@@ -2,7 +2,11 @@ import { templateWorker } from '../../../src/chat-template/chat-prompt.ts';
 
 /** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
 export async function templateFault(source: string): Promise<string | undefined> {
-  const fault = await templateWorker.load({ source, tokens: { bos: null, eos: null }, addsBos: false });
+  const fault = await templateWorker.load({
+    source,
+    tokens: { bos: null, eos: null, reserved: [] },
+    addsBos: false,
+  });
   const opened = await templateWorker.open(
     {
       kind: 'chat',

@@ -23,7 +23,7 @@ const ENGINES = {
         return { chunks: [{ data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 1 } }], more: false };
       },
     } as unknown as ServerCalls;
-    const options = { fingerprint: 'fake', dimensions: 2, contextLength: 400 };
+    const options = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] };
     return new LlamaEmbedder({ exit: () => Promise.resolve() }, calls, options);
   },
   transformers: (computed: string[]) => transformers(computed, 1),

@@ -80,7 +80,7 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
   try {
     const properties = (await (await server.get('/props')).json()) as Record<string, string>;
     const { bos_token: bos = null, eos_token: eos = null } = properties;
-    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true }, true);
+    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, true);
     const bodyOf = (content: string, settings: LoopSettings, maxTokens: number): object => {
       const { temperature = 0.2, ...own } = settings;
       const sampling = { temperature, topP: 1, seed: 1 };

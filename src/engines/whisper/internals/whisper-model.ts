@@ -18,6 +18,7 @@ import {
   WhisperFeatureExtractor,
 } from '@huggingface/transformers';
 
+import { PlainEncoder } from '../../onnx/plain-encoder.ts';
 import type { Build } from '../../onnx/transformers-files.ts';
 import type { TranscriptionJob } from '#jobs';
 import { yieldToEventLoop } from '#browser';
@@ -84,6 +85,7 @@ export class WhisperModel {
   readonly #model: PreTrainedModel;
   readonly #extractor: WhisperFeatureExtractor;
   readonly #tokenizer: PreTrainedTokenizer;
+  readonly #encoder: PlainEncoder;
   readonly #config: GenerationConfig;
   #signal: AbortSignal | null = null;
   /** Logits after each token of the prompt. */
@@ -97,6 +99,7 @@ export class WhisperModel {
     this.#model = model;
     this.#extractor = extractor;
     this.#tokenizer = tokenizer;
+    this.#encoder = new PlainEncoder(tokenizer);
     const config = model.generation_config as unknown as GenerationConfig;
     this.#config = config;
     this.firstTimestamp = config.no_timestamps_token_id + 1;
@@ -133,7 +136,7 @@ export class WhisperModel {
   }
 
   tokenize(text: string): number[] {
-    return this.#tokenizer.encode(text, { add_special_tokens: false });
+    return this.#encoder.encode(text);
   }
 
   /** Decodes tokens to text, without special tokens and timestamps. */

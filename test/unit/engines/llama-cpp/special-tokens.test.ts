@@ -16,13 +16,14 @@ const strings = (values: string[]): Uint8Array[] => [
   ...values.flatMap(string),
 ];
 
-/** A GGUF head with metadata of several types before the vocabulary. */
-function head(tokens: string[]): Blob {
+/** A GGUF head with metadata of several types before the vocabulary. `types`: of its tokens; 1 is text. */
+function head(tokens: string[], types: number[] = tokens.map(() => 1)): Blob {
   const metadata = [
     [...string('general.architecture'), u32(TEXT), ...string('llama')],
     [...string('general.file_type'), u32(4), u32(7)],
     [...string('general.tags'), u32(LIST), ...strings(['a', 'bc'])],
     [...string('tokenizer.ggml.tokens'), u32(LIST), ...strings(tokens)],
+    [...string('tokenizer.ggml.token_type'), u32(LIST), u32(5), u64(types.length), ...types.map(u32)],
   ];
   const parts = [new TextEncoder().encode('GGUF'), u32(3), u64(0), u64(metadata.length), ...metadata.flat()];
   return new Blob(parts as BlobPart[]);
@@ -30,10 +31,20 @@ function head(tokens: string[]): Blob {
 
 test('the texts of the special tokens are read from behind other metadata', async () => {
   const gguf = head(['<unk>', '<s>', '</s>', 'a']);
-  expect(await specialTokens(gguf, 1, 2)).toEqual({ bos: '<s>', eos: '</s>', chatMl: false });
+  expect(await specialTokens(gguf, 1, 2)).toMatchObject({ bos: '<s>', eos: '</s>', chatMl: false });
+});
+
+test('special tokens are reserved, and others that look like control tokens', async () => {
+  const tokens = ['<unk>', '[INST]', '<|im_end|>', '<td>', 'a', '<think>'];
+  const { reserved } = await specialTokens(head(tokens, [2, 3, 4, 4, 1, 4]), 0, 4);
+  expect(reserved).toEqual(['<unk>', '[INST]', '<|im_end|>']);
 });
 
 test('there are none where the file ends before the vocabulary does', async () => {
   const gguf = head(['<unk>', '<s>', '</s>']);
-  expect(await specialTokens(gguf.slice(0, gguf.size - 3), 1, 2)).toEqual({ bos: null, eos: null });
+  expect(await specialTokens(gguf.slice(0, gguf.size - 80), 1, 2)).toEqual({
+    bos: null,
+    eos: null,
+    reserved: [],
+  });
 });

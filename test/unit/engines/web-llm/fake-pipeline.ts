@@ -244,6 +244,7 @@ export function fakeWebLlm(replyPrefix?: string, contextLength = 400) {
     engine,
     watch,
     chatConfig,
+    reserved: [],
     fingerprint: 'fake',
     contextLength,
     lost,

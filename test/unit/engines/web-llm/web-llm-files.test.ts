@@ -27,6 +27,13 @@ const good = (): Record<string, BlobPart> => ({
   'mlc/tiny/tensor-cache.json': JSON.stringify(tensors),
   'mlc/tiny/tiny.wasm': '\0asm…',
   'mlc/tiny/params_shard_0.bin': 'abc',
+  'mlc/tiny/tokenizer.json': JSON.stringify({
+    added_tokens: [
+      { content: '</s>', special: true },
+      { content: '<|call|>', special: false },
+      { content: '<td>', special: false },
+    ],
+  }),
 });
 
 function open(files: Record<string, BlobPart>) {
@@ -56,6 +63,7 @@ test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
   const files = await opening;
   expect(files.weightBytes).toBe(3);
+  expect(files.reserved).toEqual(['</s>', '<|call|>']);
   expect(files.chatConfig.sliding_window_size).toBe(-1);
   await (await files.read('params_shard_0.bin')).text();
   await files.read('params_shard_0.bin');
@@ -64,6 +72,7 @@ test('a whole model opens, each file once, the library beside it', async () => {
     'mlc/tiny/mlc-chat-config.json',
     'mlc/tiny/tensor-cache.json',
     'mlc/tiny/tiny.wasm',
+    'mlc/tiny/tokenizer.json',
     'mlc/tiny/params_shard_0.bin',
   ]);
 });

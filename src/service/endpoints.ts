@@ -1,0 +1,114 @@
+/** One endpoint of `/v1`. */
+export interface Endpoint {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Path, with Hono's patterns for parameters. */
+  path: string;
+  /** Whether the key's limits apply: of requests, of tokens and of requests in flight. */
+  isMetered: boolean;
+  /** Short name, as lists of requests show it. */
+  label: string;
+  /** Smallest valid JSON body, with little to compute. Absent: the endpoint takes no JSON. */
+  sample?: Readonly<Record<string, unknown>>;
+}
+
+const chat = 'amber-phoenix-4';
+const messages = [{ role: 'user', content: 'Hi' }];
+const questions = [
+  { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'b' }] },
+] as const;
+
+/**
+ * All endpoints. The router, the request log's view, the documents and the tests read this table. It holds data
+ * only: `service.ts` has a function for each row.
+ */
+export const ENDPOINTS = {
+  listModels: { method: 'GET', path: '/v1/models', isMetered: false, label: 'models' },
+  retrieveModel: { method: 'GET', path: '/v1/models/:id{.+}', isMetered: false, label: 'model' },
+  chat: {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    isMetered: true,
+    label: 'chat',
+    sample: { model: chat, messages, max_tokens: 1 },
+  },
+  countChat: {
+    method: 'POST',
+    path: '/v1/chat/completions/input_tokens',
+    isMetered: true,
+    label: 'token count',
+    sample: { model: chat, messages },
+  },
+  completion: {
+    method: 'POST',
+    path: '/v1/completions',
+    isMetered: true,
+    label: 'completion',
+    sample: { model: chat, prompt: 'Hi', max_tokens: 1 },
+  },
+  response: {
+    method: 'POST',
+    path: '/v1/responses',
+    isMetered: true,
+    label: 'response',
+    sample: { model: chat, input: 'Hi', max_output_tokens: 1, store: false },
+  },
+  countResponse: {
+    method: 'POST',
+    path: '/v1/responses/input_tokens',
+    isMetered: true,
+    label: 'token count',
+    sample: { model: chat, input: 'Hi' },
+  },
+  retrieveResponse: {
+    method: 'GET',
+    // `compact` is an endpoint of OpenAI's, not an id.
+    path: '/v1/responses/:id{(?!compact$)[^/]+}',
+    isMetered: false,
+    label: 'stored response',
+  },
+  deleteResponse: {
+    method: 'DELETE',
+    path: '/v1/responses/:id{(?!compact$)[^/]+}',
+    isMetered: false,
+    label: 'stored response',
+  },
+  listInputItems: {
+    method: 'GET',
+    path: '/v1/responses/:id/input_items',
+    isMetered: false,
+    label: 'stored response',
+  },
+  transcription: {
+    method: 'POST',
+    path: '/v1/audio/transcriptions',
+    isMetered: true,
+    label: 'transcription',
+  },
+  translation: { method: 'POST', path: '/v1/audio/translations', isMetered: true, label: 'translation' },
+  decision: {
+    method: 'POST',
+    path: '/v1/decisions',
+    isMetered: true,
+    label: 'decisions',
+    sample: { model: chat, input: 'Hi', questions },
+  },
+  embeddings: {
+    method: 'POST',
+    path: '/v1/embeddings',
+    isMetered: false,
+    label: 'embeddings',
+    sample: { model: 'jade-mole-4', input: 'Hi' },
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof ENDPOINTS;
+
+/** The endpoints as a list, in the order of the table. */
+export const ALL_ENDPOINTS = Object.entries(ENDPOINTS) as [EndpointName, Endpoint][];
+
+/** Path as people write it: `/v1/models/{id}`. */
+export const documentedPath = (path: string): string => path.replace(/:id(\{.*\})?/, '{id}');
+
+/** Endpoints with a JSON body: path and smallest body. */
+export const SAMPLES: readonly (readonly [path: string, sample: Readonly<Record<string, unknown>>])[] =
+  ALL_ENDPOINTS.flatMap(([, { path, sample }]) => (sample ? [[path, sample] as const] : []));

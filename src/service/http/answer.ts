@@ -1,0 +1,208 @@
+import { asServiceError, serverError, abortable, createDeferred, type ServiceError } from '#base';
+import type { WaitingStage } from '#protocol';
+import type { JobRun, JobSink } from './job-run.ts';
+import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
+
+/** How an endpoint writes its answer. A whole answer is gathered from the same events, and written at the end. */
+export interface AnswerFormat<Event> {
+  /** Content type. `text/event-stream` is sent while it is generated, every other type in one piece. */
+  readonly type: string;
+  /** Takes an event. @returns the text to send now, if any */
+  event(event: Event): string;
+  /** Text after the last event: of a whole answer all of it. */
+  end(): string | Promise<string>;
+  /** Encodes an error as an event of a stream, whose status has been sent already. */
+  failure?(error: ServiceError): string | Promise<string>;
+  /** Ends the reply of a client that has left. */
+  abandon?(): void;
+}
+
+/**
+ * How long the headers of a stream wait in each stage, in milliseconds: until they are sent a failure is a
+ * status, and an abort is invisible. Looking for an engine counts as loading, and fails after 60 s.
+ */
+const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
+  loading: 75_000,
+  queued: 2000,
+  checking: 60_000,
+  sent: 60_000,
+};
+
+/** Time between comments on a stream without a token. */
+const HEARTBEAT_MS = 5000;
+
+/** Chromium ends a service worker's answer that has no headers after 310 s. */
+const HEADERS_DEADLINE_MS = 290_000;
+
+/** Error event of the streams that end with `[DONE]`: the SDKs throw it. */
+export const errorEvent = (error: ServiceError): string => `data: ${JSON.stringify(error)}\n\n`;
+
+interface JobEvent {
+  type: string;
+  index?: number;
+}
+
+/**
+ * Answers with what jobs yield. A stream's headers wait until the first jobs are known to be valid, or for the
+ * deadline of their stage; comments follow until something is generated. Those of a whole answer wait for the
+ * end, so that a failure is a status; they are sent first only at the deadline, while an engine computes.
+ * @param jobs number of jobs that begin at once
+ * @throws ServiceError the error of `work` before the headers; `model_not_ready` at the deadline
+ */
+export const respond = <Event extends JobEvent>(
+  run: JobRun,
+  format: AnswerFormat<Event>,
+  work: (sink: JobSink<Event>) => Promise<void>,
+  jobs = 1,
+): Promise<Response> => new Answer(run, format, jobs).respond(work);
+
+class Answer<Event extends JobEvent> implements JobSink<Event> {
+  readonly #run: JobRun;
+  readonly #format: AnswerFormat<Event>;
+  readonly #isStream: boolean;
+  readonly #body: EventStream;
+  #stage: WaitingStage = 'loading';
+  #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
+  #hasSent = false;
+  readonly #jobs: number;
+  /** Indices of the jobs that are known to be valid. */
+  readonly #checked = new Set<number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #headersDue = createDeferred();
+
+  constructor(run: JobRun, format: AnswerFormat<Event>, jobs: number) {
+    const { abort, receivedAt } = run.exchange;
+    this.#run = run;
+    this.#format = format;
+    this.#jobs = jobs;
+    this.#isStream = format.type === EVENT_STREAM;
+    this.#body = new EventStream(() => abort.abort(new Error('the client has left')));
+    const passedMs = Date.now() - receivedAt;
+    this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
+  }
+
+  stage(stage: WaitingStage, index: number): void {
+    const isNew = stage !== this.#stage;
+    this.#stage = stage;
+    if (!this.#isStream) return;
+    if (this.#state === 'generating') this.#wait(true);
+    if (stage === 'prefill') this.#check(index);
+    else if (this.#state === 'holding headers' && isNew) this.#due(STAGE_DEADLINE_MS[stage]);
+  }
+
+  async event(event: Event): Promise<void> {
+    this.#send(this.#format.event(event));
+    if (!this.#isStream) return;
+    if (event.type === 'accepted') {
+      this.#stage = 'prefill';
+      this.#check(event.index ?? 0);
+      return;
+    }
+    this.#generating();
+    if (this.#body.isFull) await abortable(this.#body.room(), this.#run.exchange.abort.signal);
+  }
+
+  async respond(work: (sink: JobSink<Event>) => Promise<void>): Promise<Response> {
+    const { exchange } = this.#run;
+    exchange.continues();
+    const last = this.#compute(work);
+    try {
+      await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);
+    } catch (error) {
+      this.#stopWaiting();
+      last.catch(() => undefined);
+      throw error;
+    }
+    if (this.#isStream && this.#state === 'holding headers') this.#wait(!this.#hasSent);
+    void this.#conclude(last);
+    return new Response(this.#body.body, {
+      headers: answerHeaders(exchange, this.#format.type, this.#run.timings),
+    });
+  }
+
+  /** Runs the jobs, and charges the key. @returns the last text of the body */
+  async #compute(work: (sink: JobSink<Event>) => Promise<void>): Promise<string> {
+    try {
+      await work(this);
+    } catch (error) {
+      // Precedes the end, as the client's next request may refer to the reply at once.
+      if (this.#clientHasLeft) this.#format.abandon?.();
+      throw error;
+    } finally {
+      this.#stopWaiting();
+      await this.#run.end();
+    }
+    return this.#format.end();
+  }
+
+  /** @throws ServiceError for a whole answer that no engine has begun at the deadline */
+  #checkDeadline(): void {
+    if (this.#isStream || this.#run.hasBegun) return;
+    const error = serverError(
+      'model_not_ready',
+      `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,
+    );
+    this.#run.exchange.abort.abort(error);
+    throw error;
+  }
+
+  async #conclude(last: Promise<string>): Promise<void> {
+    const { trace, watch } = this.#run.exchange;
+    try {
+      const text = await last;
+      this.#send(text);
+      if (this.#isStream) trace.done();
+      else trace.done(text);
+    } catch (error) {
+      trace.failed(error, this.#clientHasLeft);
+      const { failure } = this.#format;
+      if (this.#clientHasLeft || !failure) this.#body.fail(this.#clientHasLeft ? watch.gone.reason : error);
+      else this.#send(await failure.call(this.#format, asServiceError(error)));
+    } finally {
+      this.#stopWaiting();
+      watch.stop();
+      this.#body.end();
+    }
+  }
+
+  get #clientHasLeft(): boolean {
+    return this.#body.isClosed || this.#run.exchange.watch.gone.aborted;
+  }
+
+  #send(text: string): void {
+    if (text === '') return;
+    this.#hasSent = true;
+    this.#body.send(text);
+  }
+
+  /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
+  #check(index: number): void {
+    this.#checked.add(index);
+    if (this.#checked.size >= this.#jobs) this.#headersDue.resolve();
+  }
+
+  #generating(): void {
+    if (this.#state === 'generating') return;
+    this.#state = 'generating';
+    this.#stopWaiting();
+    this.#headersDue.resolve();
+  }
+
+  #due(ms: number): void {
+    this.#stopWaiting();
+    this.#timer = setTimeout(this.#headersDue.resolve, Math.max(0, ms));
+  }
+
+  #stopWaiting(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Sends comments while nothing is generated. */
+  #wait(commentNow: boolean): void {
+    const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
+    this.#state = 'waiting';
+    this.#stopWaiting();
+    this.#timer = setInterval(comment, HEARTBEAT_MS);
+    if (commentNow) comment();
+  }
+}

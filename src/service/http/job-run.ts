@@ -1,0 +1,256 @@
+import { engineLost, rateLimited, ServiceError, storageUnavailable, unsupported, delay } from '#base';
+import {
+  fingerprintOf,
+  type Timings,
+  type ChatImage,
+  type ChatUsage,
+  type EventOf,
+  type JobEvent,
+  type JobOf,
+  type Kind,
+} from '#jobs';
+import type { WaitingStage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
+import { shortened } from '../body/schema-issues.ts';
+import { requireModel, usableModels } from '../model-list/models.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Counts a request's tokens as engines report them, so that a request that fails is charged, too. */
+export interface Meter {
+  /** An engine may have computed the prompt of the job with this index. */
+  computing(index: number): void;
+  /** Tokens to charge to the key so far. */
+  readonly charged: number;
+  /** Counts for the request log, as far as an engine has told them. */
+  readonly usage: Partial<ChatUsage>;
+}
+
+/** Meter of a request with one job. */
+export class JobMeter implements Meter {
+  charged = 0;
+  usage: Partial<ChatUsage> = {};
+  #estimate: number;
+
+  /** @param estimate tokens of a job whose engine has begun and told no count */
+  constructor(estimate: number) {
+    this.#estimate = estimate;
+  }
+
+  computing(): void {
+    this.charged = Math.max(this.charged, this.#estimate);
+  }
+
+  /** Replaces the estimate by what an engine has told so far. */
+  count(charged: number, usage = this.usage): void {
+    this.charged = charged;
+    this.#estimate = 0;
+    this.usage = usage;
+  }
+}
+
+/** Receives what a job yields. */
+export interface JobSink<Event> {
+  stage(stage: WaitingStage, index: number): void;
+  /** Takes an event, and resolves once the next one may come. True: the job is over, and is stopped. */
+  event(event: Event): Promise<boolean | void>;
+}
+
+interface Admission<M extends Meter> {
+  /** Model's id as the client gave it. */
+  model: string;
+  kind: Kind;
+  meter: M;
+  isStreamed: boolean;
+  images?: readonly ChatImage[];
+  /** Tokens taken from the key's limit until the run ends; null: the key's limits do not apply. */
+  reserved: number | null;
+}
+
+/** Longest pause between two attempts at a full queue. */
+const MAX_PAUSE_MS = 5000;
+
+/**
+ * The jobs of one request. It follows their stages, knows who serves them and their timings, and charges the
+ * key once, however they end.
+ */
+export class JobRun<M extends Meter = Meter> {
+  readonly exchange: Exchange;
+  readonly model: ModelEntry;
+  readonly meter: M;
+  readonly isStreamed: boolean;
+  /** Whether an engine has begun to compute. */
+  hasBegun = false;
+  readonly #settle: (used: number) => Promise<void>;
+  #begunAt: number | null = null;
+  #firstTokenAt: number | null = null;
+  #timings: Timings | null = null;
+
+  /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
+  static async admit<M extends Meter>(
+    exchange: Exchange,
+    { model: id, kind, meter, isStreamed, images: [image] = [], reserved }: Admission<M>,
+  ): Promise<JobRun<M>> {
+    const { models, admitted } = exchange;
+    const model = await requireModel(models, id, kind, admitted);
+    if (image) await requireVision(models, model, image, admitted);
+    const settle = reserved === null ? async () => {} : await reserve(exchange, reserved);
+    return new JobRun(exchange, model, meter, isStreamed, settle);
+  }
+
+  private constructor(
+    exchange: Exchange,
+    model: ModelEntry,
+    meter: M,
+    isStreamed: boolean,
+    settle: (used: number) => Promise<void>,
+  ) {
+    this.exchange = exchange;
+    this.model = model;
+    this.meter = meter;
+    this.isStreamed = isStreamed;
+    this.#settle = settle;
+  }
+
+  /**
+   * Runs a job until its last event, or until the sink has enough.
+   * @param options.id its id; default: the request's
+   * @param options.index its place among the request's jobs
+   * @param options.mayWait waits for a place if the queue is full: the reply so far would be lost
+   * @throws ServiceError; the signal's reason when aborted
+   */
+  async run<K extends Kind>(
+    job: JobOf<K>,
+    sink: JobSink<EventOf<K>>,
+    { id = this.exchange.id, index = 0, mayWait = false } = {},
+  ): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#runOnce(job, sink, id, index);
+      } catch (error) {
+        // A full queue rejects the job before any event. A server's limit is reported to the caller.
+        if (!mayWait || !(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
+        await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), this.exchange.abort.signal);
+      }
+    }
+  }
+
+  async #runOnce<K extends Kind>(
+    job: JobOf<K>,
+    sink: JobSink<EventOf<K>>,
+    id: string,
+    index: number,
+  ): Promise<void> {
+    const { exchange, model, isStreamed } = this;
+    const { signal } = exchange.abort;
+    let stage: WaitingStage | null = null;
+    try {
+      for await (const event of exchange.run(job, model, isStreamed, id)) {
+        signal.throwIfAborted();
+        if (event.type === 'waiting') {
+          ({ stage } = event);
+          if (event.servedBy !== undefined) exchange.trace.servedBy = event.servedBy;
+          if (event.loosened) warn(exchange.warnings, event.loosened);
+          if (stage === 'prefill') this.#begin(index);
+          sink.stage(stage, index);
+          continue;
+        }
+        this.#note(event, index);
+        // Leaving the loop stops the engine.
+        if ((await sink.event(event)) === true || event.type === 'done') return;
+      }
+      signal.throwIfAborted();
+      throw engineLost();
+    } catch (error) {
+      // A server may compute the prompt of a request that is aborted before its answer.
+      if (stage === 'sent' && signal.aborted) this.meter.computing(index);
+      throw error;
+    }
+  }
+
+  #note(event: JobEvent, index: number): void {
+    this.#begin(index);
+    const fingerprint = fingerprintOf(event);
+    if (fingerprint !== undefined) this.exchange.trace.servedBy = fingerprint;
+    if (event.type === 'done') this.#timings ??= event.timings ?? null;
+  }
+
+  #begin(index: number): void {
+    this.hasBegun = true;
+    this.#begunAt ??= Date.now();
+    this.exchange.trace.accepted();
+    this.meter.computing(index);
+  }
+
+  /** Records generated text, for the log and the timings. */
+  generated(text: string): void {
+    this.#firstTokenAt ??= Date.now();
+    this.exchange.trace.generated(text);
+  }
+
+  /** Timings of the first job that ended, measured by its engine. Until then, timings measured here. */
+  get timings(): Timings {
+    if (this.#timings) return this.#timings;
+    if (this.#begunAt === null) return {};
+    const queueMs = this.#begunAt - this.exchange.receivedAt;
+    if (this.#firstTokenAt === null) return { queueMs };
+    return { queueMs, prefillMs: this.#firstTokenAt - this.#begunAt };
+  }
+
+  /** Ends the count in flight, and charges the key. Called once, however the jobs end. Never rejects. */
+  async end(): Promise<void> {
+    const { exchange, meter } = this;
+    exchange.leave();
+    exchange.trace.usage(meter.usage);
+    await this.#settle(meter.charged);
+  }
+}
+
+/** Maximum places of schemas that a warning names. */
+const MAX_PLACES = 16;
+
+/** Adds warnings for places in a schema, once: each choice has the same. */
+function warn(warnings: string[], places: readonly string[]): void {
+  const named = places
+    .slice(0, MAX_PLACES)
+    .map((place) => shortened(place, 200).replaceAll(/[^\x20-\x7e]/g, '?'));
+  if (places.length > MAX_PLACES) named.push('...');
+  const warning = `Not enforced: ${named.join(', ')}.`;
+  if (!warnings.includes(warning)) warnings.push(warning);
+}
+
+/** @throws ServiceError 400 */
+async function requireVision(
+  directory: ModelDirectory,
+  { id, vision }: ModelEntry,
+  image: ChatImage,
+  admitted: Admitted,
+): Promise<void> {
+  if (vision?.()) return;
+  const seeing = await usableModels(directory, admitted, (entry) => entry.vision?.() === true);
+  const rule = `is an image, and ${id} does not see. Models that see: ${seeing.join(', ') || 'none'}`;
+  throw unsupported(image.param, rule);
+}
+
+/**
+ * Reserves the request's tokens from the key's limit.
+ * @returns a function that replaces the reserved tokens by the used ones; it never rejects
+ * @throws ServiceError 429
+ */
+async function reserve(exchange: Exchange, tokens: number): Promise<(used: number) => Promise<void>> {
+  const { admitted, dependencies } = exchange;
+  const { exceeded, keyId } = admitted;
+  const { keys } = dependencies;
+  if (exceeded) throw usedUp(admitted, 'requests', exceeded.retryAfterMs);
+  const { limits, retryAfterMs, taken } = await keys.reserve(keyId, tokens).catch(() => {
+    throw storageUnavailable();
+  });
+  admitted.limits = limits;
+  if (retryAfterMs !== null) throw usedUp(admitted, 'tokens', retryAfterMs);
+  // The reply is valid even if its tokens cannot be counted.
+  return (used) => keys.settle(keyId, taken, used).catch(() => {});
+}
+
+function usedUp({ limits }: Admitted, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
+  const limit = limits ? ` of ${limits[what].limit} ${what} a minute` : '';
+  const wait = Math.ceil(retryAfterMs / 1000);
+  return rateLimited(`This key's limit${limit} is used up. Retry in ${wait} s.`, retryAfterMs);
+}

@@ -1,0 +1,134 @@
+import { asServiceError } from '#base';
+import type { ChatUsage } from '#jobs';
+import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '#protocol';
+
+const LOGGED_PATH_CHARACTERS = 200;
+const LOGGED_URL_CHARACTERS = 2048;
+
+type Publish = (entry: RequestLogEntry) => void;
+
+/** Log entry of one request, published when the request arrives, at its first token and at its end. */
+export class RequestTrace {
+  readonly #publish: Publish;
+  readonly #entry: RequestLogEntry;
+  #text = '';
+  /** Whether the answer continues after its headers. */
+  #open = false;
+
+  constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
+    this.#publish = publish;
+    const { path, client } = request;
+    this.#entry = {
+      ...request,
+      path: path.slice(0, LOGGED_PATH_CHARACTERS),
+      client: client && { ...client, url: client.url.slice(0, LOGGED_URL_CHARACTERS) },
+      state: 'running',
+      keyLabel: null,
+      model: null,
+      streamed: false,
+      status: null,
+      error: null,
+      startedAt: Date.now(),
+      queueMs: null,
+      firstTokenMs: null,
+      totalMs: null,
+      promptTokens: null,
+      cachedTokens: null,
+      completionTokens: null,
+      servedBy: null,
+      requestBody: null,
+      responseBody: null,
+    };
+    this.#tell();
+  }
+
+  key(label: string): void {
+    this.#entry.keyLabel = label;
+  }
+
+  body(text: string, { model, stream }: Record<string, unknown>): void {
+    this.#entry.requestBody = cut(text);
+    if (typeof model === 'string') this.#entry.model = model;
+    this.#entry.streamed = stream === true;
+    this.#tell();
+  }
+
+  /** The answer continues after its headers. */
+  continues(): void {
+    this.#open = true;
+  }
+
+  /** Fingerprint of the variant that answers; null until it is known. */
+  get servedBy(): string | null {
+    return this.#entry.servedBy;
+  }
+
+  set servedBy(fingerprint: string) {
+    this.#entry.servedBy = fingerprint;
+  }
+
+  /** An engine has begun with the request. */
+  accepted(): void {
+    this.#entry.queueMs ??= this.#spent();
+  }
+
+  /** A token has been generated. `text`: its part of the answer's first choice. */
+  generated(text: string): void {
+    if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
+    if (this.#entry.firstTokenMs !== null) return;
+    this.#entry.firstTokenMs = this.#spent();
+    this.#tell();
+  }
+
+  usage(counts: Partial<ChatUsage>): void {
+    const { promptTokens = null, cachedTokens = null, completionTokens = null } = counts;
+    Object.assign(this.#entry, { promptTokens, cachedTokens, completionTokens });
+  }
+
+  headers(status: number): void {
+    this.#entry.status = status;
+    if (this.#open || this.#entry.state !== 'running') this.#tell();
+    else this.#end('done');
+  }
+
+  /** Ends the entry, or lets the headers end it. `whole`: the body, if it was not streamed. */
+  done(whole: string = this.#text): void {
+    this.#open = false;
+    this.#entry.responseBody = cut(whole);
+    if (this.#entry.status !== null) this.#end('done');
+  }
+
+  /** Records a failure before the headers. */
+  refused(error: unknown, status: number, aborted: boolean): void {
+    if (!aborted) this.#entry.status = status;
+    this.failed(error, aborted);
+  }
+
+  failed(error: unknown, aborted: boolean): void {
+    this.#open = false;
+    const { wire } = asServiceError(error);
+    if (!aborted) this.#entry.error = wire.code ?? wire.type;
+    this.#entry.responseBody ??= cut(this.#text);
+    if (aborted) this.#end('aborted');
+    else if (this.#entry.status !== null) this.#end('done');
+  }
+
+  #end(state: 'done' | 'aborted'): void {
+    this.#entry.state = state;
+    this.#entry.totalMs = this.#spent();
+    this.#tell();
+  }
+
+  #spent(): number {
+    return Date.now() - this.#entry.startedAt;
+  }
+
+  #tell(): void {
+    this.#publish({ ...this.#entry });
+  }
+}
+
+const cut = (text: string): LoggedBody => ({
+  text: text.slice(0, LOGGED_BODY_CHARACTERS),
+  truncated: text.length > LOGGED_BODY_CHARACTERS,
+});

@@ -1,0 +1,351 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { catalogDirectory } from '../../src/service/model-list/models.ts';
+import { ENDPOINTS } from '../../src/service/endpoints.ts';
+import { createService } from '../../src/service/service.ts';
+import { ServiceError } from '../../src/base/errors/service-error.ts';
+import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
+import type { RequestLogEntry } from '../../src/protocol/request-log.ts';
+import type { EngineClient, KeyStore, Waiting } from '../../src/protocol/service-dependencies.ts';
+
+/** Every kind of request × every ending: what the log, the headers and the key's charge say. */
+
+const ENDINGS = [
+  'success',
+  'fails before',
+  'fails in prefill',
+  'fails after output',
+  'client leaves',
+] as const;
+type Ending = (typeof ENDINGS)[number];
+
+interface Row {
+  name: string;
+  kind: Kind;
+  request: () => { path: string; body: BodyInit };
+  streamed?: boolean;
+  /** Tokens charged for a whole answer of 3 prompt tokens and 2 more. */
+  charged: number;
+  /** An engine generates text. */
+  generates?: boolean;
+  usage: Partial<Record<'promptTokens' | 'cachedTokens' | 'completionTokens', number>>;
+}
+
+const json = (path: string, body: object) => () => ({ path, body: JSON.stringify(body) });
+
+function form(path: string, stream: boolean): Row['request'] {
+  return () => {
+    const body = new FormData();
+    body.set('file', new File(['sound'], 'a.wav'));
+    body.set('model', 'coral-wren-4');
+    body.set('stream', String(stream));
+    return { path, body };
+  };
+}
+
+const generated = { kind: 'chat', charged: 5, generates: true } as const;
+const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
+const counted = { kind: 'chat', charged: 50, usage: { promptTokens: 3 } } as const;
+const { chat, completion, response, countChat, countResponse, transcription, translation } = ENDPOINTS;
+const { decision, embeddings } = ENDPOINTS;
+const longer = { max_tokens: 2 };
+
+const ROWS: Row[] = [
+  ...[false, true].flatMap((stream): Row[] => [
+    {
+      ...row('chat', stream),
+      ...generated,
+      request: json(chat.path, { ...chat.sample, ...longer, stream }),
+      usage,
+    },
+    {
+      ...row('completion', stream),
+      ...generated,
+      request: json(completion.path, { ...completion.sample, ...longer, stream }),
+      usage,
+    },
+    {
+      ...row('response', stream),
+      ...generated,
+      request: json(response.path, { ...response.sample, max_output_tokens: 2, stream }),
+      usage,
+    },
+    {
+      ...row('transcription', stream),
+      ...generated,
+      kind: 'transcription',
+      request: form(transcription.path, stream),
+      usage,
+    },
+    {
+      ...row('translation', stream),
+      ...generated,
+      kind: 'transcription',
+      request: form(translation.path, stream),
+      usage,
+    },
+  ]),
+  { name: 'count of a chat', ...counted, request: json(countChat.path, countChat.sample) },
+  { name: 'count of a response', ...counted, request: json(countResponse.path, countResponse.sample) },
+  {
+    name: 'decision',
+    kind: 'decision',
+    charged: 3,
+    request: json(decision.path, decision.sample),
+    usage: { promptTokens: 3, cachedTokens: 1, completionTokens: 0 },
+  },
+  {
+    name: 'embeddings',
+    kind: 'embedding',
+    charged: 0,
+    request: json(embeddings.path, embeddings.sample),
+    usage: { promptTokens: 3 },
+  },
+];
+
+function row(name: string, streamed: boolean): Pick<Row, 'name' | 'streamed'> {
+  return { name: `${name}, ${streamed ? 'streamed' : 'whole'}`, streamed };
+}
+
+const QUEUE_MS = 300;
+const PREFILL_MS = 1000;
+/** Longer than the time between the comments of a waiting stream. */
+const TOKEN_MS = 6000;
+const FINGERPRINT = 'fake-weights';
+const failure = new ServiceError({ message: 'No.', code: 'engine_lost' });
+
+/** Events of each kind: 3 prompt tokens, and 2 more if it generates. */
+const EVENTS: { [K in Kind]: EventOf<K>[] } = {
+  chat: [
+    { type: 'accepted', accepted: { promptTokens: 3, cachedTokens: 1, fingerprint: FINGERPRINT } },
+    { type: 'delta', delta: { text: 'a', tokens: 1 } },
+    { type: 'delta', delta: { text: 'b', tokens: 1 } },
+    { type: 'done', finishReason: 'stop', usage, timings: { queueMs: 300, prefillMs: 1000, decodeMs: 6000 } },
+  ],
+  transcription: [
+    { type: 'accepted', fingerprint: FINGERPRINT },
+    { type: 'delta', text: 'a' },
+    { type: 'delta', text: 'b' },
+    {
+      type: 'done',
+      transcript: { answer: { text: 'ab' } },
+      usage,
+      timings: { queueMs: 300, computeMs: 7000 },
+    },
+  ],
+  decision: [
+    { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 } },
+    {
+      type: 'done',
+      progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 },
+      fingerprint: FINGERPRINT,
+      timings: { queueMs: 300, computeMs: 7000 },
+    },
+  ],
+  embedding: [
+    {
+      type: 'done',
+      vectors: [Float32Array.of(1)],
+      promptTokens: 3,
+      fingerprint: FINGERPRINT,
+      timings: { queueMs: 300, computeMs: 7000 },
+    },
+  ],
+};
+
+function engineOf(ending: Ending): EngineClient {
+  return {
+    async *run<K extends Kind>(
+      job: JobOf<K>,
+      { signal }: { signal: AbortSignal },
+    ): AsyncGenerator<Waiting | EventOf<K>> {
+      yield { type: 'waiting', stage: 'queued' };
+      await sleep(QUEUE_MS, signal);
+      if (ending === 'fails before') throw failure;
+      yield { type: 'waiting', stage: 'prefill', servedBy: FINGERPRINT };
+      await sleep(PREFILL_MS, signal);
+      if (ending === 'fails in prefill') throw failure;
+      const events: EventOf<K>[] = EVENTS[job.kind];
+      for (const [at, event] of events.entries()) {
+        if (at > 1) await sleep(TOKEN_MS, signal);
+        if (ending === 'fails after output' && event.type === 'done') throw failure;
+        yield event;
+      }
+    },
+  };
+}
+
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Lets time pass in small steps, and streams their turns. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+    for (let turns = 0; turns < 4; turns++) await turn();
+  }
+}
+
+async function ask({ request }: Row, ending: Ending) {
+  const settled: number[] = [];
+  let left = 0;
+  const limits = { limit: 1000, remaining: 900, resetMs: 0 };
+  const state = { requests: limits, tokens: limits };
+  const keys: KeyStore = {
+    admit: async (_, isMetered) => ({
+      admitted: true,
+      keyId: 'key',
+      label: 'test',
+      models: null,
+      deviceOnly: false,
+      inFlightLimit: 1,
+      limits: isMetered ? state : null,
+      exceeded: null,
+    }),
+    enter: async () => () => left++,
+    reserve: async (_, tokens) => ({ retryAfterMs: null, taken: tokens, limits: state }),
+    settle: async (_, __, used) => void settled.push(used),
+  };
+  const created = 1_700_000_000;
+  const model = (id: string, kind: 'chat' | 'embedding' | 'transcription') => ({
+    id,
+    kind,
+    created,
+    variants: [],
+  });
+  const entries: RequestLogEntry[] = [];
+  const service = createService({
+    engine: engineOf(ending),
+    keys,
+    models: catalogDirectory(async () => ({
+      ownedBy: 'localtext',
+      models: [
+        model('amber-phoenix-4', 'chat'),
+        model('jade-mole-4', 'embedding'),
+        model('coral-wren-4', 'transcription'),
+      ],
+    })),
+    responses: { put: async () => {}, get: async () => null, delete: async () => {} },
+    log: (entry) => entries.push(entry),
+  });
+  const gone = new AbortController();
+  const { path, body } = request();
+  const sent = new Request(`https://site.example${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: 'Bearer lt_x',
+      ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+    },
+    body,
+    signal: gone.signal,
+  });
+  const answer: { response?: Response; text?: string; error?: unknown } = {};
+  const read = async (): Promise<void> => {
+    answer.response = await service(sent);
+    answer.text = await answer.response.text();
+  };
+  const done = read().catch((error: unknown) => {
+    answer.error = error;
+  });
+  await pass(QUEUE_MS + PREFILL_MS / 2);
+  if (ending === 'client leaves') gone.abort();
+  await pass(PREFILL_MS + 3 * TOKEN_MS);
+  await done;
+  return { ...answer, settled, left, entries, last: entries.at(-1), isMetered: path !== embeddings.path };
+}
+
+// Schemas are imported when a request needs them, which takes real time.
+beforeAll(() =>
+  Promise.all([
+    import('../../src/service/chat/chat-schema.ts'),
+    import('../../src/service/completions/completion-schema.ts'),
+    import('../../src/service/responses/response-schema.ts'),
+    import('../../src/service/decisions/decision-schema.ts'),
+    import('../../src/service/embeddings/embeddings-request.ts'),
+  ]),
+);
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const aboutQueue = expect.toSatisfy((ms) => ms >= QUEUE_MS && ms < QUEUE_MS + 300);
+
+describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) => {
+  const { streamed = false, generates = false } = each;
+
+  test('success', async () => {
+    const { response: got, text, settled, left, last, isMetered } = await ask(each, 'success');
+    expect(got?.status).toBe(200);
+    const { charged } = each;
+    expect([settled, left]).toEqual(isMetered ? [[charged], 1] : [[], 0]);
+    expect(last).toMatchObject({
+      state: 'done',
+      status: 200,
+      error: null,
+      servedBy: FINGERPRINT,
+      queueMs: aboutQueue,
+    });
+    expect(last).toMatchObject({ ...each.usage, streamed });
+    expect(last?.responseBody?.text).not.toBe('');
+    const first = last?.firstTokenMs;
+    if (generates)
+      expect(first).toSatisfy((ms) => ms >= QUEUE_MS + PREFILL_MS && ms < QUEUE_MS + PREFILL_MS + 500);
+    else expect(first).toBeNull();
+    expect(got?.headers.get('localtext-served-by')).toBe(FINGERPRINT);
+    expect(got?.headers.get('server-timing')).toMatch(/^queue;dur=3\d\d/);
+    expect(got?.headers.get('x-ratelimit-limit-tokens')).toBe(isMetered ? '1000' : null);
+    // Comments end once something is generated.
+    if (streamed)
+      expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(text?.search(/"(a|delta)"|text":"a/) ?? 0);
+    else expect(text).not.toContain(': waiting');
+  });
+
+  test('fails before', async () => {
+    const { response: got, settled, left, last, isMetered } = await ask(each, 'fails before');
+    expect(got?.status).toBe(500);
+    expect([settled, left]).toEqual(isMetered ? [[0], 1] : [[], 0]);
+    expect(last).toMatchObject({ state: 'done', status: 500, error: 'engine_lost', queueMs: null });
+    expect(last).toMatchObject({ firstTokenMs: null, promptTokens: null, servedBy: null });
+    expect(got?.headers.get('localtext-served-by')).toBeNull();
+  });
+
+  test('fails in prefill', async () => {
+    const { response: got, text, settled, left, last, isMetered } = await ask(each, 'fails in prefill');
+    expect([got?.status, left]).toEqual([streamed ? 200 : 500, isMetered ? 1 : 0]);
+    expect(settled).toEqual(isMetered ? [expect.toSatisfy((tokens) => tokens > 0 && tokens <= 300)] : []);
+    expect(last).toMatchObject({
+      state: 'done',
+      error: 'engine_lost',
+      queueMs: aboutQueue,
+      firstTokenMs: null,
+    });
+    expect(last).toMatchObject({ servedBy: FINGERPRINT, promptTokens: null });
+    expect(text).toContain('"code":"engine_lost"');
+  });
+
+  // A count ends with its first event.
+  if (!each.name.startsWith('count'))
+    test('fails after output', async () => {
+      const { text, settled, left, last, isMetered } = await ask(each, 'fails after output');
+      expect([left, settled.length]).toEqual(isMetered ? [1, 1] : [0, 0]);
+      if (isMetered) expect(settled[0]).toBeGreaterThan(0);
+      if (each.kind === 'chat') expect(settled).toEqual([5]);
+      expect(last).toMatchObject({ state: 'done', error: 'engine_lost', servedBy: FINGERPRINT });
+      expect(text).toContain('"code":"engine_lost"');
+    });
+
+  test('client leaves', async () => {
+    const { settled, left, last, isMetered } = await ask(each, 'client leaves');
+    expect(left).toBe(isMetered ? 1 : 0);
+    expect(settled).toEqual(isMetered ? [expect.toSatisfy((tokens) => tokens > 0 && tokens <= 300)] : []);
+    expect(last).toMatchObject({ state: 'aborted', error: null, firstTokenMs: null, queueMs: aboutQueue });
+    expect(last?.totalMs).toBeLessThan(QUEUE_MS + PREFILL_MS);
+  });
+});
