@@ -54,6 +54,8 @@ export interface WeightFile {
   sha256: string;
   /** URL to fetch from, instead of the models folder. */
   url?: string;
+  /** Set for a file that the user added from this device, which has no other source: its name there, and when. */
+  added?: { name: string; at: number };
   /** Marks the projector of a GGUF model with vision (`mmproj` in llama.cpp's terms). */
   role?: 'projector';
 }

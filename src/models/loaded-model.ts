@@ -165,7 +165,9 @@ export class LoadedModel {
         throw error;
       }
       const failedAt = performance.now();
-      const retryAt = failedAt + backoff(this.#failures++, PAUSES);
+      // The user may have made room since.
+      const pauseMs = error.code === 'storage_full' ? 0 : backoff(this.#failures++, PAUSES);
+      const retryAt = failedAt + pauseMs;
       this.#become({ name: 'failed', error, failedAt, retryAt });
       throw error;
     } finally {

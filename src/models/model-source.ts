@@ -128,7 +128,8 @@ function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
       const digest = await hashBlob(blob, signal, onProgress);
       onProgress(blob.size);
       chunks = digest.chunks;
-      return { path: addedFilePath(digest.sha256), bytes: blob.size, sha256: digest.sha256 };
+      const path = addedFilePath(digest.sha256);
+      return { path, bytes: blob.size, sha256: digest.sha256, added: { name, at: Date.now() } };
     },
     store: (file, options) => store.putHashed(file, chunks, blob, options),
   };

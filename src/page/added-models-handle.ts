@@ -3,6 +3,7 @@ import type { HubOffer, ModelDetails } from '#protocol';
 import type { AddOptions, AddSource } from './added-models.ts';
 import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
+import { requestPersistence } from './persist.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are
@@ -50,6 +51,8 @@ export class AddedModels {
    * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
+    // At once, as the call follows a click. The file may be the only copy.
+    requestPersistence();
     const { withSource } = await this.#module();
     const { id = null } = options;
     return withSource(source, this.#scope, (modelSource) =>

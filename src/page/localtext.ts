@@ -16,6 +16,7 @@ import type { RunCommand } from './engine-commands.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
+import { requestPersistence } from './persist.ts';
 import { loadChunk } from './load-chunk.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
@@ -217,12 +218,9 @@ const isReplaced = ({ errorCode }: ModelStatus): boolean => errorCode === 'build
 
 let persistAsked = false;
 
-/**
- * Asks the browser to keep the weights when space runs short, as their download begins: a worker cannot ask.
- */
+/** Asks the browser to keep the weights as their download begins: a worker cannot ask. */
 function persistOnce({ models }: EngineStatus, leading: boolean): void {
   if (persistAsked || !leading || !models.some(({ progress }) => progress?.phase === 'download')) return;
   persistAsked = true;
-  // If the browser declines, the weights are kept until it needs the space.
-  navigator.storage?.persist?.().catch(() => {});
+  requestPersistence();
 }

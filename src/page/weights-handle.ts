@@ -2,6 +2,7 @@ import type { ImportedFile, WeightsOverview } from '#protocol';
 import type { RunCommand } from './engine-commands.ts';
 import { loadChunk } from './load-chunk.ts';
 import type { ExportedFile } from './model-files.ts';
+import { requestPersistence } from './persist.ts';
 
 /**
  * The stored weights of all models. `target` is a model's id, for the variant chosen for it, or a variant's
@@ -67,6 +68,7 @@ export class Weights {
     files: Iterable<File>,
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
+    requestPersistence();
     const { importFiles } = await loadChunk(import('./model-files.ts'));
     const { signal, onFile } = options;
     const take = (file: File) => this.#run({ type: 'import', name: file.name, blob: file }, { signal });

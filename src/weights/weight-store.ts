@@ -3,7 +3,7 @@ import { weightLock } from '#protocol';
 import { requestError } from '#base';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
+import { didNotFit, lostFile, storageFull, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
@@ -204,6 +204,7 @@ export class WeightStore {
   }
 
   async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    if (file.added) throw lostFile(file, file.added);
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const measure = this.#rate.measure();

@@ -92,8 +92,11 @@ class OpfsBackend implements StorageBackend {
     return {
       write: async (bytes, at) => {
         for (let done = 0; done < bytes.length;) {
-          const wrote = access.write(bytes.subarray(done), { at: at + done });
-          if (wrote <= 0) throw new DOMException('The disk took no more bytes.', 'QuotaExceededError');
+          const rest = bytes.subarray(done);
+          const wrote = access.write(rest, { at: at + done });
+          // In a private window of Chromium whose storage is full, 4294967288: an error of -8, unsigned.
+          if (wrote <= 0 || wrote > rest.length)
+            throw new DOMException('The disk took no more bytes.', 'QuotaExceededError');
           done += wrote;
         }
       },

@@ -1,6 +1,7 @@
-import type { WeightFile } from '#catalog';
+import { formatBytes, type WeightFile } from '#catalog';
 import {
   corruptFile,
+  printable,
   serverError,
   ServiceError,
   IdleTimeoutError,
@@ -13,6 +14,12 @@ export const unavailable = ({ path }: WeightFile, status: number): ServiceError 
   serverError(
     'weights_unavailable',
     `The weight file ${path} could not be downloaded: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+  );
+
+export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>
+  serverError(
+    'weights_unavailable',
+    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, is no longer in this browser's storage: the browser or the user deleted it. Add the same file again, or remove the model.`,
   );
 
 export const webPage = ({ path }: WeightFile, status: number): ServiceError =>

@@ -229,6 +229,17 @@ test('a download that was given up loads no other variant, and the next request 
   expect((await models.ready('m', never)).variant.name).toBe('big');
 });
 
+test('a load that found the storage full is repeated by the next request', async () => {
+  let full = true;
+  const models = modelManager([small], async (variant) => {
+    if (full) throw new ServiceError({ code: 'storage_full', message: 'full' });
+    return engine(variant);
+  });
+  await expect(models.ready('m', never)).rejects.toThrow('full');
+  full = false;
+  expect((await models.ready('m', never)).variant.name).toBe('small');
+});
+
 test('a load that is asked for again does not wait for the back-off of requests, once a second at most', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());

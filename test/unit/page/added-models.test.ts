@@ -39,3 +39,13 @@ test.each([
   }
   calls.close();
 });
+
+test('add() asks for persistent storage at once, as a click allows it for a moment', async () => {
+  const persist = vi.fn(async () => true);
+  vi.stubGlobal('navigator', { storage: { persist } });
+  vi.stubGlobal('document', { baseURI: 'https://example.com/' });
+  const models = new AddedModels(scope, () => Promise.reject(new Error('no engine')));
+  const adding = models.add(source);
+  expect(persist).toHaveBeenCalledTimes(1);
+  await expect(adding).rejects.toThrow('no engine');
+});

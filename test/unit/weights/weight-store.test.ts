@@ -139,3 +139,15 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   await store.cancel([file]);
   expect([...backend.files.keys()]).toEqual([]);
 });
+
+test('a lost file that the user added is named with its date and size, and not requested', async () => {
+  const fetched = vi.fn();
+  vi.stubGlobal('fetch', fetched);
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const added = { name: 'my model.gguf', at: Date.UTC(2026, 2, 14) };
+  await expect(store.file({ ...file, bytes: 98_362_432, added }, options)).rejects.toMatchObject({
+    message: expect.stringContaining('my model.gguf (98 MB), added from this device on 2026-03-14') as string,
+    wire: { code: 'weights_unavailable' },
+  });
+  expect(fetched).not.toHaveBeenCalled();
+});

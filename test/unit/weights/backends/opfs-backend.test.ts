@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { openOpfsBackend } from '../../../../src/weights/backends/opfs-backend.ts';
 import { readSmallFile, replace } from '../../../../src/weights/backends/storage-backend.ts';
 
 /** Bytes that a write takes at most; 0: the disk is full. */
 let accepted = Number.POSITIVE_INFINITY;
+/** Number that a write returns, whatever it took. */
+let returned: number | null = null;
 
 class FakeFile {
   bytes = new Uint8Array(0);
@@ -17,7 +19,7 @@ class FakeFile {
         grown.set(this.bytes);
         grown.set(taken, at);
         this.bytes = grown;
-        return taken.length;
+        return returned ?? taken.length;
       },
       truncate: (length: number) => {
         this.bytes = this.bytes.slice(0, length);
@@ -90,6 +92,14 @@ test('writes that take less than was given go on; one that takes nothing means t
   // An empty record would be taken for a real one.
   accepted = Number.POSITIVE_INFINITY;
   expect(await backend.read('b')).toBeNull();
+});
+
+test('a full storage of a private window in Chromium, whose writes return an error as a large number', async () => {
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
+  [accepted, returned] = [2, 2 ** 32 - 8];
+  onTestFinished(() => void ([accepted, returned] = [Number.POSITIVE_INFINITY, null]));
+  await expect(replace(backend, 'a', 'abcde')).rejects.toMatchObject({ name: 'QuotaExceededError' });
 });
 
 /** What a browser gives of a file that is replaced meanwhile. */
