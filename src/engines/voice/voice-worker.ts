@@ -1,11 +1,13 @@
 import { AutoModel, env, LogLevel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
+import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
+import { openEncoder, type SoundEncoder, usableFormats } from './encode-sound.ts';
 import { normalNumbers, toWaveform } from './waveform.ts';
 
 interface Voice {
@@ -21,6 +23,7 @@ interface Loaded {
 }
 
 let loaded: Loaded | null = null;
+let encoder: SoundEncoder | null = null;
 
 /** Opens a network of the variant. transformers.js runs a model of this type with the inputs that its graph names. */
 const openNetwork = async (name: string, graph: string): Promise<PreTrainedModel> =>
@@ -60,35 +63,48 @@ export const voiceWorker = {
     loaded = { name, phonemizer, vocabulary: tables.vocabulary, voice: null };
   },
 
-  /** Splits a text into sentences. */
-  async sentences(text: string): Promise<string[]> {
+  formats: usableFormats,
+
+  /**
+   * Begins a speech, which ends the one before.
+   * @param isResumed whether an earlier engine has written the beginning
+   * @returns the text's sentences
+   */
+  async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
+    encoder = await openEncoder(format, isResumed);
     return loaded?.phonemizer.sentences(text) ?? [];
   },
 
   /**
    * Speaks a sentence.
    * @param graph name of the voice's graph
-   * @returns samples; none if nothing in the sentence can be spoken
+   * @returns encoded sound; null if nothing in the sentence can be spoken
    * @throws the runtime's error
    */
-  async speak(sentence: string, graph: string, speed: number): Promise<Float32Array<ArrayBuffer>> {
-    if (!loaded) throw new Error('no voice is loaded');
+  async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+    if (!loaded || !encoder) throw new Error('no speech has begun');
+    const { vocabulary, phonemizer } = loaded;
     const { network } = await voiceOf(loaded, graph);
-    const parts: Float32Array[] = [];
-    for (const phonemes of await loaded.phonemizer.phonemes(sentence)) {
-      const { vocabulary } = loaded;
+    const parts: Float32Array<ArrayBuffer>[] = [];
+    for (const phonemes of await phonemizer.phonemes(sentence)) {
       const ids = Array.from(phonemes).flatMap((phoneme) => vocabulary[phoneme] ?? []);
       if (ids.length > 0) parts.push(await soundOf(network, [0, ...ids, 0], speed));
     }
-    const samples = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      samples.set(part, at);
-      at += part.length;
-    }
-    return transfer(samples, [samples.buffer]);
+    if (parts.length === 0) return null;
+    const encoded: Uint8Array<ArrayBuffer>[] = [];
+    for (const part of parts) encoded.push(await encoder.encode(part));
+    return sent(new Uint8Array(await new Blob(encoded).arrayBuffer()));
+  },
+
+  /** @returns the last bytes of a speech */
+  async finish(): Promise<Uint8Array<ArrayBuffer>> {
+    const rest = await encoder?.finish();
+    encoder = null;
+    return sent(rest ?? new Uint8Array(0));
   },
 };
+
+const sent = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => transfer(bytes, [bytes.buffer]);
 
 async function voiceOf(model: Loaded, graph: string): Promise<Voice> {
   if (model.voice?.name === graph) return model.voice;
@@ -101,7 +117,7 @@ async function soundOf(
   network: PreTrainedModel,
   ids: readonly number[],
   speed: number,
-): Promise<Float32Array> {
+): Promise<Float32Array<ArrayBuffer>> {
   const outputs = (await network({
     ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
     speed: new Tensor('float32', Float32Array.of(speed), [1]),
