@@ -3,4 +3,4 @@ import { loadModule } from './lib/load-module.mjs';
 import { writeOrCheck } from './lib/write-or-check.mjs';
 
 const { compatibilityDocument } = await loadModule('/scripts/compatibility.ts');
-writeOrCheck('docs/compatibility.md', compatibilityDocument());
+writeOrCheck('docs/compatibility.md', await compatibilityDocument());

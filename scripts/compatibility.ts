@@ -1,14 +1,15 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
 import { MAX_VALUES } from '../src/service/body/request-body.ts';
-import { chatRules } from '../src/service/chat/chat-schema.ts';
-import { completionRules } from '../src/service/completions/completion-schema.ts';
-import { decisionRules } from '../src/service/decisions/decision-schema.ts';
-import { embeddingsRules } from '../src/service/embeddings/embeddings-request.ts';
+import type { chatRules } from '../src/service/chat/chat-schema.ts';
+import type { completionRules } from '../src/service/completions/completion-schema.ts';
+import type { embeddingsRules } from '../src/service/embeddings/embeddings-request.ts';
 import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
 import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
-import { responseRules } from '../src/service/responses/response-schema.ts';
+import type { responseRules } from '../src/service/responses/response-schema.ts';
+import { ENDPOINTS, type EndpointName } from '../src/service/endpoints.ts';
+import { RULES } from '../src/service/rules.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 
@@ -17,13 +18,6 @@ type Shape = Record<string, z.ZodMiniType>;
 interface Rules {
   fields: { enforced: Shape; passedOn?: Shape; accepted: Shape };
   refused?: Record<string, string>;
-}
-
-interface Endpoint {
-  path: string;
-  rules: Rules;
-  /** Fields of OpenAI's client that no schema names. */
-  unread: Record<string, true>;
 }
 
 /** The client's parameters that no schema names. The compiler reports a missing or superfluous one. */
@@ -56,33 +50,13 @@ const completionUnread: Unread<OpenAI.CompletionCreateParams, typeof completionR
 
 const embeddingsUnread: Unread<OpenAI.EmbeddingCreateParams, typeof embeddingsRules> = {};
 
-const ENDPOINTS: Endpoint[] = [
-  {
-    path: 'POST /v1/chat/completions',
-    rules: chatRules,
-    unread: chatUnread,
-  },
-  {
-    path: 'POST /v1/responses',
-    rules: responseRules,
-    unread: responseUnread,
-  },
-  {
-    path: 'POST /v1/completions',
-    rules: completionRules,
-    unread: completionUnread,
-  },
-  {
-    path: 'POST /v1/embeddings',
-    rules: embeddingsRules,
-    unread: embeddingsUnread,
-  },
-  {
-    path: 'POST /v1/decisions',
-    rules: decisionRules,
-    unread: {},
-  },
-];
+/** Fields of OpenAI's client that no schema names, by endpoint. */
+const UNREAD: Partial<Record<EndpointName, Record<string, true>>> = {
+  chat: chatUnread,
+  response: responseUnread,
+  completion: completionUnread,
+  embeddings: embeddingsUnread,
+};
 
 const INTRODUCTION = `# Compatibility
 
@@ -165,11 +139,16 @@ function modelsSection(): string {
   ].join('\n');
 }
 
-export function compatibilityDocument(): string {
+export async function compatibilityDocument(): Promise<string> {
+  const sections = new Map<unknown, string>();
+  for (const [name, read] of Object.entries(RULES) as [EndpointName, () => Promise<Rules>][]) {
+    const rules = await read();
+    if (!sections.has(rules)) sections.set(rules, section(name, rules));
+  }
   return [
     INTRODUCTION,
     modelsSection(),
-    ...ENDPOINTS.map(section),
+    ...sections.values(),
     TOOLS,
     COMPLETIONS,
     SCHEMAS,
@@ -264,16 +243,17 @@ const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 These endpoints take forms with an audio file, on sites that add a speech model. [capabilities.md](capabilities.md#speech-to-text) lists the fields.
 `;
 
-function section({ path, rules, unread }: Endpoint): string {
+function section(name: EndpointName, rules: Rules): string {
+  const { method, path } = ENDPOINTS[name];
   const { enforced, passedOn = {}, accepted } = rules.fields;
   const rows = [
     ...shapeRows(enforced, 'enforced'),
     ...shapeRows(passedOn, 'passed on'),
     ...shapeRows(accepted, 'accepted'),
-    ...Object.keys(unread).map((name) => row(name, 'accepted', 'anything')),
+    ...Object.keys(UNREAD[name] ?? {}).map((field) => row(field, 'accepted', 'anything')),
     ...refusedRows(rules.refused ?? {}),
   ];
-  return [`## ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
+  return [`## ${method} ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
 /** Fields that are refused for the same reason share a row. */

@@ -1,4 +1,5 @@
 import { withDatabase, withTransaction, DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '#database';
+import { dropCopies } from './key-cache.ts';
 import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {
@@ -42,9 +43,11 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
  */
 export class KeyAdministrator {
   readonly #scope: string;
+  readonly #locks: LockManager;
 
-  constructor(scope: string) {
+  constructor(scope: string, locks: LockManager) {
     this.#scope = scope;
+    this.#locks = locks;
   }
 
   /** Issues a key, which is shown only once: the store keeps its hash. */
@@ -64,7 +67,8 @@ export class KeyAdministrator {
   async ensure(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);
     // One transaction, so that two tabs that load together get one key.
-    return withTransaction(this.#scope, 'keys', 'default', async (store) => {
+    let isChanged = false;
+    const issued = await withTransaction(this.#scope, 'keys', 'default', async (store) => {
       const records = await store.getAll();
       const kept = records.find(
         (each) => each.label === record.label && each.key && stateOf(each) === 'active',
@@ -74,10 +78,14 @@ export class KeyAdministrator {
       else if (
         JSON.stringify([kept.models, kept.deviceOnly, kept.limits]) !==
         JSON.stringify([models, deviceOnly, limits])
-      )
+      ) {
+        isChanged = true;
         await store.put({ ...kept, models, deviceOnly, limits });
+      }
       return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
     });
+    if (isChanged) await dropCopies(this.#scope, this.#locks);
+    return issued;
   }
 
   /** Every key ever issued, the oldest first. */
@@ -143,12 +151,13 @@ export class KeyAdministrator {
     return { key, record };
   }
 
-  #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    return withTransaction(this.#scope, 'keys', 'default', async (store) => {
+  async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
+    await withTransaction(this.#scope, 'keys', 'default', async (store) => {
       const record = await store.get(id);
       if (!record) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
       await store.put(change(record));
     });
+    await dropCopies(this.#scope, this.#locks);
   }
 }
 

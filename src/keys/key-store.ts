@@ -1,4 +1,4 @@
-import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '#database';
+import { withDatabase, type BucketState, type KeyRecord } from '#database';
 import {
   holdLock,
   inFlightLock,
@@ -8,25 +8,32 @@ import {
   type LimitState,
   type Reservation,
 } from '#protocol';
+import type { KeyCache } from './key-cache.ts';
+import { KeyWriter } from './key-writer.ts';
 
 /** Minimum interval of `lastUsed` updates by calls that count against no limit: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
 
-/** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
-export function createKeyStore(scope: string, locks: LockManager): KeyStore {
+/**
+ * Keys for the service. A revoked key fails on the next request, in every tab.
+ * @param cache copies of keys, for a service worker; absent: keys are read at each request
+ */
+export function createKeyStore(scope: string, locks: LockManager, cache?: KeyCache): KeyStore {
+  const writer = new KeyWriter(scope);
   return {
-    async admit(token, isMetered) {
-      const hash = await hashKey(token);
-      const result = await (isMetered ? admitMetered : admitUnmetered)(scope, hash);
+    async admit(secret, isMetered) {
+      const result = await (isMetered
+        ? admitMetered(writer, await hashKey(secret))
+        : admitUnmetered(scope, secret, writer, cache));
       if (result.admitted || result.reason !== 'unknown') return result;
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
-      return (await isWholeKey(token)) ? result : refused('malformed');
+      return (await isWholeKey(secret)) ? result : refused('malformed');
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
-    reserve: (keyId, tokens) => reserve(scope, keyId, tokens),
+    reserve: (keyId, tokens) => reserve(writer, keyId, tokens),
     // NaN would be stored and disable the limit.
     settle: (keyId, taken, used) =>
-      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0),
+      settle(writer, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0),
   };
 }
 
@@ -35,8 +42,7 @@ type Reason = Exclude<Admission, Admitted>['reason'];
 const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 
 /** Returns the record if it is valid; otherwise the reason why it is not. */
-function valid(record: KeyRecord | undefined, hash: string): KeyRecord | Reason {
-  if (!record) return 'unknown';
+function valid(record: KeyRecord, hash: string): KeyRecord | Reason {
   if (record.revokedAt !== null) return 'revoked';
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil;
   // NaN counts as expired.
@@ -44,45 +50,56 @@ function valid(record: KeyRecord | undefined, hash: string): KeyRecord | Reason 
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-async function admitMetered(scope: string, hash: string): Promise<Admission> {
+async function admitMetered(writer: KeyWriter, hash: string): Promise<Admission> {
   let refusal: Reason = 'unknown';
   let retryAfterMs = 0;
-  const record = await count(
-    scope,
-    (store) => store.index('hashes').get(hash),
-    (before) => {
-      const checked = valid(before, hash);
-      if (typeof checked === 'string') {
-        refusal = checked;
-        return null;
-      }
-      const { requestsPerMinute, tokensPerMinute } = before.limits;
-      const requests = refill(before.requests, requestsPerMinute);
-      const tokens = refill(before.tokens, tokensPerMinute);
-      retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
-      if (retryAfterMs === 0) requests.level--;
-      return { ...before, requests, tokens, lastUsed: Date.now() };
-    },
-  );
+  const record = await writer.write({ hash }, (before) => {
+    const checked = valid(before, hash);
+    if (typeof checked === 'string') {
+      refusal = checked;
+      return null;
+    }
+    const { requestsPerMinute, tokensPerMinute } = before.limits;
+    const requests = refill(before.requests, requestsPerMinute);
+    const tokens = refill(before.tokens, tokensPerMinute);
+    retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
+    if (retryAfterMs === 0) requests.level--;
+    return { ...before, requests, tokens, lastUsed: Date.now() };
+  });
   if (!record) return refused(refusal);
   const exceeded = retryAfterMs > 0 ? { retryAfterMs } : null;
   return { ...admission(record), limits: limitsOf(record), exceeded };
 }
 
-function admitUnmetered(scope: string, hash: string): Promise<Admission> {
+function admitUnmetered(
+  scope: string,
+  secret: string,
+  writer: KeyWriter,
+  cache: KeyCache | undefined,
+): Promise<Admission> {
   return withDatabase(scope, async (database) => {
-    const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash);
+    const load = async (): Promise<{ hash: string; record: KeyRecord } | null> => {
+      const hash = await hashKey(secret);
+      const record = await database.getFromIndex('keys', 'hashes', hash);
+      return record ? { hash, record } : null;
+    };
+    const known = await (cache ? cache.find(database, secret, load) : load());
+    if (!known) return refused('unknown');
+    const record = valid(known.record, known.hash);
     if (typeof record === 'string') return refused(record);
-    if (record.lastUsed === null || Date.now() - record.lastUsed > LAST_USED_STALE_MS)
-      await countKey(scope, record.id, (before) => ({ ...before, lastUsed: Date.now() }));
+    if (record.lastUsed === null || Date.now() - record.lastUsed > LAST_USED_STALE_MS) {
+      const lastUsed = Date.now();
+      known.record = { ...record, lastUsed };
+      await writer.write({ id: record.id }, (before) => ({ ...before, lastUsed }));
+    }
     return admission(record);
   });
 }
 
-async function reserve(scope: string, id: string, wanted: number): Promise<Reservation> {
+async function reserve(writer: KeyWriter, id: string, wanted: number): Promise<Reservation> {
   let retryAfterMs: number | null = null;
   let taken = 0;
-  const record = await countKey(scope, id, (before) => {
+  const record = await writer.write({ id }, (before) => {
     const { requestsPerMinute, tokensPerMinute } = before.limits;
     const requests = refill(before.requests, requestsPerMinute);
     const tokens = refill(before.tokens, tokensPerMinute);
@@ -103,54 +120,13 @@ async function reserve(scope: string, id: string, wanted: number): Promise<Reser
 /**
  * Corrects the level. It falls below zero if a reply took more than was reserved: later requests wait longer.
  */
-async function settle(scope: string, id: string, extra: number): Promise<void> {
-  await countKey(scope, id, (record) => {
+async function settle(writer: KeyWriter, id: string, extra: number): Promise<void> {
+  await writer.write({ id }, (record) => {
     const { tokensPerMinute } = record.limits;
     const tokens = refill(record.tokens, tokensPerMinute);
     return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
   });
 }
-
-interface KeyReader {
-  get(id: string): Promise<KeyRecord | undefined>;
-  index(name: 'hashes'): { get(hash: string): Promise<KeyRecord | undefined> };
-}
-type Change = (record: KeyRecord) => KeyRecord | null;
-
-/** Levels by key that could not be stored because the storage is full. */
-const unsaved = new Map<string, Pick<KeyRecord, 'requests' | 'tokens'>>();
-
-/**
- * Changes a record's levels in one transaction. If the storage is full, the levels are kept in memory, and
- * requests continue.
- * @returns the changed record; null: there is none, or it is unchanged
- */
-async function count(
-  scope: string,
-  find: (store: KeyReader) => Promise<KeyRecord | undefined>,
-  change: Change,
-): Promise<KeyRecord | null> {
-  const changed = (record: KeyRecord | undefined): KeyRecord | null =>
-    record ? change({ ...record, ...unsaved.get(record.id) }) : null;
-  try {
-    const saved = await withTransaction(scope, 'keys', 'relaxed', async (store) => {
-      const record = changed(await find(store));
-      if (record) await store.put(record);
-      return record;
-    });
-    if (saved) unsaved.delete(saved.id);
-    return saved;
-  } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== 'QuotaExceededError') throw error;
-    const stored = await withDatabase(scope, (database) => find(database.transaction('keys').store));
-    const record = changed(stored);
-    if (record) unsaved.set(record.id, { requests: record.requests, tokens: record.tokens });
-    return record;
-  }
-}
-
-const countKey = (scope: string, id: string, change: Change): Promise<KeyRecord | null> =>
-  count(scope, (store) => store.get(id), change);
 
 function admission({ id, label, models, deviceOnly, limits }: KeyRecord): Admitted {
   return {

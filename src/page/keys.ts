@@ -14,7 +14,7 @@ export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate'
 export function keysOf(scope: () => string): Keys {
   const ask = async <T>(question: (administrator: KeyAdministrator) => Promise<T>): Promise<T> => {
     const { KeyAdministrator: Administrator } = await loadChunk(import('#keys/administrator'));
-    return withStorage(() => question(new Administrator(scope())));
+    return withStorage(() => question(new Administrator(scope(), navigator.locks)));
   };
   return {
     issue: (...parameters) => ask((administrator) => administrator.issue(...parameters)),

@@ -38,6 +38,7 @@ export {
   holdLock,
   inFlightLock,
   keepLock,
+  keyCacheLock,
   leaderLock,
   leaderUrlLock,
   nameIn,

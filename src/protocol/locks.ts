@@ -36,6 +36,9 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
+/** Held while copies of keys are in memory. Also the name of the channel that announces changes of keys. */
+export const keyCacheLock = (scope: string): string => `${nameIn(scope)}:key-cache`;
+
 /** Held while a request of the key runs; held locks are counted. */
 export const inFlightLock = (keyId: string, requestId: string): string =>
   `localtext:in-flight:${keyId}:${requestId}`;

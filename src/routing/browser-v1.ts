@@ -1,6 +1,6 @@
 import { withAdded, defaultModels, type Catalog } from '#catalog';
 import { createEngineClient, loadModel, readStatus, type EngineConnection } from '#link';
-import { createKeyStore } from '#keys';
+import { createKeyStore, type KeyCache } from '#keys';
 import {
   requestLogChannel,
   PROTOCOL_VERSION,
@@ -46,7 +46,7 @@ export interface V1 {
 /**
  * The service in a browser: in the service worker, or in a page. They differ in how they reach the engine.
  */
-export function browserV1(engine: EngineConnection): V1 {
+export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
   const { scope } = engine;
   const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope)) : null;
   const readModels = shared(async () => {
@@ -90,7 +90,7 @@ export function browserV1(engine: EngineConnection): V1 {
     engine: servers
       ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
       : device,
-    keys: createKeyStore(scope, engine.locks),
+    keys: createKeyStore(scope, engine.locks, keyCache),
     models,
     responses: createResponseStore(scope),
     log: publishRequest(scope),

@@ -7,6 +7,8 @@ export interface Endpoint {
   isMetered: boolean;
   /** Short name, as lists of requests show it. */
   label: string;
+  /** Set if the body takes `stream`. */
+  streams?: true;
   /** Smallest valid JSON body, with little to compute. Absent: the endpoint takes no JSON. */
   sample?: Readonly<Record<string, unknown>>;
 }
@@ -29,6 +31,7 @@ export const ENDPOINTS = {
     path: '/v1/chat/completions',
     isMetered: true,
     label: 'chat',
+    streams: true,
     sample: { model: chat, messages, max_tokens: 1 },
   },
   countChat: {
@@ -43,6 +46,7 @@ export const ENDPOINTS = {
     path: '/v1/completions',
     isMetered: true,
     label: 'completion',
+    streams: true,
     sample: { model: chat, prompt: 'Hi', max_tokens: 1 },
   },
   response: {
@@ -50,6 +54,7 @@ export const ENDPOINTS = {
     path: '/v1/responses',
     isMetered: true,
     label: 'response',
+    streams: true,
     sample: { model: chat, input: 'Hi', max_output_tokens: 1, store: false },
   },
   countResponse: {
@@ -109,6 +114,11 @@ export const ALL_ENDPOINTS = Object.entries(ENDPOINTS) as [EndpointName, Endpoin
 /** Path as people write it: `/v1/models/{id}`. */
 export const documentedPath = (path: string): string => path.replace(/:id(\{.*\})?/, '{id}');
 
-/** Endpoints with a JSON body: path and smallest body. */
-export const SAMPLES: readonly (readonly [path: string, sample: Readonly<Record<string, unknown>>])[] =
-  ALL_ENDPOINTS.flatMap(([, { path, sample }]) => (sample ? [[path, sample] as const] : []));
+/** The endpoints with a JSON body. */
+export const SAMPLES = ALL_ENDPOINTS.flatMap(([name, { path, sample, streams = false }]) =>
+  sample ? [{ name, path, sample, streams }] : [],
+);
+
+/** Short name of a request's path; the path itself if no endpoint has it. */
+export const labelOf = (path: string): string =>
+  ALL_ENDPOINTS.find(([, each]) => each.path === path)?.[1].label ?? path;

@@ -19,36 +19,27 @@ import {
   listInputItems,
   retrieveResponse,
 } from './responses/responses.ts';
+import { RULES } from './rules.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 /** Answers a request. `id`: the parameter of its path, if it has one. @throws ServiceError */
 type Answer = (exchange: Exchange, id: string) => Promise<Response>;
 
-/**
- * Rules of endpoints, imported when a request needs them: evaluating all schemas would take most of a service
- * worker's start.
- */
-const chatRules = async () => (await import('./chat/chat-schema.ts')).chatRules;
-const completionRules = async () => (await import('./completions/completion-schema.ts')).completionRules;
-const responseRules = async () => (await import('./responses/response-schema.ts')).responseRules;
-const decisionRules = async () => (await import('./decisions/decision-schema.ts')).decisionRules;
-const embeddingsRules = async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules;
-
 const ANSWERS: Record<EndpointName, Answer> = {
   listModels,
   retrieveModel,
-  chat: withBody(chatRules, createChatCompletion),
-  countChat: withBody(chatRules, countChatTokens),
-  completion: withBody(completionRules, createCompletion),
-  response: withBody(responseRules, createResponse),
-  countResponse: withBody(responseRules, countResponseTokens),
+  chat: withBody(RULES.chat, createChatCompletion),
+  countChat: withBody(RULES.countChat, countChatTokens),
+  completion: withBody(RULES.completion, createCompletion),
+  response: withBody(RULES.response, createResponse),
+  countResponse: withBody(RULES.countResponse, countResponseTokens),
   retrieveResponse,
   deleteResponse,
   listInputItems,
   transcription: (exchange) => createTranscription(exchange, 'transcribe'),
   translation: (exchange) => createTranscription(exchange, 'translate'),
-  decision: withBody(decisionRules, createDecision),
-  embeddings: withBody(embeddingsRules, createEmbeddings),
+  decision: withBody(RULES.decision, createDecision),
+  embeddings: withBody(RULES.embeddings, createEmbeddings),
 };
 
 /** Reads and checks the body first. `raw`: the body with fields that the schema does not name. */

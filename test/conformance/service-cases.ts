@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { ALL_ENDPOINTS, documentedPath } from '../../src/service/endpoints.ts';
 import type { CaseRequest, ConformanceCase, Fact } from './conformance-case.ts';
 import {
   badRequest,
@@ -25,12 +26,17 @@ const raw = (name: string, content: CaseRequest['body'], ...facts: Fact[]) =>
   of(`body: ${name}`, { path: chat, body: content ?? '' }, ...facts);
 const wrongMethod = (name: string, request: CaseRequest, allow: string) =>
   of(`method: ${name}`, request, error(405, 'invalid_request_error', null, null), header('allow', allow));
+const allows =
+  (method: string): Fact =>
+  ({ headers }) =>
+    expect(headers['allow']?.split(', ')).toContain(method);
+const requiresField: Fact = check((answer) => {
+  expect(answer).toMatchObject({ error: { code: 'missing_required_parameter', param: expect.any(String) } });
+});
 const notFound = error(404, 'invalid_request_error', null, null);
 
 const keys: ConformanceCase[] = [
   of('key: none', { path: chat, json, key: 'none' }, unauthorized),
-  of('key: none, to list models', { path: '/v1/models', key: 'none' }, unauthorized),
-  of('key: none, to embed', { path: '/v1/embeddings', json: {}, key: 'none' }, unauthorized),
   of('key: none comes before a bad body', { path: chat, body: '{', key: 'none' }, unauthorized),
   of('key: none comes before an unknown path', { path: '/v1/nothing', key: 'none' }, unauthorized),
   of('key: none comes before a wrong method', { method: 'DELETE', path: chat, key: 'none' }, unauthorized),
@@ -106,6 +112,23 @@ const models: ConformanceCase[] = [
   ),
 ];
 
+/** What holds for every endpoint. */
+const all: ConformanceCase[] = ALL_ENDPOINTS.flatMap(([name, { method, path: pattern, sample }]) => {
+  const path = documentedPath(pattern).replace('{id}', 'x');
+  const valid = sample ? [{ path, json: sample }] : [];
+  return [
+    of(
+      `${name}: without a key`,
+      { method, path, ...(method === 'POST' && { body: '{' }), key: 'none' },
+      unauthorized,
+    ),
+    of(`${name}: another method`, { method: 'PATCH', path }, status(405), allows(method)),
+    of(`${name}: OPTIONS`, { method: 'OPTIONS', path }, status(204), emptyBody, allows(method)),
+    ...valid.map((request) => of(`${name}: its smallest body`, request, status(200))),
+    ...valid.map(() => of(`${name}: a body without fields`, { path, json: {} }, status(400), requiresField)),
+  ];
+});
+
 const routes: ConformanceCase[] = [
   of('path: unknown', { path: '/v1/nothing' }, notFound),
   of('path: /v1', { path: '/v1' }, notFound),
@@ -115,7 +138,6 @@ const routes: ConformanceCase[] = [
   of('path: unknown comes before a bad body', { path: '/v1/nothing', body: '{' }, notFound),
   wrongMethod('GET chat', { path: chat }, 'POST, OPTIONS'),
   wrongMethod('PUT chat', { method: 'PUT', path: chat, json }, 'POST, OPTIONS'),
-  wrongMethod('GET embeddings', { path: '/v1/embeddings' }, 'POST, OPTIONS'),
   wrongMethod('POST models', { path: '/v1/models', json: {} }, 'GET, HEAD, OPTIONS'),
   wrongMethod('DELETE a model', { method: 'DELETE', path: '/v1/models/jade-mole-4' }, 'GET, HEAD, OPTIONS'),
   of('method: wrong comes before a bad body', { method: 'PUT', path: chat, body: '{' }, status(405)),
@@ -206,4 +228,4 @@ const bodies: ConformanceCase[] = [
   ),
 ];
 
-export const serviceCases = [...keys, ...models, ...routes, ...bodies];
+export const serviceCases = [...all, ...keys, ...models, ...routes, ...bodies];

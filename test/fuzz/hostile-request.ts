@@ -1,4 +1,5 @@
 import { SAMPLING } from '../../src/jobs/sampling.ts';
+import { ALL_ENDPOINTS, documentedPath, SAMPLES } from '../../src/service/endpoints.ts';
 import { Random } from '../chaos/random.ts';
 import { hostileDecision } from './hostile-decision.ts';
 import { hostileSchema } from './hostile-schemas.ts';
@@ -18,18 +19,14 @@ const CHAT = '/v1/chat/completions';
 const DECISIONS = '/v1/decisions';
 const EMBEDDINGS = '/v1/embeddings';
 /** Valid: one token, or one vector. Fields as JSON. */
-const BASES: Record<string, Record<string, string>> = {
-  [CHAT]: { model: '"amber-phoenix-4"', messages: '[{"role":"user","content":"Hi"}]', max_tokens: '1' },
-  '/v1/completions': { model: '"amber-phoenix-4"', prompt: '"Hi"', max_tokens: '1' },
-  '/v1/responses': { model: '"amber-phoenix-4"', input: '"Hi"', max_output_tokens: '1', store: 'false' },
-  [DECISIONS]: {
-    model: '"amber-phoenix-4"',
-    input: '"Hi"',
-    questions: '[{"type":"choice","instructions":"Which?","choices":[{"value":"a"},{"value":"b"}]}]',
-  },
-  [EMBEDDINGS]: { model: '"jade-mole-4"', input: '"Hi"' },
-};
-const ENDPOINTS = Object.keys(BASES);
+const BASES = Object.fromEntries(
+  SAMPLES.map(({ path, sample }) => [
+    path,
+    Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, JSON.stringify(value)])),
+  ]),
+);
+const PATHS_WITH_BODY = Object.keys(BASES);
+const STREAMING = new Set(SAMPLES.flatMap(({ path, streams }) => (streams ? [path] : [])));
 /** What bounds the work: a value in their place that happens to be good would make it long. */
 const KEPT = new Set(['max_tokens', 'max_output_tokens', 'n']);
 const FIELDS = [
@@ -75,27 +72,20 @@ const FIELDS = [
   '',
 ];
 const PATHS = [
-  ...ENDPOINTS,
+  ...ALL_ENDPOINTS.map(([, { path }]) => documentedPath(path).replace('{id}', 'x')),
 
   '/v1',
   '/v1/',
-  '/v1/models',
   '/v1/models/',
   '/v1/models/amber-phoenix-4',
   '/v1/models/%',
   '/v1/models/%2e%2e',
-
-  '/v1/chat/completions/input_tokens',
-  '/v1/responses/input_tokens',
-  '/v1/audio/transcriptions',
-  '/v1/audio/translations',
 
   `/v1/models/${'a'.repeat(100_000)}`,
   `/v1/responses/${'%2f'.repeat(30_000)}`,
   '/v1/models/__proto__',
   '/v1/responses/resp_1',
   '/v1/responses/%00',
-  '/v1/responses/x/input_items',
   '/v1//models',
 
   '/v1/no/such/path',
@@ -154,8 +144,8 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
   valid: {
     weight: 3,
     make(random, kind) {
-      const path = random.pick(ENDPOINTS);
-      const stream = path !== EMBEDDINGS && path !== DECISIONS && random.below(2) === 0;
+      const path = random.pick(PATHS_WITH_BODY);
+      const stream = STREAMING.has(path) && random.below(2) === 0;
       return post(kind, path, json({ ...baseOf(path), ...(stream ? { stream: 'true' } : {}) }));
     },
   },
@@ -177,7 +167,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
   'broken body': {
     weight: 18,
     make(random, kind) {
-      const path = random.pick(ENDPOINTS);
+      const path = random.pick(PATHS_WITH_BODY);
       const whole = json(baseOf(path));
       const cut = whole.slice(0, random.below(whole.length));
       const bytes = Uint8Array.from({ length: 1 + random.below(200) }, () => random.below(256));
@@ -206,7 +196,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
     weight: 32,
     make(random, kind) {
       // Where the field is one that is not read, the request is good: vectors are sooner there than tokens.
-      const path = random.pick([...ENDPOINTS, EMBEDDINGS, EMBEDDINGS]);
+      const path = random.pick([...PATHS_WITH_BODY, EMBEDDINGS, EMBEDDINGS]);
       const base = baseOf(path);
       const name = random.pick([...FIELDS, ...Object.keys(base).filter((field) => !KEPT.has(field))]);
       return post(`${kind} ${name}`, path, json({ ...base, [name]: hostileValue(random) }));
@@ -226,7 +216,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
     weight: 5,
     make(random, kind) {
       const make = random.pick([array, record, nested, (from: Random) => poisoned(from, nested(from))]);
-      return post(kind, random.pick(ENDPOINTS), make(random));
+      return post(kind, random.pick(PATHS_WITH_BODY), make(random));
     },
   },
   schema: {
@@ -271,7 +261,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
       const long = JSON.stringify(
         random.pick(['word ', 'a b ', '\n1', '好']).repeat(random.pick([40_000, 400_000, 1_500_000])),
       );
-      const path = random.pick(ENDPOINTS);
+      const path = random.pick(PATHS_WITH_BODY);
       const field = { messages: `[{"role":"user","content":${long}}]`, prompt: long, input: long };
       const base = baseOf(path);
       return post(

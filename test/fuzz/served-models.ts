@@ -78,7 +78,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
   // Limits do not refill while the date stands still.
   vi.useFakeTimers({ toFake: ['Date'], now: NOW });
   const { manager: locks } = new FakeLocks();
-  const { key, id } = await new KeyAdministrator('/').issue({ label: 'test', limits: WIDE });
+  const { key, id } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
   const keys = createKeyStore('/', locks);
   const servers = new Servers('/', () => undefined);
   let open = 0;

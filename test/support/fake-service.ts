@@ -51,11 +51,12 @@ export async function fakeService(
 ): Promise<FakeService> {
   const { engine = new FakeEngine(), issue = {}, now, ...rest } = options;
   if (now) vi.spyOn(Date, 'now').mockImplementation(now);
-  const keys = new KeyAdministrator('/');
+  const locks = new FakeLocks().manager;
+  const keys = new KeyAdministrator('/', locks);
   const { key } = await keys.issue({ label: 'test', ...issue });
   const service = createService({
     engine,
-    keys: createKeyStore('/', new FakeLocks().manager),
+    keys: createKeyStore('/', locks),
     models: catalogDirectory(async () => FAKE_CATALOG),
     responses: createResponseStore('/'),
     log: () => {},

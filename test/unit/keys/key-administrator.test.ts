@@ -19,7 +19,7 @@ async function restart(): Promise<void> {
   vi.resetModules();
   const { KeyAdministrator } = await import('../../../src/keys/key-administrator.ts');
   const { createKeyStore } = await import('../../../src/keys/key-store.ts');
-  keys = new KeyAdministrator('/');
+  keys = new KeyAdministrator('/', locks);
   store = createKeyStore('/', locks);
 }
 

@@ -24,6 +24,7 @@ vi.mock('../../../src/keys/key-administrator.ts', () => ({
 }));
 
 test('keys answer once their script has come, although it did not at first', async () => {
+  vi.stubGlobal('navigator', {});
   const keys = keysOf(() => '/');
   script.list = () => {
     throw missing;

@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
+import { SAMPLES } from '../../../src/service/endpoints.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 
-const embedding = { json: { model: 'jade-mole-4', input: 'a' } };
-const prompt = { json: { model: 'amber-phoenix-4', prompt: 'a' } };
 const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
 
 /** Every endpoint that hands text to an engine. */
 const endpoints: [string, { json: Record<string, unknown> }][] = [
-  ['/v1/chat/completions', chat()],
+  ...SAMPLES.map(({ path, sample }) => [path, { json: sample }] satisfies [string, object]),
   ['/v1/chat/completions', chat({ stream: true, n: 6 })],
   ['/v1/chat/completions', chat({ tools, tool_choice: 'required' })],
-  ['/v1/completions', prompt],
-  ['/v1/responses', { json: { model: 'amber-phoenix-4', input: 'a' } }],
-  ['/v1/embeddings', embedding],
 ];
 
 test.each(endpoints)('%s: the header, or the key, limits every job to the device', async (path, request) => {
@@ -25,8 +21,9 @@ test.each(endpoints)('%s: the header, or the key, limits every job to the device
     const response = await fetch(path, { ...request, headers });
     await response.text();
     expect(response.status).toBe(200);
-    expect(engine.jobs.length).toBeGreaterThan(0);
-    expect(engine.jobs.map((job) => job.deviceOnly)).toEqual(engine.jobs.map(() => expected));
+    const jobs = [...engine.jobs, ...engine.decisions];
+    expect(jobs.length).toBeGreaterThan(0);
+    expect(jobs.map((job) => job.deviceOnly)).toEqual(jobs.map(() => expected));
   }
 });
 

@@ -4,16 +4,15 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
+import { SAMPLES } from '../../../src/service/endpoints.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 
 const MINUTE = 60_000;
-const ENDPOINTS: [string, Record<string, unknown>][] = [
-  ['/v1/chat/completions', chat().json],
-  ['/v1/completions', { model: 'amber-phoenix-4', prompt: 'Say hello.' }],
-  ['/v1/responses', { model: 'amber-phoenix-4', input: 'Say hello.' }],
-  ['/v1/embeddings', { model: 'jade-mole-4', input: 'sea' }],
-];
+const ENDPOINTS = SAMPLES.filter(({ name }) => !/^count|^decision/.test(name)).map(
+  ({ path, sample }) => [path, sample] as const,
+);
+const STREAMING = SAMPLES.flatMap(({ path, sample, streams }) => (streams ? [[path, sample] as const] : []));
 const error = (status: number, code: ErrorCode) =>
   new ServiceError({
     status,
@@ -116,7 +115,7 @@ const chatRequest = (extra: Record<string, unknown> = {}): [string, Record<strin
   chat(extra).json,
 ];
 
-describe.each(ENDPOINTS.slice(0, 3))('a stream of %s', (path, body) => {
+describe.each(STREAMING)('a stream of %s', (path, body) => {
   const json = { ...body, stream: true };
 
   test.each([
@@ -204,7 +203,7 @@ test('an answer whose headers had to be sent is ended by an abort after them', a
 
 test.each([
   ...ENDPOINTS,
-  ...ENDPOINTS.slice(0, 3).map(([path, json]) => [path, { ...json, stream: true }] as const),
+  ...STREAMING.map(([path, json]) => [path, { ...json, stream: true }] as const),
   ['/v1/chat/completions', chat({ model: 'none' }).json],
   ['/v1/models', null],
 ] as const)('no listener is left on the signal of a request: %s, %j', async (path, json) => {
