@@ -9,7 +9,8 @@ export interface SpeechJob extends AnyJob {
   kind: 'speech';
   /** Text as people write it. */
   text: string;
-  voice: string;
+  /** Default: the model's first voice. */
+  voice?: string;
   format: SpeechFormat;
   /** 1 is the voice's own pace. */
   speed: number;

@@ -79,7 +79,7 @@ const withoutMarkdown = (text: string): string =>
     .replaceAll(/^, |, $/gm, '');
 
 const EMOJI =
-  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{FE0F}\u{200D}\u{20E3}]+/gu;
+  /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0F}|\u{200D}|\u{20E3})+/gu;
 
 /** @returns the text as it is spoken; line breaks end sentences */
 export function toSpeakable(text: string): string {

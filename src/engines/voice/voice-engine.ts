@@ -57,7 +57,7 @@ export class VoiceEngine implements Engine<'speech'> {
     { voice, text: written, speed, format }: SpeechJob,
     signal: AbortSignal,
   ): Promise<{ graph: string; text: string }> {
-    const graph = this.#graphs.get(voice);
+    const graph = voice === undefined ? [...this.#graphs.values()][0] : this.#graphs.get(voice);
     if (graph === undefined)
       throw unsupported('voice', `must be a voice of this model: ${[...this.#graphs.keys()].join(', ')}`);
     if (speed < MIN_SPEED || speed > MAX_SPEED)
