@@ -43,12 +43,13 @@ export {
   readJson,
   restoreExact,
   writeJson,
-  type ExactNumber,
+  ExactNumber,
   type Places,
 } from './exact-json.ts';
 export { literal } from './gbnf.ts';
 export { MAX_KEY, findExcess } from './json-bounds.ts';
 export { targetOf, valueAt } from './json-pointer.ts';
+export { parseJson } from './parse-json.ts';
 export { messageOf, printable } from './printable.ts';
 export { readStream } from './read-stream.ts';
 export {

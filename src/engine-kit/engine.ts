@@ -45,6 +45,8 @@ export interface LabelScores {
   logProbabilities: number[];
   promptTokens: number;
   cachedTokens: number;
+  /** Tokens computed for the labels, besides the prompt. */
+  labelTokens: number;
 }
 
 export const runs = <K extends ModelKind>(engine: Engine, kind: K): engine is Engine<K> =>

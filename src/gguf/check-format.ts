@@ -1,33 +1,8 @@
-import type { z } from 'zod';
-
 import type { WeightFile } from '#catalog';
 import { corruptFile, type ServiceError } from '#base';
 import { type ByteCursor, FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
 import { readGguf } from './read-gguf.ts';
 import { readSafetensors } from './read-safetensors.ts';
-
-/**
- * Parses untrusted JSON and validates it.
- * @param expected describes a value that the schema rejects: `is not a model description`
- * @param refuse makes the error from a fault, a phrase that follows the file's name
- */
-export function parseJson<T>(
-  text: string,
-  schema: z.ZodType<T>,
-  expected: string,
-  refuse: (fault: string) => Error,
-): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw refuse('is not JSON, or cut short');
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw refuse(`${expected}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
-}
 
 const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
   [/\.gguf$/i, readGguf],

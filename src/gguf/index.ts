@@ -1,7 +1,7 @@
 export { ENCODERS } from './architectures.ts';
 export { FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
-export { checkFormat, findBrokenJson, parseJson } from './check-format.ts';
+export { checkFormat, findBrokenJson } from './check-format.ts';
 export { OtherModelError, TOKENS_KEY, ggufFacts, hasChatMl, type GgufFacts } from './gguf-facts.ts';
 export { inspectModel, isProjector, type InspectedModel, type ModelFile } from './inspect-model.ts';
-export { readGguf, readNumbers, readTexts } from './read-gguf.ts';
+export { readGguf, readNumbers, readTexts, TENSOR_TYPES } from './read-gguf.ts';
 export { readSafetensors, type SafetensorsTensor } from './read-safetensors.ts';

@@ -43,6 +43,8 @@ export interface DecisionProgress {
   promptTokens: number;
   /** Tokens of the first prompt found in the KV cache. */
   cachedTokens: number;
+  /** Tokens computed for the options: steps that score them, and questions without the input. Charged, but not usage. */
+  labelTokens: number;
 }
 
 /** Events of a decision, in this order: `delta` any number of times, `done` once. */

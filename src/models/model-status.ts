@@ -1,15 +1,6 @@
 import { weightBytes, type CatalogModel } from '#catalog';
 import { toWireError, serverError, type ServiceError } from '#base';
-import {
-  PROTOCOL_VERSION,
-  idleStatus,
-  statusChannel,
-  type EngineStatus,
-  type ModelStatus,
-  type StatusMessage,
-  type VariantEstimate,
-  type VariantReason,
-} from '#protocol';
+import { idleStatus, type ModelStatus, type VariantEstimate, type VariantReason } from '#protocol';
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
@@ -93,28 +84,4 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
     : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. ${way}`;
   return serverError('model_unavailable', message);
-}
-
-const PERIOD_MS = 200;
-
-/** Broadcasts the status to all tabs after changes, at most five times a second. */
-export class StatusChannel {
-  readonly #channel: BroadcastChannel;
-  readonly #status: () => EngineStatus;
-  #pending = false;
-
-  constructor(scope: string, status: () => EngineStatus) {
-    this.#channel = new BroadcastChannel(statusChannel(scope));
-    this.#status = status;
-  }
-
-  changed(): void {
-    if (this.#pending) return;
-    this.#pending = true;
-    setTimeout(() => {
-      this.#pending = false;
-      const message: StatusMessage = { version: PROTOCOL_VERSION, status: this.#status() };
-      this.#channel.postMessage(message);
-    }, PERIOD_MS);
-  }
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+import { shown } from './cli/output.ts';
 
 /**
  * Creates a folder and its parents. Node's own recursive `mkdir` never returns if the file system forbids
@@ -31,14 +33,17 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Writes a file in one step: a reader finds the old one or the new one. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/** Writes a file in one step: a reader finds the old one or the new one. A link and the permissions stay. */
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   await makeFolder(dirname(path));
   // A random name: process ids in two containers may be equal.
-  const draft = `${path}.${randomUUID()}`;
+  const target = await realpath(path).catch(() => path);
+  const draft = `${target}.${randomUUID()}`;
   try {
-    await naming(path, writeFile(draft, text));
-    await rename(draft, path);
+    await naming(path, writeFile(draft, content));
+    const before = await stat(target).catch(() => null);
+    if (before !== null) await chmod(draft, before.mode);
+    await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
@@ -80,7 +85,9 @@ export function describeFileError(error: unknown): string | null {
   // A copy's `path` is its source; the folder that the user chose is in `dest`.
   const { path = 'a file', dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const describe = CAUSES[error.code ?? ''];
-  return describe ? describe(dest) : `${dest} could not be used (${error.code}). Choose another folder.`;
+  return describe
+    ? describe(shown(dest))
+    : `${shown(dest)} could not be used (${error.code}). Choose another folder.`;
 }
 
 /** Errors of the network, of starting programs and of bundlers have a `code` too. */

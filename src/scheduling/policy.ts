@@ -8,8 +8,11 @@ export const POLICY = {
     imageTokens: 500,
     /** A decision's question, in reply tokens: a prompt, and a step that scores the first tokens of all options. */
     question: 8,
-    /** An option's further tokens, in reply tokens. */
+    /** An option, in reply tokens. */
     option: 2,
+    /** Maximum number of an option's further tokens that are computed: of one, and of all options of a question. */
+    optionTail: 8,
+    optionTails: 64,
     /** Bytes of compressed sound. */
     soundBytes: 1024,
     /** Bytes of a wav file. */

@@ -2,8 +2,7 @@ import { z } from '#base/full-zod';
 
 import { weightFile, type WeightFile } from '#catalog';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '#protocol';
-import { requestError } from '#base';
-import { parseJson } from '#gguf';
+import { parseJson, requestError } from '#base';
 import type { ModelStorage } from './model-storage.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';

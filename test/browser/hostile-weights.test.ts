@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { ByteCursor } from '../../src/gguf/byte-cursor.ts';
+import { readGguf } from '../../src/gguf/read-gguf.ts';
 import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -69,6 +71,18 @@ function renamed(bytes: Buffer, from: string, to: string, key = ''): Buffer {
   return copy;
 }
 
+/** A model whose feed-forward network has the bits of a half float as the scale of a block. */
+function withScale(file: Buffer, bits: number): Buffer {
+  const copy = Buffer.from(file);
+  const { dataOffset, tensors } = readGguf(new ByteCursor(new Uint8Array(file), file.length));
+  const tensor = tensors.find(({ name }) => name === 'blk.0.ffn_up.weight');
+  if (tensor?.type !== Q4_1) throw new Error('the tensor is of another type');
+  copy.writeUInt16LE(bits, dataOffset + tensor.offset + 1000 * Q4_1_BYTES);
+  return copy;
+}
+const Q4_1 = 3;
+const Q4_1_BYTES = 20;
+
 const stored = (path: string): Promise<Buffer> => readFile(`public/models/${path}`);
 
 beforeAll(async () => {
@@ -98,6 +112,9 @@ beforeAll(async () => {
     // llama.cpp alone can tell what is wrong with these.
     chat('no-tensor', renamed(small, 'blk.0.attn_q.weight', 'blk.0.attn_x.weight')),
     chat('no-pre-tokenizer', renamed(small, 'smollm', 'smellm', 'tokenizer.ggml.pre')),
+    chat('infinite', withScale(small, 0x7c00)),
+    chat('nan', withScale(small, 0xfe00)),
+    chat('largest', withScale(small, 0x7bff)),
     chat('no-merges', renamed(small, 'tokenizer.ggml.merges', 'tokenizer.ggml.verges')),
     embedding('offset-beyond', 'model.safetensors', safetensors([2 ** 40, 2 ** 40 + 8])),
     embedding('long-head', 'model.safetensors', safetensors([0, 8], 2n ** 60n)),
@@ -168,6 +185,9 @@ test('hostile weights with the right hash are refused by name, and other models 
     ['no-tensor', 'model_load_failed', /says of its file: .*tensor 'blk\.0\.attn_q\.weight' not found/],
     ['no-pre-tokenizer', 'model_load_failed', /says of its file: .*unknown pre-tokenizer type: 'smellm'/],
     ['no-merges', 'model_load_failed', /says of its file: .*merges/],
+    ['infinite', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number that is infinite/],
+    ['nan', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
+    ['largest', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
     [
       'offset-beyond',
       'weights_corrupt',

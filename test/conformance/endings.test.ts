@@ -99,7 +99,8 @@ const ROWS: Row[] = [
   {
     name: 'decision',
     kind: 'decision',
-    charged: 3,
+    // 3 of the prompt and 2 of the options' steps.
+    charged: 5,
     request: json(decision.path, decision.sample),
     usage: { promptTokens: 3, cachedTokens: 1, completionTokens: 0 },
   },
@@ -153,10 +154,10 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
     },
   ],
   decision: [
-    { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 } },
+    { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, labelTokens: 2 } },
     {
       type: 'done',
-      progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1 },
+      progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, labelTokens: 2 },
       fingerprint: FINGERPRINT,
       timings: { queueMs: 300, computeMs: 7000 },
     },

@@ -175,7 +175,7 @@ export class FakeEngine implements EngineClient {
       if (type === 'predicate') return [2 / 3];
       return options.map((_, index) => (index === 0 ? 2 : 1) / (options.length + 1));
     });
-    const progress = { answers, promptTokens: 12, cachedTokens: 4 };
+    const progress = { answers, promptTokens: 12, cachedTokens: 4, labelTokens: 0 };
     yield { type: 'delta', progress };
     const timings = { queueMs: 0, computeMs: 1 };
     yield { type: 'done', progress, fingerprint: FAKE_FINGERPRINT, timings };

@@ -34,16 +34,16 @@ export async function engineFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The package's WASM with the kernels of tools/kernels; the package's own file where they cannot be linked. */
-function linkedWasm(build: LlamaBuild): { path: string; kernels?: string } {
+/** The package's WASM with the kernels of tools/kernels. @throws Error if they do not fit the installed package */
+function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
   try {
     const name = build === 'compat' ? 'wllama-compat.wasm' : 'wllama.wasm';
     return { path: generated(name, linkLlama(build)), kernels: kernelsVersion() };
   } catch (error) {
-    console.warn(
-      `localtext: the fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Its own file is served, which is several times slower. Install the version in package-lock.json: npm ci.`,
+    throw new Error(
+      `The fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Install the version in package-lock.json: npm ci.`,
+      { cause: error },
     );
-    return { path: packageWasm(build) };
   }
 }
 

@@ -5,6 +5,7 @@ import {
   imagesOf,
   repeats,
   type ChatJob,
+  type DecisionOption,
   type Constraint,
   type Events,
   type EventOf,
@@ -104,8 +105,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     async *run(...args) {
       yield* (await import('#models/decide')).decide(...args);
     },
-    work: ({ questions }) =>
-      questions.reduce((sum, { options }) => sum + WORK.question + WORK.option * options.length, 0),
+    work: ({ questions }) => questions.reduce((sum, { options }) => sum + questionWork(options), 0),
   },
 };
 
@@ -127,6 +127,15 @@ export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number)
 
 function promptTokens(input: ChatJob['input']): number {
   return estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
+}
+
+function questionWork(options: readonly DecisionOption[]): number {
+  const tail = Math.min(WORK.optionTail, Math.floor(WORK.optionTails / options.length));
+  const furtherTokens = ({ label }: DecisionOption) => Math.max(0, estimateTokens(label.length) - 1);
+  return options.reduce<number>(
+    (sum, option) => sum + WORK.option + Math.min(tail, furtherTokens(option)),
+    WORK.question,
+  );
 }
 
 const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };

@@ -235,7 +235,11 @@ export class LlamaReplyReader {
   #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {
     const maxTop = this.#topLogprobs;
     if (maxTop === undefined || !content) return undefined;
-    return content.map((raw) => ({ ...one(raw), top: (raw.top_logprobs ?? []).slice(0, maxTop).map(one) }));
+    return content.map((raw) => ({
+      ...one(raw),
+      logprob: numberOf(raw.logprob),
+      top: (raw.top_logprobs ?? []).slice(0, maxTop).map(one),
+    }));
   }
 }
 
@@ -245,3 +249,15 @@ const promptOf = ({ cache_n: cachedTokens, prompt_n: computed }: LlamaTimings) =
 });
 
 const one = ({ token, logprob, bytes }: RawLogprob) => ({ token, logprob, bytes: bytes ?? null });
+
+/**
+ * Checks the probability of a generated token. llama.cpp's server writes null for what is not a number.
+ * @throws ServiceError `engine_failed`
+ */
+export function numberOf(probability: number | null | undefined): number {
+  if (typeof probability === 'number') return probability;
+  throw serverError(
+    'engine_failed',
+    'The model computed probabilities that are not numbers. Its weights are damaged: use another file.',
+  );
+}

@@ -1,6 +1,7 @@
 import { literal } from '#base';
 import type { LabelScores } from '#engine-kit';
-import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
+import { POLICY } from '#scheduling';
+import { type Chunk, type LlamaTimings, numberOf, tokenIds, tokensRequest } from './completion-format.ts';
 import { RequestRejectedError } from './internals/server-calls.ts';
 
 /** Added to the logits of the labels' tokens, so that they rank above all other tokens. */
@@ -10,8 +11,7 @@ const BIAS = 100;
 const LEAST = -100;
 
 /** Maximum number of tokens scored after a label diverges from all others: for one label, and for all labels together. */
-const MAX_TAIL = 8;
-const MAX_TAILS = 64;
+const { optionTail: MAX_TAIL, optionTails: MAX_TAILS } = POLICY.work;
 
 /** Maximum number of steps that score diverging labels. The earliest divergences come first. */
 const MAX_STEPS = 128;
@@ -114,6 +114,7 @@ export class LabelScorer {
     return {
       logProbabilities: spelled.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
       ...reader.promptTokens,
+      labelTokens: reader.labelTokens,
     };
   }
 
@@ -138,6 +139,8 @@ const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true };
 class Reader {
   readonly #complete: CompleteWhole;
   #promptTokens: Pick<LabelScores, 'promptTokens' | 'cachedTokens'> | undefined;
+  /** Tokens computed after the first request. */
+  labelTokens = 0;
 
   constructor(complete: CompleteWhole) {
     this.#complete = complete;
@@ -178,7 +181,10 @@ class Reader {
     });
     if (!chunks) return null;
     const top = tokensOf(chunks)[repeated.length]?.top_probs ?? [];
-    return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
+    return next.map((token) => {
+      const scored = top.find(({ id }) => id === token);
+      return Math.max(LEAST, Math.log(scored ? numberOf(scored.prob) : 0));
+    });
   }
 
   /**
@@ -199,7 +205,7 @@ class Reader {
     const generated = tokensOf(chunks).slice(place.repeated.length);
     if (generated.length < next.length)
       throw new Error('the engine generated something other than the label');
-    return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, logprob), 0);
+    return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, numberOf(logprob)), 0);
   }
 
   /** Runs a constrained request. Null if the vocabulary has no tokens for the text. */
@@ -212,9 +218,11 @@ class Reader {
 
   async #run({ after, length }: Place, fields: Record<string, unknown>): Promise<Chunk[]> {
     const chunks = await this.#complete(after, { ...BEGIN, ...fields });
-    const { cache_n: found = 0, prompt_n: computed = 0 }: Partial<LlamaTimings> =
-      chunks.at(-1)?.timings ?? {};
+    const timings: Partial<LlamaTimings> = chunks.at(-1)?.timings ?? {};
+    const { cache_n: found = 0, prompt_n: computed = 0, predicted_n: generated = 0 } = timings;
     const promptTokens = found + computed - length;
+    if (this.#promptTokens) this.labelTokens += computed;
+    this.labelTokens += generated;
     this.#promptTokens ??= { promptTokens, cachedTokens: Math.min(found, promptTokens) };
     return chunks;
   }

@@ -2,7 +2,7 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
 import type { GgufFacts } from '#gguf';
-import { abortable, withTimeout, serverError, type ServiceError } from '#base';
+import { abortable, printable, withTimeout, serverError, type ServiceError } from '#base';
 import {
   chatThreads,
   hasThreads,
@@ -17,6 +17,7 @@ import {
 } from '#engine-kit';
 import { PromptRenderer } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
+import { NumberCheck } from './number-check.ts';
 import { noCache } from './no-cache.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
@@ -29,6 +30,9 @@ import { WllamaEngine } from './wllama-engine.ts';
 const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
+
+/** Maximum length of a tensor's name in an error. */
+const MAX_NAME = 100;
 
 /** Time limit for shutting down after a failed load, in milliseconds. */
 const EXIT_MS = 2000;
@@ -123,6 +127,12 @@ const unusableFile = (variant: string, reason: string): ServiceError =>
     `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
   );
 
+const brokenNumbers = (variant: string, tensor: string): ServiceError =>
+  serverError(
+    'model_load_failed',
+    `The model ${variant} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`,
+  );
+
 /** Checks that files are GGUF, also when their hash matches: the catalog may name another kind of file. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
@@ -149,12 +159,17 @@ async function start(
   useWorkerFile(wllama, context.wasm, limits);
   const loadEnded = new AbortController();
   try {
-    const buffered = blobs.map((blob) => new ReadAheadBlob(blob));
+    const checks = await Promise.all(blobs.map((blob) => NumberCheck.of(blob)));
+    const buffered = blobs.map(
+      (blob, index) => new ReadAheadBlob(blob, (at, bytes) => checks[index]?.check(at, bytes)),
+    );
     const loaded = wllama.loadModel(buffered, parameters);
     const watch = watchWasm(wasm, AbortSignal.any([context.signal, loadEnded.signal]));
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
     // wllama holds the blobs for its lifetime.
     for (const blob of buffered) blob.forget();
+    const broken = checks.find((check) => check.broken !== null)?.broken;
+    if (broken != null) throw brokenNumbers(variant.name, broken);
     // `loadModel()` also resolves if llama.cpp rejected the file or lacked memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
     return wllama;

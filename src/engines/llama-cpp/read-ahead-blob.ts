@@ -12,9 +12,13 @@ export class ReadAheadBlob extends Blob {
   /** Chunks by index, the least recently used first. */
   readonly #chunks = new Map<number, Promise<Uint8Array>>();
 
-  constructor(blob: Blob) {
+  readonly #onBytes: (at: number, bytes: Uint8Array) => void;
+
+  /** @param onBytes called with the bytes that were read from the blob, and their position in it */
+  constructor(blob: Blob, onBytes: (at: number, bytes: Uint8Array) => void = () => undefined) {
     super();
     this.#blob = blob;
+    this.#onBytes = onBytes;
   }
 
   override get size(): number {
@@ -28,7 +32,15 @@ export class ReadAheadBlob extends Blob {
   }
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#blob.stream();
+    let at = 0;
+    const watch = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform: (bytes, controller) => {
+        this.#onBytes(at, bytes);
+        at += bytes.length;
+        controller.enqueue(bytes);
+      },
+    });
+    return this.#blob.stream().pipeThrough(watch);
   }
 
   /** Releases the buffered chunks. */
@@ -51,11 +63,17 @@ export class ReadAheadBlob extends Blob {
   }
 
   #chunk(index: number): Promise<Uint8Array> {
-    const chunk = this.#chunks.get(index) ?? readChunk(this.#blob, index);
+    const chunk = this.#chunks.get(index) ?? this.#load(index);
     this.#chunks.delete(index);
     this.#chunks.set(index, chunk);
     const [oldest] = this.#chunks.keys();
     if (oldest !== undefined && this.#chunks.size > KEPT_CHUNKS) this.#chunks.delete(oldest);
+    return chunk;
+  }
+
+  async #load(index: number): Promise<Uint8Array> {
+    const chunk = await readChunk(this.#blob, index);
+    this.#onBytes(index * CHUNK_BYTES, chunk);
     return chunk;
   }
 }

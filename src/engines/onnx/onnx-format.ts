@@ -1,7 +1,7 @@
 import { z } from '#base/full-zod';
 import { prefix, memoryShortage, wasmShortage, estimateMemory, type TransformersVariant } from '#catalog';
-import { requestError } from '#base';
-import { parseJson, type ModelFile } from '#gguf';
+import { parseJson, requestError } from '#base';
+import type { ModelFile } from '#gguf';
 import type { RemoteFile } from '#weights';
 import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { configSchema, MAX_TOKENIZER_BYTES } from './transformers-files.ts';

@@ -3,8 +3,7 @@ import { z } from '#base/full-zod';
 import { isControlToken } from '#chat-template';
 import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from '#catalog';
 import type { EngineContext } from '#engine-kit';
-import { corruptFile } from '#base';
-import { parseJson } from '#gguf';
+import { corruptFile, parseJson } from '#base';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
 
 const TENSORS = 'tensor-cache.json';

@@ -14,6 +14,8 @@ const MAX_PRIORS = 512;
 /** Number of questions to score without the input in advance. An engine that dies loses at most this work. */
 const PART = 32;
 
+const NO_PROGRESS: DecisionProgress = { answers: [], promptTokens: 0, cachedTokens: 0, labelTokens: 0 };
+
 const priors = new WeakMap<ScoringEngine, Map<string, LabelScores>>();
 
 /** Answers a job's questions, starting with the first that `progress` does not answer. */
@@ -22,22 +24,26 @@ export async function* decideByLabels(
   { model, input, questions, progress }: DecisionJob,
   signal: AbortSignal,
 ): AsyncGenerator<DecisionEvent, DecisionProgress, undefined> {
-  let { answers, promptTokens, cachedTokens } = progress ?? { answers: [], promptTokens: 0, cachedTokens: 0 };
+  let { answers, promptTokens, cachedTokens, labelTokens } = progress ?? NO_PROGRESS;
   while (answers.length < questions.length) {
     const part: { question: DecisionQuestion; prior: LabelScores }[] = [];
     // Score priors first: between two questions they would evict the input's state from the cache.
-    for (const question of questions.slice(answers.length, answers.length + PART))
-      part.push({ question, prior: await priorOf(engine, model, question, signal) });
+    for (const question of questions.slice(answers.length, answers.length + PART)) {
+      const { prior, computed } = await priorOf(engine, model, question, signal);
+      labelTokens += computed;
+      part.push({ question, prior });
+    }
     for (const { question, prior } of part) {
       const scored = await engine.score(toChatJob({ model, input }, question), labelsOf(question), signal);
       if (answers.length === 0) ({ promptTokens, cachedTokens } = scored);
       // Count the input once: later questions add only their prompt without the input.
       else promptTokens += prior.promptTokens;
+      labelTokens += scored.labelTokens;
       answers = [...answers, toProbabilities(question, scored, prior)];
-      yield { type: 'delta', progress: { answers, promptTokens, cachedTokens } };
+      yield { type: 'delta', progress: { answers, promptTokens, cachedTokens, labelTokens } };
     }
   }
-  return { answers, promptTokens, cachedTokens };
+  return { answers, promptTokens, cachedTokens, labelTokens };
 }
 
 /**
@@ -50,23 +56,24 @@ function toProbabilities({ type }: DecisionQuestion, scored: LabelScores, prior:
   return type === 'predicate' ? probabilities.slice(0, 1) : probabilities;
 }
 
+/** Scores a question without the input. @returns `computed`: number of tokens that this took now */
 async function priorOf(
   engine: ScoringEngine,
   model: string,
   question: DecisionQuestion,
   signal: AbortSignal,
-): Promise<LabelScores> {
+): Promise<{ prior: LabelScores; computed: number }> {
   const labels = labelsOf(question);
   const known = priors.get(engine) ?? new Map<string, LabelScores>();
   priors.set(engine, known);
   const key = JSON.stringify([question.instructions, labels]);
   const cached = known.get(key);
-  if (cached) return cached;
+  if (cached) return { prior: cached, computed: 0 };
   const prior = await engine.score(toChatJob({ model, input: { text: '' } }, question), labels, signal);
   const [oldest] = known.keys();
   if (known.size >= MAX_PRIORS && oldest !== undefined) known.delete(oldest);
   known.set(key, prior);
-  return prior;
+  return { prior, computed: prior.promptTokens - prior.cachedTokens + prior.labelTokens };
 }
 
 /** Prepends a space to each label: after a space most words are one token, and such labels are scored in one step. */

@@ -34,7 +34,7 @@ export async function decideBySimilarity(
   const others = unrelated.get(engine) ?? (await embed(UNRELATED)).vectors;
   unrelated.set(engine, others);
   const { vectors, promptTokens } = await embed([input.text, ...questions.flatMap(meanings).flat()]);
-  return { answers: toAnswers(questions, vectors, others), promptTokens, cachedTokens: 0 };
+  return { answers: toAnswers(questions, vectors, others), promptTokens, cachedTokens: 0, labelTokens: 0 };
 }
 
 /** @param vectors unit vectors of the input, then of the texts of each question */

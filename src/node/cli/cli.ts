@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 import { CommandError, UsageError } from './arguments.ts';
+import { complain, print } from './output.ts';
 import { describeFileError } from '../files.ts';
 import { packageFile } from '../package-files.ts';
 
@@ -40,16 +41,16 @@ const usage = [
 async function main(): Promise<number> {
   const [name = '--help', ...args] = process.argv.slice(2);
   if (name === '--help' || name === '-h') {
-    console.log(usage);
+    print(usage);
     return 0;
   }
   if (name === '--version' || name === '-v') {
-    console.log(version());
+    print(version());
     return 0;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    console.error(`There is no command "${name}".\n\n${usage}`);
+    complain(`There is no command "${name}".\n\n${usage}`);
     return 2;
   }
   const interrupt = new AbortController();
@@ -57,7 +58,7 @@ async function main(): Promise<number> {
   try {
     const { help, run } = await command.load();
     if (!args.includes('--help') && !args.includes('-h')) return (await run(args, interrupt.signal)) ?? 0;
-    console.log(help);
+    print(help);
     return 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
@@ -68,12 +69,12 @@ async function main(): Promise<number> {
 /** Prints an error that the user can fix. @returns the exit status. @throws any other error */
 function report(error: unknown, name: string): number {
   if (error instanceof UsageError) {
-    console.error(`${error.message}\nRun localtext ${name} --help for the options.`);
+    complain(`${error.message}\nRun localtext ${name} --help for the options.`);
     return 2;
   }
   const message = error instanceof CommandError ? error.message : describeFileError(error);
   if (message === null) throw error;
-  console.error(message);
+  complain(message);
   return 1;
 }
 

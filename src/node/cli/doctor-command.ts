@@ -1,3 +1,4 @@
+import { print } from './output.ts';
 import { examineSite } from './doctor/examine.ts';
 import type { Level } from './doctor/finding.ts';
 import { parseFlags, UsageError } from './arguments.ts';
@@ -37,11 +38,11 @@ export async function run(args: string[], signal?: AbortSignal): Promise<number>
     ...(values.models !== undefined && { models: values.models }),
   }).finally(() => progress.end());
   const faults = findings.filter(({ level }) => level === 'fault').length;
-  if (values.json) console.log(JSON.stringify(findings, null, 2));
+  if (values.json) print(JSON.stringify(findings, null, 2));
   else {
     for (const { level, text, fix } of findings)
-      console.log(`${marks[level]}  ${text}${fix === undefined ? '' : `\n           → ${fix}`}`);
-    console.log(faults === 0 ? '\nNo faults found.' : `\n${faults} fault${faults === 1 ? '' : 's'} found.`);
+      print(`${marks[level]}  ${text}${fix === undefined ? '' : `\n           → ${fix}`}`);
+    print(faults === 0 ? '\nNo faults found.' : `\n${faults} fault${faults === 1 ? '' : 's'} found.`);
   }
   return faults === 0 ? 0 : 1;
 }

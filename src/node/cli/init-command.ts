@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { parseFlags, UsageError } from './arguments.ts';
+import { complain, print, shown } from './output.ts';
 import { copySite } from './init/copy-site.ts';
 import { removeSite } from './init/remove-site.ts';
 import { SERVICE_WORKER } from '../package-files.ts';
@@ -13,7 +14,7 @@ export const help = `Usage: localtext init <folder> [--offline] [--servers]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
 (localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
-of localtext.
+of localtext. It replaces and deletes only files that it has made, by their hashes in localtext-files.json.
 
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change. It adds a <meta> tag to pages
@@ -40,16 +41,25 @@ export async function run(args: string[]): Promise<void> {
     const hint = remove !== undefined && positionals.includes('all') ? ' Write --remove=all.' : '';
     throw new UsageError(`localtext init takes one folder.${hint}`);
   }
+  if (folder === '') throw new UsageError('localtext init takes the name of a folder; "." is this one.');
   if (remove !== undefined) {
     if (!REMOVALS.has(remove)) throw new UsageError(`--remove takes no value, or "all"; not "${remove}".`);
     if (values.offline || values.servers) throw new UsageError('--remove goes with no other option.');
-    await removeSite(resolve(folder), remove);
-    console.log(removed(folder));
+    tellChanged(folder, await removeSite(resolve(folder), remove));
+    print(removed(shown(folder)));
     return;
   }
-  const { files, bytes } = await copySite(resolve(folder), values);
-  console.log(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${folder}.`);
-  console.log(whatIsLeft(folder));
+  const { files, bytes, changed } = await copySite(resolve(folder), values);
+  tellChanged(folder, changed);
+  print(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
+  print(whatIsLeft(folder));
+}
+
+function tellChanged(folder: string, changed: readonly string[]): void {
+  for (const path of changed)
+    complain(
+      `Kept ${shown(join(folder, path))}: it was changed since localtext made it. Delete it yourself.`,
+    );
 }
 
 const removed = (folder: string): string =>
@@ -64,16 +74,10 @@ const removed = (folder: string): string =>
 function whatIsLeft(folder: string): string {
   const models = join(folder, 'models');
   const steps = [
-    ...(existsSync(models) ? [] : [`Download the weights: npx localtext pull --to ${models}`]),
-    [
-      'In a page of the folder:',
-      '   <script type="module">',
-      "     import { start } from './localtext/localtext.js';",
-      "     const localtext = await start({ isolation: ['./'] });",
-      "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
-      '   </script>',
-      "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
-    ].join('\n'),
+    ...(existsSync(models) ? [] : [`Download the weights: npx localtext pull --to ${shown(models)}`]),
+    // The folder of a framework's public files.
+    ...(existsSync(join(folder, '../package.json')) ? [START_WITH_BUNDLER] : []),
+    START_IN_PAGE,
     [
       'Serve the folder over https or from localhost. `isolation` gives the pages WASM threads; leave it out if they embed',
       '   pages of other origins or open sign-in popups.',
@@ -82,3 +86,21 @@ function whatIsLeft(folder: string): string {
   ];
   return ['', 'Left to do:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
 }
+
+const START_WITH_BUNDLER = [
+  "If a bundler builds the app: npm install localtext, and in the app's code",
+  "     import { start } from 'localtext';",
+  "     const localtext = await start({ base: '/', isolation: ['./'] });",
+  "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
+  '   The bundler copies this folder into its build. With Vite, use the plugin localtext/vite in place of this command.',
+].join('\n');
+
+const START_IN_PAGE = [
+  'In a page of the folder that no bundler builds:',
+  '   <script type="module">',
+  "     import { start } from './localtext/localtext.js';",
+  "     const localtext = await start({ isolation: ['./'] });",
+  "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
+  '   </script>',
+  "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
+].join('\n');

@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 
 import { defaultCatalog } from '#catalog/default';
 import { cacheFolder } from './pull/cache-folder.ts';
+import { shown } from './output.ts';
 import { makeFolder, naming } from '../files.ts';
 import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';
@@ -66,14 +67,14 @@ export async function offerToIgnore(
   const path = relative(root, resolve(root, folder)).replaceAll('\\', '/');
   const outside = path === '' || path.startsWith('../');
   if (outside || !mayAsk || !isInteractive())
-    return `git does not ignore ${folder}: add a line "${path}/" to .gitignore, so that the weights are not committed.`;
-  const question = `git does not ignore ${folder}. Add "${path}/" to .gitignore? (No, if the site is deployed from this repository.) [Y/n] `;
+    return `git does not ignore ${shown(folder)}: add a line "${shown(path)}/" to .gitignore, so that the weights are not committed.`;
+  const question = `git does not ignore ${shown(folder)}. Add "${shown(path)}/" to .gitignore? (No, if the site is deployed from this repository.) [Y/n] `;
   if (!(await ask(question, signal))) return null;
   const file = join(root, '.gitignore');
   const text = await readFile(file, 'utf8').catch(() => '');
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
   await naming(file, writeFile(file, `${text}${separator}${path}/\n`));
-  return `Added "${path}/" to .gitignore.`;
+  return `Added "${shown(path)}/" to .gitignore.`;
 }
 
 /** Whether git would add a folder's files: it is in a repository, and no rule ignores it. */

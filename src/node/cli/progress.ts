@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
+import { printable } from './output.ts';
+
 export interface ProgressOutput {
   isTTY?: boolean;
   columns?: number;
@@ -26,7 +28,7 @@ export class Progress {
 
   line(text: string): void {
     this.#closeLine();
-    this.#output.write(`${text}\n`);
+    this.#output.write(`${printable(text)}\n`);
   }
 
   /** @param startBytes bytes that exist already; they do not count towards the rate */
@@ -50,7 +52,7 @@ export class Progress {
     this.#writtenMs = now;
     if (!this.#output.isTTY) return this.line(text);
     this.#lineOpen = true;
-    this.#output.write(`\r\u001B[2K${text.slice(0, (this.#output.columns ?? 80) - 1)}`);
+    this.#output.write(`\r\u001B[2K${printable(text).slice(0, (this.#output.columns ?? 80) - 1)}`);
   }
 
   end(): void {

@@ -1,6 +1,7 @@
 import { defaultCatalog } from '#catalog/default';
 import { extendCatalog } from '#catalog/parse';
-import { parseFlags } from './arguments.ts';
+import { parseFlags, UsageError } from './arguments.ts';
+import { complain, shown } from './output.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache-folder.ts';
 import { Progress } from './progress.ts';
@@ -52,6 +53,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       recommended: { type: 'boolean' },
     },
   });
+  if (values.to === '') throw new UsageError('--to takes the name of a folder; "." is this one.');
   await pullWeights(positionals, values.to, signal);
   // Named models need no question.
   if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
@@ -65,7 +67,7 @@ export async function pullLarger(
 ): Promise<void> {
   const name = await offerModel(recommended, signal);
   if (name !== null) await pullWeights([name], folder, signal);
-  else if (recommended) console.error('No larger model is recommended for this machine.');
+  else if (recommended) complain('No larger model is recommended for this machine.');
 }
 
 /** Pulls, and reports on standard error. */
@@ -87,7 +89,11 @@ export async function pullWeights(
       signal,
     });
     const count = fetched === 1 ? '1 file' : `${fetched} files`;
-    progress.line(fetched > 0 ? `Weights are in ${folder} (${count} fetched).` : `Weights are in ${folder}.`);
+    progress.line(
+      fetched > 0
+        ? `Weights are in ${shown(folder)} (${count} fetched).`
+        : `Weights are in ${shown(folder)}.`,
+    );
     if (fetched > 0) for (const line of await sizeTable(folder, await wasmSizes(), null)) progress.line(line);
     const hint = await offerToIgnore(folder, fetched > 0, signal);
     if (hint !== null) progress.line(hint);

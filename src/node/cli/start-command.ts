@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 import { CommandError, parseFlags, parsePort } from './arguments.ts';
+import { print } from './output.ts';
 import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
 
 const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
@@ -49,7 +50,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   await pullWeights([], DEFAULT_FOLDER, signal);
   await pullLarger(values.recommended, DEFAULT_FOLDER, signal);
   const server = await serve(address, signal);
-  console.log(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
+  print(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   await server.close();

@@ -17,6 +17,7 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../package-files.ts';
+import { checkWay, MADE_FILES, madeFilesText, readMadeFiles } from '../made-files.ts';
 import { markPage } from '../page-mark.ts';
 import { addFile, addFolder, isPage, ownFilesScript, type FileLists } from '../site-files.ts';
 import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
@@ -87,6 +88,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
+  if (options.models === '' || options.serviceWorker === '')
+    throw new Error('localtext: `models` and `serviceWorker` are paths, and must not be empty.');
   const { servers = false, isolation = [] } = options;
   if (options.serviceWorker !== undefined && isolation.length > 0)
     throw new Error(
@@ -193,19 +196,27 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const skip = (path: string): boolean => skipped.has(path);
           await addFolder(files, config.publicDir, { skip, marksPages: false });
         }
+        const made = new Map<string, string | Uint8Array>();
+        const emit = (fileName: string, source: string | Uint8Array): void => {
+          made.set(fileName, source);
+          this.emitFile({ type: 'asset', fileName, source });
+        };
         for (const [file, path] of wasm) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
-          this.emitFile({ type: 'asset', fileName, source });
+          emit(fileName, source);
           // An engine must start without a network too.
           addFile(files, fileName, source, true);
           addFile(ownFiles, fileName, source, true);
         }
         const list = ownFilesScript(ownFiles);
-        this.emitFile({ type: 'asset', fileName: OWN_FILES, source: list });
-        if (!isClone())
-          this.emitFile({ type: 'asset', fileName: SERVICE_WORKER_IMPORT, source: await importable(list) });
-        const source = await serviceWorker({ ...worker(), files, production: true });
-        this.emitFile({ type: 'asset', fileName: name, source });
+        emit(OWN_FILES, list);
+        if (!isClone()) emit(SERVICE_WORKER_IMPORT, await importable(list));
+        emit(name, await serviceWorker({ ...worker(), files, production: true }));
+        // Vite has copied the public folder into it before.
+        const { outDir, write } = this.environment.config.build;
+        const folder = resolve(config.root, outDir);
+        if (write) await checkWay(folder, made, await readMadeFiles(folder));
+        emit(MADE_FILES, madeFilesText(made));
         siteBytes = sum([...Object.values(bundle).map(bytesOf), ...(await wasmSizes()).values()]);
       },
     },

@@ -52,6 +52,7 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
         answers: answers.map((answer, index) => toProbabilities(answer, questions[index])),
         promptTokens,
         cachedTokens: Math.min(usage?.input_tokens_details?.cached_tokens ?? 0, promptTokens),
+        labelTokens: 0,
       },
       fingerprint: server.fingerprint,
     };

@@ -37,8 +37,8 @@ export async function createDecision(
   const format = {
     type: JSON_TYPE,
     event({ type, progress }: DecisionEvent) {
-      const { promptTokens, cachedTokens } = progress;
-      meter.count(promptTokens, { promptTokens, cachedTokens, completionTokens: 0 });
+      const { promptTokens, cachedTokens, labelTokens } = progress;
+      meter.count(promptTokens + labelTokens, { promptTokens, cachedTokens, completionTokens: 0 });
       if (type === 'done') answer = JSON.stringify(toDecision(body, progress));
       return '';
     },

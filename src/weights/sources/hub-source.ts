@@ -112,6 +112,8 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
     if (!data) throw unavailable(name, 'the model hub did not answer with a list of files');
     tree.push(...data);
     // Keep the first host, as a mirror's `next` link may point to the hub's own host.
+    if (next !== null && !URL.canParse(next, first))
+      throw unavailable(name, 'the `Link` header of the model hub, or of its mirror, is malformed');
     url = next === null ? null : first + new URL(next, first).search;
   }
   return tree.filter(({ type }) => type === 'file');

@@ -113,3 +113,30 @@ test('what the bundle writes over a public file is listed once, and sound and vi
     ).toBe(hash);
   expect(output.some(({ fileName }) => fileName.endsWith('.mp4'))).toBe(true);
 });
+
+test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
+  'a file of the public folder that a build would replace stops the build: %s',
+  async (name) => {
+    const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
+    onTestFinished(() => rm(root, { recursive: true }));
+    await mkdir(join(root, 'public'));
+    await writeFile(join(root, 'index.html'), '<!doctype html>');
+    await writeFile(join(root, 'public', name), 'own');
+    const buildSite = () => build({ root, configFile: false, logLevel: 'silent', plugins: [localtext()] });
+    await expect(buildSite()).rejects.toThrow(join('dist', name));
+    await rm(join(root, 'public', name));
+    await buildSite();
+    // Files of an earlier build are its own, also where the folder is not emptied.
+    await build({
+      root,
+      configFile: false,
+      logLevel: 'silent',
+      plugins: [localtext()],
+      build: { emptyOutDir: false },
+    });
+  },
+);
+
+test.each([{ models: '' }, { serviceWorker: '' }])('an empty path is refused: %j', (options) => {
+  expect(() => localtext(options)).toThrow('`models` and `serviceWorker` are paths');
+});

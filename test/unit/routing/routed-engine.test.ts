@@ -128,7 +128,7 @@ const device = (state: 'works' | 'fails'): EngineClient => {
     },
     async *decision() {
       fail();
-      const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0 };
+      const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
       yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
     },
     async *embedding() {

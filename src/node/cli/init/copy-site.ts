@@ -1,6 +1,6 @@
-import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import {
   builtServiceWorker,
@@ -15,55 +15,56 @@ import {
 import { CommandError } from '../arguments.ts';
 import { addFile, addFolder, isPage, ownFilesScript, prefix, type FileLists } from '../../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../../wasm-files.ts';
-import { makeFolder, makeWritableFolder, naming, replaceFile } from '../../files.ts';
-import { checkReplaceable, LIBRARY } from './own-folder.ts';
+import { makeWritableFolder, replaceFile } from '../../files.ts';
+import { checkWay, COPIES, MADE_FILES, madeFilesText, readMadeFiles, removeMade } from '../../made-files.ts';
+import { shown } from '../output.ts';
 
 const SCRIPTS = [SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
 
 interface Copied {
   files: number;
   bytes: number;
+  /** Files of an earlier version that were changed since, and stay. */
+  changed: string[];
 }
 
 /**
  * Copies the built files into a site's folder, and replaces those of an earlier version.
  * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call
  *   upstream servers
+ * @throws CommandError if a file is in the way
  */
 export async function copySite(
   folder: string,
   { offline, servers }: { offline: boolean; servers: boolean },
 ): Promise<Copied> {
-  await checkReplaceable(folder);
-  const site = offline ? await siteFiles(folder) : { shell: [], large: [] };
-  await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER)))
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run prepack`);
-  // Names have hashes: files of an earlier version would stay.
-  await rm(join(folder, 'localtext'), { recursive: true, force: true });
-  const sources = await sourcesIn(built);
-  let bytes = 0;
+  const contents = new Map<string, string | Uint8Array>();
+  for (const [name, source] of await sourcesIn(built)) contents.set(name, await readFile(source));
+  const made = await readMadeFiles(folder);
+  await checkWay(
+    folder,
+    new Map([...contents, ...SCRIPTS.map((name) => [name, null] as const)]),
+    made,
+    COPIES,
+  );
+  const site = offline ? await siteFiles(folder) : { shell: [], large: [] };
+  await makeWritableFolder(folder);
   const own: FileLists = { shell: [], large: [] };
-  for (const [name, source] of sources) {
-    const target = join(folder, name);
-    await makeFolder(dirname(target));
-    await naming(target, copyFile(source, target));
-    bytes += (await stat(target)).size;
-    addFile(own, name, await readFile(target), name.startsWith(WASM_PATH));
-  }
+  for (const [name, content] of contents) addFile(own, name, content, name.startsWith(WASM_PATH));
   const all = { shell: [...own.shell, ...site.shell], large: [...own.large, ...site.large] };
-  const scripts = {
-    [SERVICE_WORKER]: prefix(all) + (await readFile(builtServiceWorker(servers), 'utf8')),
-    [OWN_FILES]: ownFilesScript(own),
-    [SERVICE_WORKER_IMPORT]:
-      ownFilesScript(own) + (await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8')),
-  };
-  for (const [name, script] of Object.entries(scripts)) {
-    await replaceFile(join(folder, name), script);
-    bytes += Buffer.byteLength(script);
-  }
-  return { files: sources.size + SCRIPTS.length, bytes };
+  contents.set(SERVICE_WORKER, prefix(all) + (await readFile(builtServiceWorker(servers), 'utf8')));
+  contents.set(OWN_FILES, ownFilesScript(own));
+  const importable = await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8');
+  contents.set(SERVICE_WORKER_IMPORT, ownFilesScript(own) + importable);
+  // Names have hashes: files of an earlier version would stay.
+  const changed = await removeMade(folder, made, (path) => contents.has(path));
+  for (const [name, content] of contents) await replaceFile(join(folder, name), content);
+  await replaceFile(join(folder, MADE_FILES), madeFilesText(contents));
+  const bytes = [...contents.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+  return { files: contents.size, bytes, changed };
 }
 
 /** Files of the site itself. @throws CommandError if it has no page */
@@ -73,14 +74,13 @@ async function siteFiles(folder: string): Promise<FileLists> {
   await addFolder(site, folder, { skip: (path) => own.has(path), marksPages: true });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;
   throw new CommandError(
-    `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+    `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
   );
 }
 
 /** The built files, by their names in the site's folder. */
 async function sourcesIn(built: string): Promise<Map<string, string>> {
-  // The first file: an interrupted copy can be replaced, too.
-  const sources = new Map([[`localtext/${LIBRARY}`, join(built, 'localtext', LIBRARY)]]);
+  const sources = new Map<string, string>();
   for (const name of await readdir(join(built, 'localtext')))
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
   // The package has this chunk once, among the modules for bundlers.

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import {
@@ -11,19 +11,24 @@ import {
 } from '../../package-files.ts';
 import { makeWritableFolder, replaceFile } from '../../files.ts';
 import { ownFilesScript } from '../../site-files.ts';
-import { checkReplaceable } from './own-folder.ts';
+import { checkWay, COPIES, MADE_FILES, madeFilesText, readMadeFiles, removeMade } from '../../made-files.ts';
 
 /**
  * Removes the built files, and replaces localtext's service worker by one that removes it from visitors'
  * browsers.
+ * @returns the built files that were changed since, which stay
+ * @throws CommandError if a file is in the way
  */
-export async function removeSite(folder: string, what: string): Promise<void> {
-  await checkReplaceable(folder);
+export async function removeSite(folder: string, what: string): Promise<string[]> {
   const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
+  const scripts = new Map(Object.entries(removalScripts(script, what)));
+  const made = await readMadeFiles(folder);
+  await checkWay(folder, scripts, made, COPIES);
   await makeWritableFolder(folder);
-  await rm(join(folder, 'localtext'), { recursive: true, force: true });
-  for (const [name, text] of Object.entries(removalScripts(script, what)))
-    await replaceFile(join(folder, name), text);
+  const changed = await removeMade(folder, made, (path) => scripts.has(path));
+  for (const [name, text] of scripts) await replaceFile(join(folder, name), text);
+  await replaceFile(join(folder, MADE_FILES), madeFilesText(scripts));
+  return changed;
 }
 
 /**

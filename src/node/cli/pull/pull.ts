@@ -1,12 +1,14 @@
-import { copyFile, link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { copyFile, link, lstat, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import type { WeightFile } from '#catalog';
 import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
-import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
+import { readManifest, wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from '../progress.ts';
 import { PullError } from '../arguments.ts';
+import { shown } from '../output.ts';
 import { hashFile, isIntact } from './hash-file.ts';
 import { withPullLock } from './pull-lock.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
@@ -38,10 +40,15 @@ export async function pull(options: PullOptions): Promise<number> {
 
 async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
   const missing: WeightFile[] = [];
+  const manifest = await readManifest(options.folder);
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (!(await isIntact(target, file, options.signal))) missing.push(file);
-    else await adopt(target, resolve(options.cache, 'models', file.path));
+    if (await isIntact(target, file, options.signal)) {
+      await adopt(target, resolve(options.cache, 'models', file.path));
+      continue;
+    }
+    await checkTarget(target, options, manifest?.files[file.path]?.sha256);
+    missing.push(file);
   }
   if (missing.length === 0) return 0;
   return withPullLock(
@@ -52,9 +59,37 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
   );
 }
 
+/**
+ * Throws if a file of the user is in the way: one whose hash is not in the manifest, or a link out of the folder.
+ * @param recorded hash of the file that was pulled before
+ * @throws PullError
+ */
+async function checkTarget(
+  target: string,
+  { folder, signal }: PullOptions,
+  recorded: string | undefined,
+): Promise<void> {
+  const parent = await realParent(target);
+  const root = await realpath(folder);
+  if (parent !== root && !parent.startsWith(root + sep))
+    throw new PullError(
+      `${shown(target)} lies behind a link that leads out of the folder, to ${shown(parent)}. Remove the link, or name that folder with --to.`,
+    );
+  const found = await lstat(target).catch(() => null);
+  if (found === null) return;
+  if (found.isFile() && (await hashFile(target, signal)) === recorded) return;
+  throw new PullError(
+    `${shown(target)} is not a file that was pulled, or was changed since, and would be replaced. Move or delete it, and pull again.`,
+  );
+}
+
+/** The nearest folder above a path that exists, without links. */
+const realParent = (path: string): Promise<string> =>
+  realpath(dirname(path)).catch(() => realParent(dirname(path)));
+
 /** Links a file that the user has put into the site's folder into the cache, for the next clone. */
 async function adopt(target: string, kept: string): Promise<void> {
-  if ((await stat(kept).catch(() => null)) !== null) return;
+  if ((await stat(kept).catch(() => null)) !== null || !(await lstat(target)).isFile()) return;
   await makeFolder(dirname(kept));
   // Not copied if a hard link is impossible: the next clone downloads the file.
   await link(target, kept).catch(() => undefined);
@@ -198,11 +233,13 @@ class Pull {
   async #place(file: WeightFile, kept: string): Promise<void> {
     const target = resolve(this.#options.folder, file.path);
     await makeFolder(dirname(target));
-    await rm(target, { force: true });
+    const draft = `${target}.${randomUUID()}`;
     try {
-      await link(kept, target);
-    } catch {
-      await naming(target, copyFile(kept, target));
+      await link(kept, draft).catch(() => naming(target, copyFile(kept, draft)));
+      await rename(draft, target);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
     }
   }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 import {
   rulesOf,
@@ -12,7 +13,8 @@ import {
   type Manifest,
 } from '#catalog';
 import { replaceFile } from '../../files.ts';
-import { ServiceError } from '#base';
+import { messageOf, ServiceError } from '#base';
+import { shown } from '../output.ts';
 import { commitOf, isCommit, listHubFiles } from '#weights/hub';
 import { PullError } from '../arguments.ts';
 
@@ -22,26 +24,35 @@ export async function writeManifest(
   files: readonly WeightFile[],
   commits: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const path = join(folder, MANIFEST);
-  const before = await readFile(path, 'utf8').catch(() => '');
-  const manifest: Manifest = parse(before) ?? { version: 1, files: {} };
+  const before = await readManifest(folder);
+  const manifest: Manifest = structuredClone(before ?? { version: 1, files: {} });
   for (const { path: name, bytes, sha256 } of files) manifest.files[name] = { bytes, sha256 };
   if (Object.keys(commits).length > 0) manifest.commits = { ...manifest.commits, ...commits };
-  const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  if (text !== before) await replaceFile(path, text);
+  if (isDeepStrictEqual(manifest, before)) return;
+  await replaceFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`);
 }
 
-/** Reads the manifest of a models folder; null: none can be read. */
-async function readManifest(folder: string): Promise<Manifest | null> {
-  return parse(await readFile(join(folder, MANIFEST), 'utf8').catch(() => ''));
-}
-
-function parse(text: string): Manifest | null {
+/** Reads the manifest of a models folder; null: there is none. @throws PullError if it cannot be read */
+export async function readManifest(folder: string): Promise<Manifest | null> {
+  const path = join(folder, MANIFEST);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const advice = 'Restore it, or move it elsewhere, and pull again.';
+  let json: unknown;
   try {
-    return manifestSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new PullError(`${shown(path)} is not JSON (${messageOf(error)}). ${advice}`);
   }
+  if (!manifestSchema.safeParse(json).success)
+    throw new PullError(
+      `${shown(path)} is not a manifest of version 1, which this localtext reads. ${advice}`,
+    );
+  // With the fields of others, which stay.
+  return json as Manifest;
 }
 
 interface WantedFiles {

@@ -13,14 +13,14 @@ const chat = (more: Partial<ChatJob>): ChatJob => ({
   sampling: { temperature: 1, topP: 1 },
   ...more,
 });
-const decision = (questions: number, options: number): DecisionJob => ({
+const decision = (questions: number, options: number, length = 1): DecisionJob => ({
   kind: 'decision',
   model: 'm',
   input: { text: '' },
   questions: Array.from({ length: questions }, () => ({
     type: 'choice',
     instructions: '',
-    options: Array.from({ length: options }, (_, at) => ({ label: `${at}` })),
+    options: Array.from({ length: options }, (_, at) => ({ label: `${at}`.padEnd(length, 'x') })),
   })),
 });
 const sound = (bytes: number, type = 'audio/ogg'): Job => ({
@@ -52,6 +52,8 @@ test.each<[what: string, job: Job, whole: string, stream: string]>([
   ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), 'none', 'none'],
   ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', 'none'],
   ['one question', decision(1, 12), 'none', 'none'],
+  ['one question with long options', decision(1, 8, 256), 'short', 'sharing'],
+  ['one question with very many options', decision(1, 255), 'long', 'sharing'],
   ['five questions', decision(5, 0), 'short', 'sharing'],
   ['twenty questions', decision(20, 0), 'long', 'sharing'],
   ['some seconds of sound', sound(2 ** 15), 'none', 'none'],

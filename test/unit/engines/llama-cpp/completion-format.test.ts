@@ -93,3 +93,10 @@ test('an attempt that begins again tells only what is new', () => {
   reader.repeat();
   expect(() => told(chunk('{"b', 1))).toThrow(/generated different text/);
 });
+
+test('a token whose probability is not a number fails the reply', () => {
+  const reader = new LlamaReplyReader(0, 'f');
+  const raw = { token: 'a', logprob: null as unknown as number };
+  const scored = { choices: [{ text: 'a', logprobs: { content: [raw] } }] };
+  expect(() => [...reader.read(scored)]).toThrow('Its weights are damaged');
+});

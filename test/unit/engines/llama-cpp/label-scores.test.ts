@@ -108,7 +108,7 @@ test('labels of one token are read in one step, in their own order', async () =>
   const { complete, reads, forced } = server(sharesOf({ ' yes': 0.6, ' no': 0.2 }));
   const { logProbabilities, ...tokens } = await new LabelScorer().score(complete, [' no', ' yes']);
   expect(logProbabilities).toEqual([expect.closeTo(Math.log(0.25)), expect.closeTo(Math.log(0.75))]);
-  expect(tokens).toEqual({ promptTokens: 7, cachedTokens: 3 });
+  expect(tokens).toEqual({ promptTokens: 7, cachedTokens: 3, labelTokens: 1 + (4 + 1) });
   expect([reads, forced]).toEqual([[[]], []]);
 });
 

@@ -30,7 +30,7 @@ function scoring(gain: number) {
       const logProbabilities = labels.map((label) =>
         label === ' rare' ? Math.log(1 / 3) + (hasInput ? gain : 0) : Math.log(2 / 3),
       );
-      return { logProbabilities, promptTokens: hasInput ? 10 : 6, cachedTokens: 2 };
+      return { logProbabilities, promptTokens: hasInput ? 10 : 6, cachedTokens: 2, labelTokens: 5 };
     },
     unload: () => Promise.resolve(),
   };
@@ -93,7 +93,7 @@ test('an image goes through the chat template', async () => {
   const { engine } = scoring(0);
   const score: NonNullable<typeof engine.score> = async (job, labels) => {
     jobs.push(job);
-    return { logProbabilities: labels.map(() => 0), promptTokens: 1, cachedTokens: 0 };
+    return { logProbabilities: labels.map(() => 0), promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
   };
   const images = [{ at: 5, url: 'data:image/png;base64,AAAA', param: 'input[0].content[0]' }];
   await ask({ ...engine, score }, [question], { input: { text: 'input', images } });
@@ -106,12 +106,14 @@ test('an image goes through the chat template', async () => {
 test('the input is counted once, and each question tells that it is answered', async () => {
   const asked = await ask(scoring(0).engine, [question, predicate, predicate]);
   expect(asked).toMatchObject({ promptTokens: 10 + 6 + 6, cachedTokens: 2 });
+  // The labels of three questions, and two questions without the input: the third is known.
+  expect(asked.labelTokens).toBe(3 * 5 + 2 * (6 - 2 + 5));
   expect(asked.types).toEqual(['delta', 'delta', 'delta', 'done']);
 });
 
 test('continues with the first question that has no answer', async () => {
   const { engine, asked } = scoring(0);
-  const progress = { answers: [[0.9, 0.1]], promptTokens: 10, cachedTokens: 0 };
+  const progress = { answers: [[0.9, 0.1]], promptTokens: 10, cachedTokens: 0, labelTokens: 0 };
   const { answers, promptTokens } = await ask(engine, [question, predicate], { progress });
   expect(answers).toEqual([[0.9, 0.1], [expect.any(Number)]]);
   expect(promptTokens).toBe(16);

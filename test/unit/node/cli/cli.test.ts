@@ -9,7 +9,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeFileError, replaceFile } from '../../../../src/node/files.ts';
 import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
 import { withPullLock } from '../../../../src/node/cli/pull/pull-lock.ts';
-import { wasmFiles } from '../../../../src/node/wasm-files.ts';
 import { HubDouble } from '../hub-double.ts';
 
 const signal = new AbortController().signal;
@@ -114,71 +113,6 @@ test.each(['out', 'empty'])('localtext init --offline before a build makes nothi
   });
   expect(await readdir(folder).catch(() => null)).toEqual(name === 'out' ? null : []);
 });
-
-describe('localtext init deletes no folder that it has not made', () => {
-  const library = "export * from './page-1a2B_c-d.js';\n";
-  const FOLDERS: [string, (path: string) => Promise<void>][] = [
-    ['a clone of the repository', (path) => fill(path, { 'package.json': '{}', '.git/HEAD': 'ref: main' })],
-    ["the site's own module of that name", (path) => fill(path, { 'localtext.js': `${library}export {};` })],
-    ['an empty folder', (path) => fill(path, {})],
-    [
-      'a file beside those of the Vite plugin',
-      (path) => fill(path, { 'wasm/wllama-0602c5fb.wasm': '', 'wasm/notes.txt': '' }),
-    ],
-    ["the site's own folder of that name", (path) => fill(path, { 'wasm/page-0602c5fb.wasm': '' })],
-    ['a file', (path) => writeFile(path, 'text')],
-    [
-      'a link to a folder that it has made',
-      async (path) => {
-        await fill(join(base, 'elsewhere'), { 'localtext.js': library });
-        await symlink(join(base, 'elsewhere'), path, 'junction');
-      },
-    ],
-  ];
-  const COMMANDS = [[], ['--offline'], ['--remove'], ['--remove=all']];
-
-  test.each(FOLDERS.flatMap(([what, make]) => COMMANDS.map((flags) => [what, flags, make] as const)))(
-    '%s, %s',
-    async (_, flags, make) => {
-      const site = join(base, 'site');
-      await fill(site, { 'index.html': '<!doctype html>' });
-      await make(join(site, 'localtext'));
-      const before = await readdir(base, { recursive: true });
-      expect(await localtext('init', site, ...flags)).toEqual({
-        status: 1,
-        output: '',
-        errors: `${join(site, 'localtext')} was not made by localtext init, which would delete it. Move or rename it, or name another folder.`,
-      });
-      expect(await readdir(base, { recursive: true })).toEqual(before);
-    },
-  );
-
-  test.each(COMMANDS.map((flags) => [flags]))(
-    'it replaces the folder of the Vite plugin: %s',
-    async (flags) => {
-      const site = join(base, 'site');
-      const names = [...(await wasmFiles()).keys()];
-      const old = ['wllama-00000000.wasm', `${names[0]}.br`];
-      await fill(site, { 'index.html': '<!doctype html>' });
-      await fill(
-        join(site, 'localtext'),
-        Object.fromEntries([...names, ...old].map((name) => [`wasm/${name}`, ''])),
-      );
-      const { errors } = await localtext('init', site, ...flags);
-      // In a clone whose package is not built.
-      expect(errors).not.toMatch(/was not made by/);
-    },
-  );
-});
-
-/** Makes a folder with these files. */
-async function fill(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
-  }
-}
 
 test.runIf(linux)('a full disk ends a download at once, and is named', async () => {
   const hub = await HubDouble.start();

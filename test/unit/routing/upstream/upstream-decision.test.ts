@@ -23,7 +23,7 @@ const device: EngineClient = {
   async *run(given: Job) {
     if (given.kind !== 'decision') throw new Error('the device decides alone');
     onDevice.push(given);
-    const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0 };
+    const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
     yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
   },
 };
@@ -65,7 +65,7 @@ test('a server gets the request as it is, under its own name of the model', asyn
   });
   const result = await decide();
   expect(result).toMatchObject({
-    progress: { answers: [[0.75]], promptTokens: 9, cachedTokens: 2 },
+    progress: { answers: [[0.75]], promptTokens: 9, cachedTokens: 2, labelTokens: 0 },
     fingerprint: 'theirs-upstream',
     timings: { queueMs: 0, computeMs: expect.any(Number) as number },
   });

@@ -148,6 +148,14 @@ test('pages that lead to each other end, and none is asked of another host', asy
   expect(pages).toBe(20);
 });
 
+test.each(['http://[', 'http://a b', '//:0'])('a next page that is no address is named: %s', async (next) => {
+  tree = (response) => {
+    response.setHeader('link', `<${next}>; rel="next"`);
+    answering([file('model.gguf')])(response, 0);
+  };
+  await expect(list()).rejects.toThrow('the `Link` header of the model hub, or of its mirror, is malformed');
+});
+
 // Quadratic in the header, it would take minutes. No server of Node sends one of this size.
 test.each(['<', '>;', '<a>;  ', '<a'])('a header of a million times %j leads to no page', async (piece) => {
   const headers = { link: piece.repeat(1_000_000) };

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -219,12 +219,70 @@ test('a longer file is refused before all of it came', async () => {
   await expect(pull(options())).rejects.toThrow('longer than the 300000 bytes expected');
 });
 
-test('a file that was changed since is fetched again', async () => {
+test.each(['before any pull', 'after a pull'])('a file of the user is not replaced: %s', async (when) => {
+  const target = join(base, 'site', PATH);
+  if (when === 'after a pull') {
+    await pull(options());
+    await rm(target);
+  }
+  await mkdir(join(target, '..'), { recursive: true });
+  await writeFile(target, 'own');
+  const before = downloads().length;
+  await expect(pull(options())).rejects.toThrow(
+    `${target} is not a file that was pulled, or was changed since, and would be replaced. Move or delete it, and pull again.`,
+  );
+  expect(await readFile(target, 'utf8')).toBe('own');
+  expect(downloads()).toHaveLength(before);
+});
+
+test('a file of an earlier version is replaced', async () => {
   await pull(options());
-  await rm(join(base, 'cache'), { recursive: true });
-  await writeFile(join(base, 'site', PATH), Buffer.alloc(content.length));
-  expect(await pull(options())).toBe(1);
-  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  const other = randomBytes(1000);
+  hub.files.set(URL_PATH, other);
+  const changed = structuredClone(catalog);
+  const [file] = changed.models[0]?.variants[0]?.files ?? [];
+  if (!file) throw new Error('no file');
+  Object.assign(file, { bytes: other.length, sha256: createHash('sha256').update(other).digest('hex') });
+  expect(await pull(options({ catalog: changed }))).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(file.sha256);
+});
+
+test.each([
+  ['{ broken', 'is not JSON'],
+  ['', 'is not JSON'],
+  ['{"version":2,"files":{}}', 'is not a manifest of version 1'],
+])('a manifest that cannot be read stays: %s', async (text, message) => {
+  const path = join(base, 'site/manifest.json');
+  await mkdir(join(base, 'site'));
+  await writeFile(path, text);
+  await expect(pull(options())).rejects.toThrow(`${path} ${message}`);
+  expect(await readFile(path, 'utf8')).toBe(text);
+  expect(downloads()).toEqual([]);
+});
+
+test('fields of others in a manifest stay', async () => {
+  const path = join(base, 'site/manifest.json');
+  await mkdir(join(base, 'site'));
+  await writeFile(path, '{"version":1,"note":"ours","files":{}}', { mode: 0o640 });
+  await pull(options());
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({
+    note: 'ours',
+    files: { [PATH]: { sha256 } },
+  });
+  expect((await stat(path)).mode & 0o777).toBe(0o640);
+});
+
+test('a link inside the folder that leads out of it is refused, one at its top is followed', async () => {
+  await mkdir(join(base, 'elsewhere'));
+  await mkdir(join(base, 'site'));
+  await symlink(join(base, 'elsewhere'), join(base, 'site/tiny'), 'junction');
+  await expect(pull(options())).rejects.toThrow(
+    /lies behind a link that leads out of the folder, to .*elsewhere/,
+  );
+  expect(await readdir(join(base, 'elsewhere'))).toEqual([]);
+  await symlink(join(base, 'elsewhere'), join(base, 'top'), 'junction');
+  expect(await pull(options({ folder: join(base, 'top') }))).toBe(1);
+  expect(await hashOf(join(base, 'elsewhere', PATH))).toBe(sha256);
 });
 
 test("a folder of wheels of the user's own is left alone", async () => {

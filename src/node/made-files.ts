@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { lstat, readFile, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { CommandError } from './cli/arguments.ts';
+import { shown } from './cli/output.ts';
+
+/** List of the files that localtext has made in a site's folder, with their SHA-256. Others are never replaced or deleted. */
+export const MADE_FILES = 'localtext-files.json';
+
+/** Hashes by the path below the folder. */
+export type MadeFiles = ReadonlyMap<string, string>;
+
+/** A path that stays in the folder. */
+const OWN_PATH = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/;
+/** Endings of compressed copies, which hosts serve in place of a file. */
+export const COPIES = ['.br', '.gz', '.zst'];
+/** A name with a hash of the content: a copy of such a file is never of another one. */
+const HASHED = /-[\w-]{8}\.\w+$/;
+const MAX_SHOWN = 5;
+
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+export const madeFilesText = (contents: ReadonlyMap<string, string | Uint8Array>): string =>
+  `${JSON.stringify({ version: 1, files: Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)])) }, null, 1)}\n`;
+
+/** The list of a folder; empty if it has none. @throws CommandError if it cannot be read */
+export async function readMadeFiles(folder: string): Promise<MadeFiles> {
+  const path = join(folder, MADE_FILES);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw error;
+  });
+  if (text === null) return new Map();
+  try {
+    const { version, files } = JSON.parse(text) as { version: unknown; files: Record<string, string> };
+    const entries = Object.entries(files);
+    if (version === 1 && entries.every(([name]) => OWN_PATH.test(name))) return new Map(entries);
+  } catch {
+    // The error below says the same.
+  }
+  throw new CommandError(
+    `${shown(path)} is not a list of localtext's files that this version can read. Restore it, or move it and localtext's files elsewhere, and run this again.`,
+  );
+}
+
+/**
+ * Throws if a file that is to be written exists and was not made by localtext, or was changed since.
+ * @param contents what is to be written; null if it is not known yet
+ * @param copies endings of copies that must not exist beside the files
+ * @throws CommandError that names the files
+ */
+export async function checkWay(
+  folder: string,
+  contents: ReadonlyMap<string, string | Uint8Array | null>,
+  made: MadeFiles,
+  copies: readonly string[] = [],
+): Promise<void> {
+  const inTheWay = new Set<string>();
+  for (const [path, content] of contents) {
+    const found = await blocker(folder, path, { content, made, copies });
+    if (found !== null) inTheWay.add(found);
+  }
+  if (inTheWay.size === 0) return;
+  const paths = [...inTheWay].map((path) => `  ${shown(join(folder, path))}`);
+  const more = paths.length > MAX_SHOWN ? [`  and ${paths.length - MAX_SHOWN} more`] : [];
+  throw new CommandError(
+    [
+      'These files are in the way: localtext did not make them, or they were changed since.',
+      ...paths.slice(0, MAX_SHOWN),
+      ...more,
+      'Nothing was written. Move or delete them, and run this again.',
+    ].join('\n'),
+  );
+}
+
+async function blocker(
+  folder: string,
+  path: string,
+  {
+    content,
+    made,
+    copies,
+  }: { content: string | Uint8Array | null; made: MadeFiles; copies: readonly string[] },
+): Promise<string | null> {
+  const parts = path.split('/');
+  for (let count = 1; count < parts.length; count++) {
+    const parent = parts.slice(0, count).join('/');
+    const found = await lstat(join(folder, parent)).catch(() => null);
+    if (found === null) return null;
+    if (!found.isDirectory()) return parent;
+  }
+  for (const end of HASHED.test(path) ? [] : copies)
+    if ((await lstat(join(folder, path + end)).catch(() => null)) !== null) return path + end;
+  const hash = await hashOf(folder, path);
+  if (hash === null || hash === made.get(path)) return null;
+  // An earlier run may have ended before it wrote the list.
+  return content !== null && hash === sha256(content) ? null : path;
+}
+
+/** SHA-256 of a file; `other` if it is a folder or a link, null if there is none. */
+async function hashOf(folder: string, path: string): Promise<string | null> {
+  const found = await lstat(join(folder, path)).catch(() => null);
+  if (found === null) return null;
+  return found.isFile() ? sha256(await readFile(join(folder, path))) : 'other';
+}
+
+/**
+ * Deletes files that localtext has made, and the folders that are empty then.
+ * @returns the files that were changed since, which stay
+ */
+export async function removeMade(
+  folder: string,
+  made: MadeFiles,
+  isKept: (path: string) => boolean,
+): Promise<string[]> {
+  const changed: string[] = [];
+  for (const [path, hash] of made) {
+    if (isKept(path)) continue;
+    const found = await hashOf(folder, path);
+    if (found === null) continue;
+    if (found !== hash) {
+      changed.push(path);
+      continue;
+    }
+    await rm(join(folder, path));
+    await removeEmpty(folder, dirname(path));
+  }
+  return changed;
+}
+
+async function removeEmpty(folder: string, below: string): Promise<void> {
+  if (below === '.') return;
+  // Fails, as it should, while there is something in it.
+  const removed = await rmdir(join(folder, below)).then(
+    () => true,
+    () => false,
+  );
+  if (removed) await removeEmpty(folder, dirname(below));
+}

@@ -1,0 +1,218 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+let base: string;
+let site: string;
+
+/** A built package, with the names of a real one. */
+const PACKAGE = {
+  'package.json': '{"version":"0.1.0"}',
+  'dist/static/localtext-sw.js': 'worker',
+  'dist/static/localtext-sw-servers.js': 'worker with servers',
+  'dist/static/localtext-sw-import.js': 'importable',
+  'dist/static/localtext-sw-remove.js': 'removal',
+  'dist/static/localtext/localtext.js': "export * from './page-1.js';",
+  'dist/static/localtext/page-1.js': 'page',
+  'dist/lib/worker/web-llm-1.js': 'web-llm',
+  'dist/wasm/wllama-0602c5fb.wasm': 'wasm',
+};
+const MADE = [
+  'localtext-sw-files.js',
+  'localtext-sw-import.js',
+  'localtext-sw.js',
+  'localtext-files.json',
+  'localtext/localtext.js',
+  'localtext/page-1.js',
+  'localtext/wasm/wllama-0602c5fb.wasm',
+  'localtext/web-llm-1.js',
+];
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'localtext-init-'));
+  site = join(base, 'site');
+  await fill(join(base, 'package'), PACKAGE);
+  await fill(site, { 'index.html': '<!doctype html>' });
+  vi.doMock('../../../../src/node/package-files.ts', async (original) => ({
+    ...(await original<object>()),
+    isClone: () => false,
+    packageFile: (path: string) => join(base, 'package', path),
+    builtServiceWorker: () => join(base, 'package/dist/static/localtext-sw.js'),
+  }));
+});
+
+afterEach(async () => {
+  vi.doUnmock('../../../../src/node/package-files.ts');
+  vi.restoreAllMocks();
+  await rm(base, { recursive: true });
+});
+
+async function fill(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
+
+/** Runs the command line in this process. */
+async function init(...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
+  const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  const complained = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const { argv, exitCode } = process;
+  process.argv = [...argv.slice(0, 2), 'init', ...args];
+  try {
+    vi.resetModules();
+    await import('../../../../src/node/cli/cli.ts');
+    const text = (mock: typeof said): string => mock.mock.calls.flat().join('\n');
+    return { status: process.exitCode, output: text(said), errors: text(complained) };
+  } finally {
+    process.argv = argv;
+    process.exitCode = exitCode;
+    vi.restoreAllMocks();
+  }
+}
+
+/** All files below the site, with their texts. */
+async function contents(): Promise<Record<string, string>> {
+  const entries = await readdir(site, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const texts = await Promise.all(
+    paths.map(async (path) => [path.slice(site.length + 1), await readFile(path, 'utf8')] as const),
+  );
+  return Object.fromEntries(texts);
+}
+
+const names = async (): Promise<string[]> => Object.keys(await contents()).toSorted();
+
+test('makes its files, twice, and a new version replaces them', async () => {
+  expect(await init(site)).toMatchObject({ status: 0, errors: '' });
+  expect(await names()).toEqual(['index.html', ...MADE].toSorted());
+  expect(await init(site)).toMatchObject({ status: 0, errors: '' });
+  await rm(join(base, 'package/dist/static/localtext/page-1.js'));
+  await fill(join(base, 'package/dist/static/localtext'), {
+    'localtext.js': "export * from './page-2.js';",
+    'page-2.js': 'page',
+  });
+  expect(await init(site)).toMatchObject({ status: 0, errors: '' });
+  expect(await names()).toEqual(
+    ['index.html', ...MADE].map((name) => name.replace('page-1', 'page-2')).toSorted(),
+  );
+});
+
+describe.each([[[]], [['--offline']], [['--remove']], [['--remove=all']]])('%j', (flags) => {
+  test.each<[string, (site: string) => Promise<void>, string?]>([
+    ["the site's own service worker of that name", (at) => fill(at, { 'localtext-sw.js': 'own' })],
+    ['a compressed copy, which a host would serve', (at) => fill(at, { 'localtext-sw.js.br': 'own' })],
+    ["the site's own list", (at) => fill(at, { 'localtext-sw-files.js': 'own' })],
+    ['a folder of that name', (at) => fill(at, { 'localtext-sw.js/file': 'own' }), 'localtext-sw.js'],
+    [
+      'a link of that name',
+      async (at) => {
+        await fill(base, { 'own.js': 'own' });
+        await symlink(join(base, 'own.js'), join(at, 'localtext-sw.js'));
+      },
+      'localtext-sw.js',
+    ],
+  ])('%s stays, and is named', async (_, make, named) => {
+    await make(site);
+    const before = await contents();
+    const { status, output, errors } = await init(site, ...flags);
+    expect({ status, output }).toEqual({ status: 1, output: '' });
+    const path = named ?? Object.keys(before).find((name) => name !== 'index.html') ?? '';
+    expect(errors).toBe(
+      `These files are in the way: localtext did not make them, or they were changed since.\n  ${join(site, path)}\nNothing was written. Move or delete them, and run this again.`,
+    );
+    expect(await contents()).toEqual(before);
+  });
+
+  test("the user's own files in the folder localtext stay", async () => {
+    await init(site);
+    const own = { 'localtext/notes.txt': 'own', 'localtext/wasm/own.wasm': 'own', 'other.js': 'own' };
+    await fill(site, own);
+    expect(await init(site, ...flags)).toMatchObject({ status: 0, errors: '' });
+    expect(await contents()).toMatchObject(own);
+  });
+
+  test('a list that cannot be read stays, and so does everything else', async () => {
+    await init(site);
+    for (const list of ['{', '{"version":2,"files":{}}', '{"version":1,"files":{"../own":"0"}}']) {
+      await fill(site, { 'localtext-files.json': list });
+      const before = await contents();
+      const { status, errors } = await init(site, ...flags);
+      expect(status).toBe(1);
+      expect(errors).toMatch(
+        /localtext-files\.json is not a list of localtext's files that this version can read/,
+      );
+      expect(await contents()).toEqual(before);
+    }
+  });
+});
+
+test('a built file that was changed is in the way of a new one, and --remove leaves it', async () => {
+  await init(site);
+  await fill(site, { 'localtext/page-1.js': 'changed' });
+  expect(await init(site)).toMatchObject({ status: 1 });
+  const { status, errors } = await init(site, '--remove');
+  expect(status).toBe(0);
+  expect(errors).toBe(
+    `Kept ${join(site, 'localtext/page-1.js')}: it was changed since localtext made it. Delete it yourself.`,
+  );
+  expect(await names()).toEqual(
+    [
+      'index.html',
+      'localtext-sw-files.js',
+      'localtext-sw-import.js',
+      'localtext-sw.js',
+      'localtext-files.json',
+      'localtext/page-1.js',
+    ].toSorted(),
+  );
+  expect((await contents())['localtext-sw.js']).toContain('removal');
+});
+
+test('a folder localtext that is a link is in the way', async () => {
+  await mkdir(join(base, 'elsewhere'));
+  await symlink(join(base, 'elsewhere'), join(site, 'localtext'), 'junction');
+  expect((await init(site)).errors).toContain(`  ${join(site, 'localtext')}\n`);
+  expect(await readdir(join(base, 'elsewhere'))).toEqual([]);
+});
+
+test('--offline keeps the permissions of the pages that it marks', async () => {
+  const page = join(site, 'index.html');
+  await writeFile(page, '<!doctype html><head></head><script src="/app-abc12345.js"></script>');
+  await chmod(page, 0o640);
+  expect(await init(site, '--offline')).toMatchObject({ status: 0, errors: '' });
+  expect(await readFile(page, 'utf8')).toContain('<meta name="localtext-page"');
+  expect((await stat(page)).mode & 0o777).toBe(0o640);
+});
+
+test('an empty name is refused', async () => {
+  const { status, errors } = await init('');
+  expect(status).toBe(2);
+  expect(errors).toMatch(/^localtext init takes the name of a folder; "\." is this one\./);
+});
+
+test.each(['\u001B[31mred', 'a\u009Bb', 'a\nb', 'a\u202Eb'])(
+  'no control character of a name is printed: %j',
+  async (name) => {
+    const folder = join(base, name);
+    const { output } = await init(folder);
+    const failed = await init(join(base, 'package/package.json', name));
+    expect(output).toContain('Copied');
+    expect(failed.status).toBe(1);
+    for (const text of [output, failed.errors]) {
+      expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+      expect(text).not.toContain(name);
+    }
+  },
+);
+
+test('a folder beside a package.json: the steps for a bundler come first', async () => {
+  expect((await init(site)).output).not.toContain("from 'localtext'");
+  await fill(base, { 'package.json': '{}' });
+  expect((await init(site)).output).toMatch(/from 'localtext'[^]*from '\.\/localtext\/localtext\.js'/);
+});
