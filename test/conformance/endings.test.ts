@@ -318,7 +318,9 @@ describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) =>
     expect(got?.headers.get('x-ratelimit-limit-tokens')).toBe(isMetered ? '1000' : null);
     // Comments end once something is generated.
     if (streamed)
-      expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(text?.search(/"(a|delta)"|text":"a|audio\.delta/) ?? 0);
+      expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(
+        text?.search(/"(a|delta)"|text":"a|audio\.delta/) ?? 0,
+      );
     else expect(text).not.toContain(': waiting');
   });
 
