@@ -105,7 +105,7 @@ export class Phonemizer {
       )
       .join('')
       .trim();
-    return all === '' ? [] : cut(all);
+    return Array.from(all).some((c) => isVowel(c) || isConsonant(c)) ? cut(all) : [];
   }
 
   /** @returns what precedes the word finds behind it */

@@ -1,10 +1,11 @@
 const END = /(?<=[.!?…])["”’)\]]*\s+(?=\S)/gu;
 
-/** False after a title or an initial ("Dr. Smith", "J. K. Rowling"), and before a lower-case word. */
+/** False after a title, an initial or "No." ("Dr. Smith", "J. K. Rowling", "No. 5"), and before a lower-case word. */
 function endsSentence(text: string, end: number, next: string, titles: ReadonlySet<string>): boolean {
   if (next !== next.toUpperCase()) return false;
   if (text[end - 1] !== '.') return true;
   const word = text.slice(text.lastIndexOf(' ', end - 1) + 1, end - 1).replace(/^[("“'‘]+/, '');
+  if (/^Nos?$/.test(word) && /\d/.test(next)) return false;
   return !titles.has(word) && !/^\p{Lu}$/u.test(word);
 }
 

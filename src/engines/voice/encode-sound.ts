@@ -29,9 +29,14 @@ export async function usableFormats(): Promise<SpeechFormat[]> {
 /**
  * @param format one of the usable formats
  * @param isResumed whether an earlier engine has written the beginning
+ * @param mp3Encoder URL of LAME in WebAssembly
  */
-export async function openEncoder(format: SpeechFormat, isResumed: boolean): Promise<SoundEncoder> {
-  if (format === 'mp3') return mp3();
+export async function openEncoder(
+  format: SpeechFormat,
+  isResumed: boolean,
+  mp3Encoder: string,
+): Promise<SoundEncoder> {
+  if (format === 'mp3') return mp3(mp3Encoder);
   if (format === 'opus' || format === 'aac') return coded(format);
   return format === 'wav' && !isResumed ? pcm(waveHeader()) : pcm();
 }
@@ -73,9 +78,9 @@ function waveHeader(): Bytes {
   return new Uint8Array(view.buffer);
 }
 
-async function mp3(): Promise<SoundEncoder> {
-  const { createMp3Encoder } = await import('wasm-media-encoders');
-  const encoder = await createMp3Encoder();
+async function mp3(url: string): Promise<SoundEncoder> {
+  const { createEncoder } = await import('wasm-media-encoders');
+  const encoder = await createEncoder('audio/mpeg', await (await fetch(url)).arrayBuffer());
   encoder.configure({ sampleRate: SAMPLE_RATE, channels: 1, bitrate: 64 });
   return {
     // The encoder's buffer is used again.

@@ -30,7 +30,8 @@ export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, con
     const files = { read, failed: failing.signal };
     const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, files, {
       helper: 'voice',
-      load: async (voice, runtime, readFile) => voice.load(variant.name, tables, runtime, readFile),
+      load: async (voice, runtime, readFile) =>
+        voice.load(variant.name, tables, runtime, readFile, context.wasm('mp3-encoder.wasm')),
     });
     return new VoiceEngine(worker, graphs, fingerprint);
   } catch (error) {

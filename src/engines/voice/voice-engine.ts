@@ -9,6 +9,9 @@ import type { voiceWorker } from './voice-worker.ts';
 const MIN_SPEED = 0.5;
 const MAX_SPEED = 2;
 
+/** Letters, digits, and signs that have a name. */
+const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#*~^<>/]/u;
+
 type Calls = Pick<HelperWorker<typeof voiceWorker>, 'call' | 'end'>;
 
 /** Text to speech, sentence by sentence. */
@@ -37,15 +40,12 @@ export class VoiceEngine implements Engine<'speech'> {
     const sentences = await this.#call((voice) => voice.begin(text, format, from > 0), signal);
     onPrefill?.();
     yield { type: 'accepted', fingerprint: this.fingerprint };
-    let hasSpoken = from > 0;
     for (let at = from; at < sentences.length; at++) {
       const sentence = sentences[at] ?? '';
       const bytes = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
       if (!bytes) continue;
-      hasSpoken = true;
       yield { type: 'delta', bytes, text: sentence, progress: { sentences: at + 1 } };
     }
-    if (!hasSpoken) throw invalidField('input', 'must have something to speak: letters or digits');
     const bytes = await this.#call((voice) => voice.finish(), signal);
     if (bytes.length > 0) yield { type: 'delta', bytes, text: '' };
     const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
@@ -69,6 +69,7 @@ export class VoiceEngine implements Engine<'speech'> {
         'input',
         `cannot be spoken: this model reads English, and "${letters}" is in another script`,
       );
+    if (!SPEAKABLE.test(text)) throw invalidField('input', 'must have something to speak: letters or digits');
     this.#formats ??= await this.#call((worker) => worker.formats(), signal);
     if (!this.#formats.includes(format))
       throw unsupported(

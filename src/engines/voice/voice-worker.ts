@@ -20,6 +20,7 @@ interface Loaded {
   phonemizer: Phonemizer;
   vocabulary: Vocabulary;
   voice: Voice | null;
+  mp3Encoder: string;
 }
 
 let loaded: Loaded | null = null;
@@ -52,7 +53,13 @@ async function readUnknown(
 /** Speaks sentences, one at a time, in a worker, as computing would block the engine worker. */
 export const voiceWorker = {
   /** @throws the runtime's error */
-  async load(name: string, tables: VoiceTables, runtime: Runtime, read: ReadFile): Promise<void> {
+  async load(
+    name: string,
+    tables: VoiceTables,
+    runtime: Runtime,
+    read: ReadFile,
+    mp3Encoder: string,
+  ): Promise<void> {
     Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
     env.logLevel = LogLevel.ERROR;
     serveFiles(name, read);
@@ -60,7 +67,7 @@ export const voiceWorker = {
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
-    loaded = { name, phonemizer, vocabulary: tables.vocabulary, voice: null };
+    loaded = { name, phonemizer, vocabulary: tables.vocabulary, voice: null, mp3Encoder };
   },
 
   formats: usableFormats,
@@ -71,8 +78,9 @@ export const voiceWorker = {
    * @returns the text's sentences
    */
   async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
-    encoder = await openEncoder(format, isResumed);
-    return loaded?.phonemizer.sentences(text) ?? [];
+    if (!loaded) throw new Error('no voice is loaded');
+    encoder = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    return loaded.phonemizer.sentences(text);
   },
 
   /**
