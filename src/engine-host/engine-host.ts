@@ -1,6 +1,6 @@
-import { withAdded, withoutServers, type AddedModelRecord } from '#catalog';
+import { withoutServers, type AddedModelRecord } from '#catalog';
 import { writeAddedModels, writeEngineFacts } from '#database';
-import { openBackend, DownloadRate, ModelStorage, WeightSources, WeightStore } from '#weights';
+import { createWeights, type Weights } from '#weights';
 import {
   requestFiles,
   PROTOCOL_VERSION,
@@ -16,15 +16,12 @@ import {
   defaultBudget,
   Estimates,
   LoadedModels,
-  ModelAdder,
   ModelManager,
   StatusChannel,
   variantPlanner,
 } from '#models';
-import { untilFailure } from '#base';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
-import type { WeightsService } from './requests/serve-weights.ts';
 
 export interface HostOptions extends WorkerOptions {
   engines: Engines;
@@ -40,7 +37,7 @@ export class EngineHost implements Serving {
   readonly imageOrigins: readonly string[];
   readonly locks = navigator.locks;
   readonly modelManager: ModelManager;
-  readonly weights: WeightsService;
+  readonly weights: Weights;
   /** The device; undefined until it is detected. */
   #device: Device | undefined;
   readonly #channel: StatusChannel;
@@ -50,32 +47,31 @@ export class EngineHost implements Serving {
 
   constructor(options: HostOptions) {
     const { epoch, scope, engines, added, page, prefer, limits = {}, modelsUrl, wasmUrl } = options;
-    const siteCatalog = withoutServers(options.catalog);
-    const catalog = withAdded(siteCatalog, added);
     const device = detectDevice();
     void device.then((detected) => (this.#device = detected));
     this.epoch = epoch;
     this.scope = scope;
     this.imageOrigins = options.images?.origins ?? [];
 
-    const rate = new DownloadRate();
-    const store = untilFailure(
-      async () => new WeightStore(await openBackend(), modelsUrl, navigator.locks, scope, rate),
-    );
-    // Loads that need the store report the failure.
-    store().catch(() => undefined);
-    const sources = new WeightSources(store, modelsUrl, options.sources);
-    this.#estimates = new Estimates(sources, rate, engines);
-    this.#channel = new StatusChannel(scope, () => this.status());
     const loadedModels = new LoadedModels();
-    const modelStorage = new ModelStorage({
-      catalog,
-      store,
-      sources,
+    const weights = (this.weights = createWeights({
+      scope,
+      modelsUrl,
+      sources: options.sources ?? {},
+      catalog: withoutServers(options.catalog),
+      added,
+      engines,
+      device,
       evict: limits.evict ?? false,
       inUse: (variant) => loadedModels.inUse(variant),
       release: (variant) => loadedModels.release(variant),
-    });
+      chosen: (id) => this.modelManager.chosen(id),
+      save: (models) => writeAddedModels(scope, models),
+      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
+    }));
+    const { store, files } = weights;
+    this.#estimates = new Estimates(files, weights.rate, engines);
+    this.#channel = new StatusChannel(scope, () => this.status());
     /** The benchmark's notes by variant. */
     const notes = new Map<string, string>();
     const benchmark = new BackendBenchmark({
@@ -91,10 +87,18 @@ export class EngineHost implements Serving {
         this.#channel.changed();
       },
     });
-    const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
+    const loader = new VariantLoader({
+      engines,
+      store,
+      sources: files,
+      modelStorage: weights.storage,
+      benchmark,
+      wasmUrl,
+      page,
+    });
     const crashGuard = new CrashGuard(engines, page.loads);
     this.modelManager = new ModelManager({
-      catalog,
+      catalog: weights.catalog,
       engines,
       loadedModels,
       load: crashGuard.recorded((variant, loading) =>
@@ -109,45 +113,26 @@ export class EngineHost implements Serving {
         fatal: () => crashGuard.fatal(),
         evict: limits.evict ?? false,
         sources: {
-          room: (variant) => sources.room(variant),
-          missingBytes: (variant) => sources.missingBytes(variant),
-          fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
+          room: (variant) => files.room(variant),
+          missingBytes: (variant) => files.missingBytes(variant),
+          fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? files.fault(variant),
         },
       }),
       budgetBytes: device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
       variantFacts: { notes, estimates: this.#estimates.known },
       onDeviceLost: (variant) => benchmark.disable(variant),
-      onAgain: () => sources.dropFailures(),
+      onAgain: () => files.dropFailures(),
     });
     this.#writeFacts = factsWriter(
       epoch,
-      () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
+      () => this.modelManager.facts((variant) => files.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
     );
-    const adder = new ModelAdder({
-      catalog: siteCatalog,
-      engines,
-      added,
-      save: (models) => writeAddedModels(scope, models),
-      publish: (changed) => {
-        this.modelManager.setCatalog(changed);
-        modelStorage.setCatalog(changed);
-        void this.#planAll();
-      },
-      store,
-      sources,
-      modelStorage,
-      device,
-      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
+    weights.onChange((change) => {
+      if (change === 'files') return void this.#refreshEstimates();
+      this.modelManager.setCatalog(weights.catalog);
+      void this.#planAll();
     });
-    this.weights = {
-      store,
-      modelStorage,
-      sources,
-      adder,
-      variantOf: (target) => modelStorage.name(target, this.modelManager.chosen(target)),
-      onChange: () => void this.#refreshEstimates(),
-    };
     void this.#planAll();
   }
 

@@ -5,7 +5,6 @@ export { VariantLoader } from './load-variant.ts';
 export type { LoadedModel } from './loaded-model.ts';
 export { LoadedModels } from './loaded-models.ts';
 export { Estimates, defaultBudget } from './memory-budget.ts';
-export { ModelAdder } from './model-adder.ts';
 export { ModelManager } from './model-manager.ts';
 export { StatusChannel } from './model-status.ts';
 export { variantPlanner } from './variant-choice.ts';
