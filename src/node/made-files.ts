@@ -6,7 +6,7 @@ import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
 
 /** List of the files that localtext has made in a site's folder, with their SHA-256. Others are never replaced or deleted. */
-export const MADE_FILES = 'localtext/files.json';
+export const MADE_FILES = 'localtext-files.json';
 
 /** Hashes by the path below the folder. */
 export type MadeFiles = ReadonlyMap<string, string>;
@@ -40,7 +40,7 @@ export async function readMadeFiles(folder: string): Promise<MadeFiles> {
     // The error below says the same.
   }
   throw new CommandError(
-    `${shown(path)} is not a list of localtext's files that this version can read. Restore it, or move ${shown(dirname(path))} elsewhere, and run this again.`,
+    `${shown(path)} is not a list of localtext's files that this version can read. Restore it, or move it and localtext's files elsewhere, and run this again.`,
   );
 }
 

@@ -4,4 +4,4 @@ export { findStored } from './find-stored.ts';
 export type { ModelStorage } from './model-storage.ts';
 export type { VariantFiles } from './sources/variant-files.ts';
 export type { StoredFile, WeightStore } from './weight-store.ts';
-export { createWeights, type Weights } from './weights.ts';
+export { createWeights, type Weights } from './create-weights.ts';

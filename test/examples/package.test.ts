@@ -228,9 +228,3 @@ test.each(Object.entries(sources))('its types serve an app: %s', async (name, { 
     await rm(folder, { recursive: true });
   }
 });
-
-test('the release script publishes it, in a dry run', async () => {
-  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  const said = await run(resolve(), process.execPath, 'scripts/release.mjs', inject('tarball'));
-  expect(said).toContain(`+ localtext@${version}`);
-});

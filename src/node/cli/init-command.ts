@@ -14,7 +14,7 @@ export const help = `Usage: localtext init <folder> [--offline] [--servers]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
 (localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
-of localtext. It replaces and deletes only files that it has made, by their hashes in localtext/files.json.
+of localtext. It replaces and deletes only files that it has made, by their hashes in localtext-files.json.
 
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change. It adds a <meta> tag to pages

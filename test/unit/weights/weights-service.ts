@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { type CommandDependencies, runCommand } from '../../../src/weights/commands.ts';
-import type { Weights } from '../../../src/weights/weights.ts';
+import type { Weights } from '../../../src/weights/create-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/weights/model-storage.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';

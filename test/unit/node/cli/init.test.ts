@@ -23,7 +23,7 @@ const MADE = [
   'localtext-sw-files.js',
   'localtext-sw-import.js',
   'localtext-sw.js',
-  'localtext/files.json',
+  'localtext-files.json',
   'localtext/localtext.js',
   'localtext/page-1.js',
   'localtext/wasm/wllama-0602c5fb.wasm',
@@ -140,11 +140,13 @@ describe.each([[[]], [['--offline']], [['--remove']], [['--remove=all']]])('%j',
   test('a list that cannot be read stays, and so does everything else', async () => {
     await init(site);
     for (const list of ['{', '{"version":2,"files":{}}', '{"version":1,"files":{"../own":"0"}}']) {
-      await fill(site, { 'localtext/files.json': list });
+      await fill(site, { 'localtext-files.json': list });
       const before = await contents();
       const { status, errors } = await init(site, ...flags);
       expect(status).toBe(1);
-      expect(errors).toMatch(/files\.json is not a list of localtext's files that this version can read/);
+      expect(errors).toMatch(
+        /localtext-files\.json is not a list of localtext's files that this version can read/,
+      );
       expect(await contents()).toEqual(before);
     }
   });
@@ -165,7 +167,7 @@ test('a built file that was changed is in the way of a new one, and --remove lea
       'localtext-sw-files.js',
       'localtext-sw-import.js',
       'localtext-sw.js',
-      'localtext/files.json',
+      'localtext-files.json',
       'localtext/page-1.js',
     ].toSorted(),
   );

@@ -1,7 +1,7 @@
 import { withAdded, type AddedModelRecord, type Catalog } from '#catalog';
 import { untilFailure } from '#base';
 import type { Device, Engines } from '#engine-kit';
-import type { CommandOf, OnProgress, SourceOptions, WeightsCommand, WeightsReplies } from '#protocol';
+import type { CommandOf, OnProgress, WeightsCommand, WeightsReplies, WorkerOptions } from '#protocol';
 import { ModelAdder, type ModelAdderOptions } from './added/model-adder.ts';
 import { openBackend } from './backends/open-backend.ts';
 import { QUESTIONS, runCommand } from './commands.ts';
@@ -12,19 +12,17 @@ import { WeightStore } from './weight-store.ts';
 
 export interface WeightsOptions
   extends
-    Pick<ModelStorageOptions, 'evict' | 'inUse' | 'release'>,
+    Pick<WorkerOptions, 'scope' | 'modelsUrl' | 'sources'>,
+    Pick<ModelStorageOptions, 'evict'>,
     Pick<ModelAdderOptions, 'requestFiles' | 'save'> {
-  /** Scope of the app, which has its own notes; all apps of an origin share the files. */
-  scope: string;
-  /** Absolute URL of the models folder. */
-  modelsUrl: string;
-  sources: SourceOptions;
   /** The site's own catalog. */
   catalog: Catalog;
   /** Models that the user added. */
   added: AddedModelRecord[];
   engines: Engines;
   device: Promise<Device>;
+  /** The models in memory, whose files are kept. */
+  users: Pick<ModelStorageOptions, 'inUse' | 'release'>;
   /** Name of the variant chosen for a model; undefined if none is chosen. */
   chosen(id: string): string | undefined;
 }
@@ -53,7 +51,7 @@ export interface Weights {
 }
 
 export function createWeights(options: WeightsOptions): Weights {
-  const { scope, modelsUrl, catalog: siteCatalog, added, chosen } = options;
+  const { scope, modelsUrl, catalog: siteCatalog, added, evict, users, chosen } = options;
   let catalog = withAdded(siteCatalog, added);
   const listeners: ((change: WeightsChange) => void)[] = [];
   const changed = (change: WeightsChange): void => listeners.forEach((listener) => listener(change));
@@ -64,7 +62,14 @@ export function createWeights(options: WeightsOptions): Weights {
   // Loads that need the store report the failure.
   store().catch(() => undefined);
   const files = new VariantFiles(store, modelsUrl, options.sources);
-  const storage = new ModelStorage({ ...options, catalog, store, sources: files });
+  const storage = new ModelStorage({
+    catalog,
+    store,
+    sources: files,
+    evict,
+    inUse: (variant) => users.inUse(variant),
+    release: (variant) => users.release(variant),
+  });
   const adder = new ModelAdder({
     ...options,
     store,
