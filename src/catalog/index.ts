@@ -30,6 +30,7 @@ export {
   type VariantSampling,
   type VoiceVariant,
   type WebLlmVariant,
+  type RemoteFile,
   type WeightFile,
   type WhisperVariant,
   type WllamaVariant,
