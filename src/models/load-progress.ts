@@ -1,9 +1,8 @@
 import { weightBytes, type WeightFile } from '#catalog';
-import type { LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '#weights';
 import type { Progress } from '#protocol';
 
-type OnProgress = LoadVariantOptions['onProgress'];
+type OnProgress = (progress: Progress) => void;
 
 const isOfEngine = (phase: Progress['phase']): boolean => phase === 'load' || phase === 'compile';
 
