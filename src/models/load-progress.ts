@@ -32,7 +32,7 @@ export interface FilesProgress {
 export async function loadProgress(
   store: WeightStore,
   files: readonly WeightFile[],
-  { onProgress }: LoadVariantOptions,
+  { onProgress }: { onProgress: OnProgress },
 ): Promise<FilesProgress> {
   const totalBytes = weightBytes({ files });
   const missing = new Set(await store.missing(files));
