@@ -35,6 +35,8 @@ export async function respondStored(request: Request): Promise<Response> {
     'cross-origin-resource-policy': 'same-origin',
     etag: `"${sha256}"`,
   });
+  if (namesTag(request.headers.get('if-none-match'), sha256))
+    return new Response(null, { status: 304, headers });
   const condition = request.headers.get('if-range');
   const wanted =
     condition === null || condition === headers.get('etag') ? request.headers.get('range') : null;
@@ -48,6 +50,10 @@ export async function respondStored(request: Request): Promise<Response> {
   if (range) headers.set('content-range', `bytes ${from}-${to - 1}/${blob.size}`);
   return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
 }
+
+/** Whether an `If-None-Match` header names the tag: weak ones match too, and `*` any. */
+const namesTag = (header: string | null, tag: string): boolean =>
+  (header ?? '').split(',').some((each) => ['*', `"${tag}"`].includes(each.trim().replace(/^W\//, '')));
 
 async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
   const path = decodeURIComponent(pathBelow(url) ?? '');
