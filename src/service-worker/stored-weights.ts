@@ -1,12 +1,5 @@
-import {
-  readCached,
-  openWeightsFolder,
-  recordName,
-  pathNote,
-  readSmallFile,
-  type StoredPath,
-} from '#weights';
 import { scopeOf } from '#protocol';
+import { findStored } from '#weights';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -26,7 +19,8 @@ function pathBelow(url: string): string | null {
 
 /** Answers with the stored file or a part of it; from the network if it is not completely stored. */
 export async function respondStored(request: Request): Promise<Response> {
-  const stored = await find(request.url).catch(() => null);
+  const path = decodeURIComponent(pathBelow(request.url) ?? '');
+  const stored = await findStored(scopeOf(self.registration.scope), path).catch(() => null);
   if (!stored) return fetch(request);
   const { blob, sha256 } = stored;
   const headers = new Headers({
@@ -47,23 +41,6 @@ export async function respondStored(request: Request): Promise<Response> {
   headers.set('content-length', String(to - from));
   if (range) headers.set('content-range', `bytes ${from}-${to - 1}/${blob.size}`);
   return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
-}
-
-async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
-  const path = decodeURIComponent(pathBelow(url) ?? '');
-  const note = await readSmallFile({ read }, await pathNote(scopeOf(self.registration.scope), path));
-  if (note === null) return null;
-  const { sha256, bytes } = JSON.parse(note) as StoredPath;
-  const [record, blob] = await Promise.all([read(recordName(sha256)), read(sha256)]);
-  return record && blob?.size === bytes ? { blob, sha256 } : null;
-}
-
-async function read(name: string): Promise<Blob | null> {
-  try {
-    return await (await (await openWeightsFolder()).getFileHandle(name)).getFile();
-  } catch {
-    return readCached(name);
-  }
 }
 
 /**

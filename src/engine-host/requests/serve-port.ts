@@ -15,9 +15,9 @@ import {
 } from '#protocol';
 import type { ModelManager } from '#models';
 import { JobPaused } from '#scheduling';
+import type { Weights } from '#weights';
 import { type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
-import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
 
@@ -36,7 +36,7 @@ export interface Serving {
   /** Origins, besides the site's, that images may be fetched from. */
   imageOrigins: readonly string[];
   locks: LockManager;
-  weights: WeightsService;
+  weights: Pick<Weights, 'run'>;
   status(): EngineStatus;
   /** Called when a request begins that may change the status. @returns a function to call when the request ends */
   onRequest(): () => void;
@@ -109,7 +109,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     if (question.type === 'status') send({ type: 'status', status: serving.status() });
     else if (question.type === 'weights') {
       const { command } = question;
-      const answered = await serveWeights(serving.weights, command, signal, throttled(sendProgress));
+      const answered = await serving.weights.run(command, signal, throttled(sendProgress));
       send({ type: 'weights', reply: answered });
     } else if (question.type === 'load') {
       const { model, variants } = question;
