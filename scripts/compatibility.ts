@@ -162,7 +162,8 @@ const TOOLS = `## Tools
 
 The model calls functions, and the client runs them.
 
-- **Other tool types** (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and the response header \`localtext-warning\` names them. A request is refused if no function is left, or if \`tool_choice\`
+- **\`custom\` tools** take one text. A \`format\` with the syntax \`regex\` is enforced; \`lark\` is a 400. **Namespaces** of functions and custom tools are called by \`namespace.name\` in the prompt.
+- **Other tool types** (\`web_search\`, \`mcp\`) cannot run here. They are left out, and the response header \`localtext-warning\` names them. A request is refused if no function is left, or if \`tool_choice\`
   requires another tool. A call of another type in the history is a 400.
 - **Legacy** \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, with one call at most.
 - **\`finish_reason\`** is \`stop\` with a named function, as OpenAI's is, and \`tool_calls\` for other calls.

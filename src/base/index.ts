@@ -43,7 +43,7 @@ export {
   readJson,
   restoreExact,
   writeJson,
-  type ExactNumber,
+  ExactNumber,
   type Places,
 } from './exact-json.ts';
 export { literal } from './gbnf.ts';

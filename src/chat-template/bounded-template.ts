@@ -1,5 +1,6 @@
 import { Environment, Interpreter } from '@huggingface/jinja';
 
+import { entriesOf, ExactNumber } from '#base';
 import { pythonText } from './python-text.ts';
 import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
@@ -46,6 +47,8 @@ const MAX_SIZE_A_CHARACTER = 4;
 
 /** Probe text, which no template contains. */
 const PROBE = 'localtext-content-probe';
+/** Jinja treats an undefined list as empty, the library does not. */
+const EMPTY_LISTS = { tools: [], documents: [] };
 const toParts = (text: string) => [{ type: 'text', text }];
 
 export interface TemplateMessage {
@@ -68,7 +71,9 @@ interface TemplateInput {
 export class BoundedTemplate {
   readonly #program: Program;
   /** Whether the template requires message contents as arrays of parts. */
-  readonly #takesParts: boolean;
+  #takesParts = false;
+  /** Lists that the template requires. localtext never passes tools or documents. */
+  #lists: Record<string, unknown> = {};
   readonly #plain: (text: string) => string;
 
   /**
@@ -81,54 +86,54 @@ export class BoundedTemplate {
     if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(source))
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
     this.#program = parseTemplate(source);
-    this.#takesParts = /\bcontent\b/.test(source) && !this.#shows(PROBE) && this.#shows(toParts(PROBE));
+    try {
+      this.#findInput();
+    } catch (error) {
+      // A template that exceeds its bounds is not probed further.
+      if (!(error instanceof BoundError)) throw error;
+    }
   }
 
-  #shows(content: unknown): boolean {
+  /** Finds out which lists the template requires, and whether it takes contents as parts. */
+  #findInput(): void {
+    for (const lists of [{}, EMPTY_LISTS])
+      for (const content of [PROBE, toParts(PROBE)])
+        if (this.#shows(content, lists)) {
+          this.#lists = lists;
+          this.#takesParts = content !== PROBE;
+          return;
+        }
+  }
+
+  #shows(content: unknown, lists: Record<string, unknown>): boolean {
     try {
-      const messages = [{ role: 'user', content }];
-      return this.#render({ messages, bos_token: '', eos_token: '' }).includes(PROBE);
-    } catch {
+      const tokens = { bos_token: '', eos_token: '' };
+      return this.#render([{ role: 'user', content }], { ...lists, ...tokens }).includes(PROBE);
+    } catch (error) {
+      if (error instanceof BoundError) throw error;
       return false;
     }
   }
 
   /** @throws the template's error; BoundError */
-  render(items: TemplateInput): string {
-    if (!this.#takesParts) return this.#render(items);
-    const messages = items.messages.map((message) => ({
+  render({ messages, ...others }: TemplateInput): string {
+    if (!this.#takesParts) return this.#render(messages, others);
+    const inParts = messages.map((message) => ({
       ...message,
       content: message.content === null ? null : toParts(message.content),
     }));
-    return this.#render({ ...items, messages });
+    return this.#render(inParts, others);
   }
 
-  /** Retries with empty `tools` and `documents`, which localtext never passes: Jinja treats an undefined list as empty. */
-  #render(items: Items): string {
-    try {
-      return this.#renderOnce(items);
-    } catch (error) {
-      if (error instanceof BoundError) throw error;
-      try {
-        return this.#renderOnce({ tools: [], documents: [], ...items });
-      } catch {
-        throw error;
-      }
-    }
-  }
-
-  #renderOnce(items: Items): string {
+  #render(messages: readonly unknown[], others: Record<string, unknown>): string {
+    const items = { ...this.#lists, ...others, messages };
     const environment = new Environment();
-    for (const [name, value] of Object.entries({ ...globals, ...items })) environment.set(name, value);
+    for (const [name, value] of Object.entries({ ...globals, ...items }))
+      environment.setVariable(name, toInput(value));
     const { length } = JSON.stringify(items);
     const text = new BoundedInterpreter(environment, length, this.#plain).run(this.#program).value;
-    return typeof text === 'string' ? text : '';
+    return typeof text === 'string' ? text.replace(EXACT_NUMBERS, '$2') : '';
   }
-}
-
-interface Items {
-  messages: readonly unknown[];
-  [name: string]: unknown;
 }
 
 /** Jinja's global names, with a bounded `range()`. */
@@ -195,12 +200,27 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
+/** Stands before and after a number that keeps its text: a text for the template, without quotes in the prompt. */
+const NUMBER = '\uFDEF';
+const EXACT_NUMBERS = /(\\{0,7}["']|)\uFDEF([^\uFDEF]*)\uFDEF\1/g;
+
+/** Converts an input to a value. Objects keep the order of their keys, and numbers their text. */
+function toInput(value: unknown): Value {
+  if (value instanceof ExactNumber) return toValue(NUMBER + value.text + NUMBER);
+  if (Array.isArray(value)) return new ListValue(value.map(toInput));
+  if (typeof value !== 'object' || value === null) return toValue(value);
+  const entries = entriesOf(value as Record<string, unknown>);
+  return new ObjectValue(new Map(entries.map(([key, item]) => [key, toInput(item)])));
+}
+
 /** Types whose values the library converts to text differently from Python, or not at all. */
 const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
 
 type ListClass = new (values: readonly Value[]) => Value;
 /** The library's list class, which it does not export. */
 const ListValue = toValue([]).constructor as ListClass;
+type ObjectClass = new (values: ReadonlyMap<string, Value>) => Value;
+const ObjectValue = toValue({}).constructor as ObjectClass;
 
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds;
@@ -244,7 +264,7 @@ class BoundedInterpreter extends Interpreter {
     if (Array.isArray(inner) && inner.some(isMarked))
       return new ListValue((inner as Value[]).map((item) => this.#unmarked(item)));
     if (inner instanceof Map && [...inner.keys()].some((key) => MARKED.test(String(key))))
-      return toValue(Object.fromEntries([...inner.keys()].map((key) => [plain(String(key)), true])));
+      return new ObjectValue(new Map([...inner.keys()].map((key) => [plain(String(key)), value])));
     return value;
   }
 

@@ -1,8 +1,10 @@
+import { entriesOf, ExactNumber, fromEntries } from '#base';
+
 /**
  * Noncharacters, which stand for characters of callers' texts while a template renders. A caller's own become U+FFFD.
  */
 const FIRST_MARK = 0xfdd0;
-const MARKS = 32;
+const MARKS = 31;
 const MARK = /[\uFDD0-\uFDEF]/g;
 
 /** Characters that templates compare, count or escape. A special token of these alone is not recognized. */
@@ -60,9 +62,9 @@ export class CallerText {
   markAll(value: unknown): unknown {
     if (typeof value === 'string') return this.mark(value);
     if (Array.isArray(value)) return value.map((item) => this.markAll(item));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [this.mark(key), this.markAll(item)]),
+    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
+    return fromEntries(
+      entriesOf(value as Record<string, unknown>).map(([key, item]) => [this.mark(key), this.markAll(item)]),
     );
   }
 

@@ -1,5 +1,6 @@
 export { CallerText, isControlToken } from './caller-text.ts';
-export { templateWorker, type SpecialTokens } from './chat-prompt.ts';
+export { ChatTemplate, type RenderOptions, type SpecialTokens } from './chat-template.ts';
+export { templateWorker } from './template-worker.ts';
 export {
   MAX_CHARACTERS,
   refuseOversized,

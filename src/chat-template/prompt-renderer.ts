@@ -2,7 +2,7 @@ import { requestError, ServiceError, abortable, Mutex, withTimeout } from '#base
 import type { ChatJob, ChatMessage } from '#jobs';
 import { RestartableHelper } from '#engine-kit';
 import { CallerText } from './caller-text.ts';
-import type { Opened, PromptFormat, templateWorker } from './chat-prompt.ts';
+import type { Opened, PromptFormat, templateWorker } from './template-worker.ts';
 import type { ChatOpening } from './think-first.ts';
 import { thinkTags } from './think-tags.ts';
 

@@ -1,30 +1,18 @@
 import { withAdded, withoutServers, type AddedModelRecord } from '#catalog';
 import { writeAddedModels, writeEngineFacts } from '#database';
-import { openBackend, DownloadRate, ModelStorage, WeightSources, WeightStore } from '#weights';
+import { detectDevice, type Device, type Engines } from '#engine-kit';
+import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
-  requestFiles,
   PROTOCOL_VERSION,
+  requestFiles,
   type EngineStatus,
   type PageServices,
   type WorkerOptions,
 } from '#protocol';
-import {
-  BackendBenchmark,
-  factsWriter,
-  VariantLoader,
-  CrashGuard,
-  defaultBudget,
-  Estimates,
-  LoadedModels,
-  ModelAdder,
-  ModelManager,
-  StatusChannel,
-  variantPlanner,
-} from '#models';
-import { untilFailure } from '#base';
-import { detectDevice, type Device, type Engines } from '#engine-kit';
+import { createWeights } from '#weights';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
 import type { WeightsService } from './requests/serve-weights.ts';
+import { StatusChannel } from './status-channel.ts';
 
 export interface HostOptions extends WorkerOptions {
   engines: Engines;
@@ -33,7 +21,7 @@ export interface HostOptions extends WorkerOptions {
   page: PageServices;
 }
 
-/** Composition root of an engine worker: wires its models, weights and requests. */
+/** Composition root of an engine worker: its weights, its models, and the status of both. */
 export class EngineHost implements Serving {
   readonly epoch: string;
   readonly scope: string;
@@ -44,111 +32,44 @@ export class EngineHost implements Serving {
   /** The device; undefined until it is detected. */
   #device: Device | undefined;
   readonly #channel: StatusChannel;
-  readonly #estimates: Estimates;
   readonly #keepAlive = new KeepAlive();
-  readonly #writeFacts: () => void;
 
   constructor(options: HostOptions) {
-    const { epoch, scope, engines, added, page, prefer, limits = {}, modelsUrl, wasmUrl } = options;
-    const siteCatalog = withoutServers(options.catalog);
-    const catalog = withAdded(siteCatalog, added);
+    const { epoch, scope, added, limits = {}, images } = options;
+    const catalog = withoutServers(options.catalog);
     const device = detectDevice();
     void device.then((detected) => (this.#device = detected));
     this.epoch = epoch;
     this.scope = scope;
-    this.imageOrigins = options.images?.origins ?? [];
-
-    const rate = new DownloadRate();
-    const store = untilFailure(
-      async () => new WeightStore(await openBackend(), modelsUrl, navigator.locks, scope, rate),
-    );
-    // Loads that need the store report the failure.
-    store().catch(() => undefined);
-    const sources = new WeightSources(store, modelsUrl, options.sources);
-    this.#estimates = new Estimates(sources, rate, engines);
+    this.imageOrigins = images?.origins ?? [];
     this.#channel = new StatusChannel(scope, () => this.status());
     const loadedModels = new LoadedModels();
-    const modelStorage = new ModelStorage({
-      catalog,
-      store,
-      sources,
+    const weights = createWeights({
+      ...options,
+      catalog: withAdded(catalog, added),
       evict: limits.evict ?? false,
-      inUse: (variant) => loadedModels.inUse(variant),
-      release: (variant) => loadedModels.release(variant),
+      users: loadedModels,
     });
-    /** The benchmark's notes by variant. */
-    const notes = new Map<string, string>();
-    const benchmark = new BackendBenchmark({
-      device,
-      store,
-      notes,
-      which: limits.probe ?? 'real-gpu',
-      // The URL changes with each build, as script names have a hash.
-      version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      busy: () => loadedModels.isBusy,
-      onResult: ({ name }, { device: faster }) => {
-        if (faster === 'webgpu') loadedModels.reload(name).catch(() => undefined);
-        this.#channel.changed();
-      },
-    });
-    const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
-    const crashGuard = new CrashGuard(engines, page.loads);
-    this.modelManager = new ModelManager({
+    const models = createModels({
+      ...options,
       catalog,
-      engines,
+      weights,
       loadedModels,
-      load: crashGuard.recorded((variant, loading) =>
-        loader.load(variant, loading).finally(() => void this.#refreshEstimates()),
-      ),
-      onJob: crashGuard.onJob,
-      onChange: () => this.#onModelChange(),
-      plan: variantPlanner({
-        device,
-        engines,
-        prefer,
-        fatal: () => crashGuard.fatal(),
-        evict: limits.evict ?? false,
-        sources: {
-          room: (variant) => sources.room(variant),
-          missingBytes: (variant) => sources.missingBytes(variant),
-          fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
-        },
-      }),
-      budgetBytes: device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
-      variantFacts: { notes, estimates: this.#estimates.known },
-      onDeviceLost: (variant) => benchmark.disable(variant),
-      onAgain: () => sources.dropFailures(),
-    });
-    this.#writeFacts = factsWriter(
-      epoch,
-      () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
-      (known) => writeEngineFacts(scope, known),
-    );
-    const adder = new ModelAdder({
-      catalog: siteCatalog,
-      engines,
-      added,
-      save: (models) => writeAddedModels(scope, models),
-      publish: (changed) => {
-        this.modelManager.setCatalog(changed);
-        modelStorage.setCatalog(changed);
-        void this.#planAll();
-      },
-      store,
-      sources,
-      modelStorage,
       device,
+      // The URL changes with each build, as script names have a hash.
+      build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
+      saveAdded: (records) => writeAddedModels(scope, records),
+      saveFacts: (facts) => writeEngineFacts(scope, { epoch, models: facts }),
       requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
+      onChange: () => this.#channel.changed(),
     });
+    this.modelManager = models.manager;
     this.weights = {
-      store,
-      modelStorage,
-      sources,
-      adder,
-      variantOf: (target) => modelStorage.name(target, this.modelManager.chosen(target)),
-      onChange: () => void this.#refreshEstimates(),
+      ...weights,
+      adder: models.adder,
+      variantOf: (target) => weights.modelStorage.name(target, models.manager.chosen(target)),
+      onChange: models.weightsChanged,
     };
-    void this.#planAll();
   }
 
   status(): EngineStatus {
@@ -168,24 +89,5 @@ export class EngineHost implements Serving {
       release();
       this.#channel.changed();
     };
-  }
-
-  #onModelChange(): void {
-    this.#channel.changed();
-    this.#writeFacts();
-  }
-
-  async #refreshEstimates(): Promise<void> {
-    await this.#estimates.refresh(this.modelManager.catalog);
-    this.#channel.changed();
-  }
-
-  async #planAll(): Promise<void> {
-    try {
-      await this.modelManager.planAll();
-      await this.#refreshEstimates();
-    } catch (error) {
-      console.error('localtext: no plan for the models', error);
-    }
   }
 }

@@ -51,6 +51,19 @@ export async function watchGpu(): Promise<WatchedGpu | null> {
 export const hasThreads = (): boolean =>
   crossOriginIsolated && typeof globalThis.SharedArrayBuffer === 'function';
 
+/**
+ * Why no WASM engine can run here, as a phrase that follows a variant's name. Their files have shared memory,
+ * also with one thread; Firefox can switch it off.
+ */
+export async function unmetSharedMemory(): Promise<string | undefined> {
+  try {
+    void new WebAssembly.Memory({ initial: 0, maximum: 0, shared: true });
+    return undefined;
+  } catch {
+    return 'needs shared WebAssembly memory, which this browser has switched off';
+  }
+}
+
 type ProcessorNavigator = Pick<DeviceNavigator, 'hardwareConcurrency' | 'deviceMemory'>;
 
 /**

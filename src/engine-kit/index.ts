@@ -3,6 +3,7 @@ export {
   chatThreads,
   detectDevice,
   hasThreads,
+  unmetSharedMemory,
   processors,
   requestAdapter,
   watchGpu,

@@ -64,9 +64,8 @@ const BOUNDS = (
   'exclusiveMaximum minProperties maxProperties not propertyNames patternProperties'
 ).split(' ');
 
-interface Place {
+interface Place extends Pick<SchemaPart, 'strict' | 'isKeyword'> {
   path: string;
-  strict: boolean;
 }
 
 /** Maximum places that are collected. A warning names one fewer, and says that there are others. */
@@ -84,15 +83,15 @@ class Context implements SchemaContext {
   constructor(root: SchemaObject, parts: readonly SchemaPart[], looseness: (typeof LOOSENESS)[number]) {
     this.#root = root;
     this.#looseness = looseness;
-    for (const { at, param, strict } of parts) this.#name(valueAt(root, at), param, strict);
+    for (const { at, param, ...place } of parts) this.#name(valueAt(root, at), param, place);
   }
 
-  #name(value: unknown, path: string, strict: boolean): void {
+  #name(value: unknown, path: string, { strict, isKeyword }: Omit<Place, 'path'>): void {
     const open: [value: unknown, path: string][] = [[value, path]];
     for (let next = open.pop(); next; next = open.pop()) {
       const [inner, at] = next;
       if (typeof inner !== 'object' || inner === null) continue;
-      this.#places.set(inner, { path: at, strict });
+      this.#places.set(inner, { path: at, strict, ...(isKeyword && { isKeyword }) });
       const isList = Array.isArray(inner);
       for (const [key, child] of Object.entries(inner))
         open.push([child, isList ? `${at}[${key}]` : `${at}.${key.slice(0, MAX_KEY)}`]);
@@ -131,8 +130,9 @@ class Context implements SchemaContext {
   }
 
   unenforceable(schema: SchemaObject, keyword: string, rule: string): void {
-    const { path, strict } = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
-    const param = `${path}.${keyword}`;
+    const place: Place = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
+    const { path, strict } = place;
+    const param = place.isKeyword ? path : `${path}.${keyword}`;
     if (!strict) this.#addLoosened(param);
     else
       throw invalidField(param, `${rule}: leave it out, or set \`strict\` to false`, 'invalid_json_schema');

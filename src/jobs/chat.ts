@@ -67,6 +67,8 @@ export interface SchemaPart {
   param: string;
   /** Whether a keyword that cannot be enforced is an error. Otherwise it is ignored. */
   strict: boolean;
+  /** Set if `param` is the value of a keyword, not a schema. */
+  isKeyword?: true;
 }
 
 /** The request's reasoning settings. Models that cannot reason ignore them. */

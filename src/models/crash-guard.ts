@@ -1,14 +1,19 @@
 import { hasWeights, type Variant } from '#catalog';
-import type { Engine, Engines } from '#engine-kit';
+import { engineFileName, type Engine, type Engines } from '#engine-kit';
 import type { PageServices } from '#protocol';
 import { withTimeout } from '#base';
 import { endedTab } from './load-failed.ts';
-import { loadId } from './load-id.ts';
 import type { LoadVariant } from './loaded-model.ts';
-import type { OnJob } from './model-manager.ts';
 
 /** Time limit for the page's answer, in milliseconds, as a blocked page must not delay a load. */
 const PAGE_MS = 1000;
+
+/** Identifies a load in the page's records. The id changes with the weights and with the version of any engine. */
+export const loadId = ({ name, files }: Pick<Variant, 'name' | 'files'>, engines: Engines): string => {
+  const engineFiles = Object.values(engines).flatMap(({ wasm = [] }) => wasm);
+  const hashes = files.map(({ sha256 }) => sha256.slice(0, 8));
+  return [name, ...hashes, ...engineFiles.map(engineFileName)].join(' ');
+};
 
 /**
  * Reports running loads, and the first jobs after a load, to the page, which records them. A page that runs out of
@@ -18,8 +23,8 @@ export class CrashGuard {
   readonly #engines: Engines;
   readonly #loads: PageServices['loads'];
   readonly #underWay = new Set<string>();
-  /** Loaded variants that have not generated a token yet. */
-  readonly #untried = new Set<Variant>();
+  /** Loaded variants that have not generated a token yet. Others need no `onJob()`. */
+  readonly untried = new Set<Variant>();
 
   constructor(engines: Engines, loads: PageServices['loads']) {
     this.#engines = engines;
@@ -52,7 +57,7 @@ export class CrashGuard {
             options.onProgress(progress);
           },
         });
-        if (hasWeights(variant)) this.#untried.add(variant);
+        if (hasWeights(variant)) this.untried.add(variant);
         return engine;
       } finally {
         ended = true;
@@ -62,11 +67,12 @@ export class CrashGuard {
     };
   }
 
-  readonly onJob: OnJob = (variant, step) => {
-    if (!this.#untried.has(variant)) return;
-    if (step === 'answering') this.#untried.delete(variant);
+  /** Records that a variant begins a job, sends the first part of an answer, or becomes idle. */
+  onJob(variant: Variant, step: 'begun' | 'answering' | 'idle'): void {
+    if (!this.untried.has(variant)) return;
+    if (step === 'answering') this.untried.delete(variant);
     this.#note(variant, step === 'begun');
-  };
+  }
 
   #note(variant: Variant, isUnderWay: boolean): void {
     const id = loadId(variant, this.#engines);

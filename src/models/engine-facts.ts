@@ -1,14 +1,13 @@
 import { hasProjector, type CatalogModel, type Variant } from '#catalog';
 import type { Engines } from '#engine-kit';
-import type { EngineFacts, ModelFacts } from '#protocol';
+import type { ModelFacts } from '#protocol';
 import { shared } from '#base';
 import type { LoadedModel } from './loaded-model.ts';
 
-/** Creates a function that stores an engine's facts if they have changed. Most status changes do not affect them. */
+/** Creates a function that stores the models' facts if they have changed. Most status changes do not affect them. */
 export function factsWriter(
-  epoch: string,
   read: () => Promise<Record<string, ModelFacts>>,
-  write: (facts: EngineFacts) => Promise<void>,
+  write: (models: Record<string, ModelFacts>) => Promise<void>,
 ): () => void {
   let written = '';
   const writeChanged = shared(async () => {
@@ -16,7 +15,7 @@ export function factsWriter(
       const models = await read();
       const text = JSON.stringify(models);
       if (text === written) return;
-      await write({ epoch, models });
+      await write(models);
       written = text;
     } catch (error) {
       // Facts are optional: models also answer if the storage is full.

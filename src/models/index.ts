@@ -1,11 +1,5 @@
-export { BackendBenchmark } from './backend-benchmark.ts';
-export { CrashGuard } from './crash-guard.ts';
-export { factsWriter } from './engine-facts.ts';
-export { VariantLoader } from './load-variant.ts';
+export { createModels, type Models } from './create-models.ts';
 export type { LoadedModel } from './loaded-model.ts';
 export { LoadedModels } from './loaded-models.ts';
-export { Estimates, defaultBudget } from './memory-budget.ts';
-export { ModelAdder } from './model-adder.ts';
-export { ModelManager } from './model-manager.ts';
-export { StatusChannel } from './model-status.ts';
-export { variantPlanner } from './variant-choice.ts';
+export type { ModelAdder } from './model-adder.ts';
+export type { ModelManager } from './model-manager.ts';

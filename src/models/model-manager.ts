@@ -3,6 +3,7 @@ import type { ModelStatus, OnProgress, Progress, ModelFacts } from '#protocol';
 import { abortable, toWireError, requestError } from '#base';
 import { answers, type Job, type Kind } from '#jobs';
 import type { Engine, Engines } from '#engine-kit';
+import type { CrashGuard } from './crash-guard.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
@@ -31,9 +32,6 @@ const MAX_LOSSES = 2;
 /** Restricts which of a model's variants a request may use. */
 type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
 
-/** Called when a variant begins a job, sends the first part of an answer, or becomes idle. */
-export type OnJob = (variant: Variant, step: 'begun' | 'answering' | 'idle') => void;
-
 export interface ModelManagerOptions {
   catalog: Catalog;
   engines: Engines;
@@ -48,12 +46,12 @@ export interface ModelManagerOptions {
   onDeviceLost: (variant: Variant) => void;
   /** Called when the page requests a load that may have failed before. */
   onAgain: () => void;
-  onJob: OnJob;
+  crashGuard: Pick<CrashGuard, 'untried' | 'onJob'>;
 }
 
 /** Loads models and keeps them in memory. Models that share a variant share its engine and queue. */
 export class ModelManager {
-  readonly onJob: OnJob;
+  readonly crashGuard: ModelManagerOptions['crashGuard'];
   readonly #options: ModelManagerOptions;
   #catalog: Catalog;
   readonly #loadedModels: LoadedModels;
@@ -65,7 +63,7 @@ export class ModelManager {
 
   constructor(options: ModelManagerOptions) {
     this.#options = options;
-    this.onJob = options.onJob;
+    this.crashGuard = options.crashGuard;
     this.#catalog = options.catalog;
     this.#loadedModels = options.loadedModels;
     this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
@@ -129,7 +127,7 @@ export class ModelManager {
       signal.throwIfAborted();
       // Unloading other models may free enough memory.
       const short = toWireError(error).code === 'out_of_memory';
-      if (!short || !(await this.#memory.unloadIdle())) throw error;
+      if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
       loadedModel.resetBackoff();
       await load();
     });

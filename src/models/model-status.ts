@@ -1,15 +1,6 @@
 import { weightBytes, type CatalogModel } from '#catalog';
 import { toWireError, serverError, type ServiceError } from '#base';
-import {
-  PROTOCOL_VERSION,
-  idleStatus,
-  statusChannel,
-  type EngineStatus,
-  type ModelStatus,
-  type StatusMessage,
-  type VariantEstimate,
-  type VariantReason,
-} from '#protocol';
+import { idleStatus, type ModelStatus, type VariantEstimate, type VariantReason } from '#protocol';
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
@@ -48,7 +39,7 @@ export function modelStatus(
 
 /** Status fields that depend on the loaded model. */
 function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus> {
-  const { variant, state, engine, progress, queue, error, files } = loadedModel;
+  const { variant, state, engine, progress, queue, error, files, unloadedFor } = loadedModel;
   const thinks = engine?.facts.thinks;
   return {
     state,
@@ -58,6 +49,7 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
     running: queue.running,
     error: error ? toWireError(error).message : null,
     ...(error !== null && { errorCode: toWireError(error).code ?? 'server_error' }),
+    ...(unloadedFor !== undefined && { unloadedFor }),
     ...('sampling' in variant && { sampling: variant.sampling }),
     ...(thinks !== undefined && { thinks }),
     ...(files.size > 0 && { files: Object.fromEntries(files) }),
@@ -93,28 +85,4 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
     : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. ${way}`;
   return serverError('model_unavailable', message);
-}
-
-const PERIOD_MS = 200;
-
-/** Broadcasts the status to all tabs after changes, at most five times a second. */
-export class StatusChannel {
-  readonly #channel: BroadcastChannel;
-  readonly #status: () => EngineStatus;
-  #pending = false;
-
-  constructor(scope: string, status: () => EngineStatus) {
-    this.#channel = new BroadcastChannel(statusChannel(scope));
-    this.#status = status;
-  }
-
-  changed(): void {
-    if (this.#pending) return;
-    this.#pending = true;
-    setTimeout(() => {
-      this.#pending = false;
-      const message: StatusMessage = { version: PROTOCOL_VERSION, status: this.#status() };
-      this.#channel.postMessage(message);
-    }, PERIOD_MS);
-  }
 }

@@ -8,7 +8,7 @@ import {
 } from '#catalog';
 import type { VariantReason } from '#protocol';
 import type { Device, Gpu, Engines } from '#engine-kit';
-import { loadId } from './load-id.ts';
+import { loadId } from './crash-guard.ts';
 import type { WeightSources } from '#weights';
 
 /** Maximum download on a device with reduced data usage. */

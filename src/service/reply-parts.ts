@@ -1,13 +1,14 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '#jobs';
 import { TokenTexts } from '#base';
+import type { ToolName } from './tools/tool-function.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =
   | { type: 'text'; text: string; logprobs: TokenLogprob[] }
   /** Reasoning before the answer. */
   | { type: 'reasoning'; text: string }
-  | { type: 'call'; call: number; id: string; name: string }
-  /** The next piece of that call's arguments: JSON text. */
+  | { type: 'call'; call: number; id: string; tool: ToolName }
+  /** The next piece of that call's arguments: JSON text, or the text of a custom tool. */
   | { type: 'arguments'; call: number; text: string };
 
 export type FinishReason = EngineFinishReason | 'tool_calls';

@@ -1,3 +1,4 @@
+export { createWeights, type Weights } from './create-weights.ts';
 export { openBackend, readCached } from './backends/open-backend.ts';
 export { openWeightsFolder } from './backends/opfs-backend.ts';
 export {

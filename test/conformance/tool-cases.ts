@@ -82,7 +82,11 @@ const called = {
   content: null,
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'light', arguments: '{"mode":"on"}' } }],
 };
-const custom = { type: 'custom', custom: { name: 'x' } };
+const other = { type: 'web_search' };
+const custom = (format?: unknown) => ({
+  type: 'custom',
+  custom: { name: 'say', description: 'Says a word.', ...(format !== undefined && { format }) },
+});
 const allowed = (...those: unknown[]) => ({
   type: 'allowed_tools',
   allowed_tools: { mode: 'required', tools: those },
@@ -263,28 +267,51 @@ export const toolCases: ConformanceCase[] = [
   ),
   bad('no function', { tools: [{ type: 'function' }] }, 'tools[0].function', 'missing_required_parameter'),
   of(
-    'custom beside a function is left out',
-    { tools: [custom, tool('light')], tool_choice: 'required', parallel_tool_calls: false },
+    'another type beside a function is left out',
+    { tools: [other, tool('light')], tool_choice: 'required', parallel_tool_calls: false },
     completion(),
     calls('light', 1),
-    header('localtext-warning', /custom.*Only functions/),
+    header('localtext-warning', /web_search.*Only functions/),
   ),
-  bad('custom alone', { tools: [custom], tool_choice: 'none' }, 'tools[0].type', 'unsupported_value'),
-  bad('a choice of custom', { tools: [custom, tool('light')], tool_choice: custom }, 'tool_choice.type'),
+  bad('another type alone', { tools: [other], tool_choice: 'none' }, 'tools[0].type', 'unsupported_value'),
+  bad('a choice of another type', { tools: [other, tool('light')], tool_choice: other }, 'tool_choice.type'),
   of(
-    'custom among allowed tools is left out',
+    'another type among allowed tools is left out',
     {
-      tools: [custom, tool('light')],
+      tools: [other, tool('light')],
       parallel_tool_calls: false,
-      tool_choice: allowed(custom, named('light')),
+      tool_choice: allowed(other, named('light')),
     },
     calls('light', 1),
   ),
   bad(
-    'custom as the only allowed tool',
-    { tools: [custom, tool('light')], tool_choice: allowed(custom) },
+    'another type as the only allowed tool',
+    { tools: [other, tool('light')], tool_choice: allowed(other) },
     'tool_choice.allowed_tools.tools',
     'unsupported_value',
+  ),
+  of(
+    'a custom tool takes a text',
+    { tools: [tool('light'), custom()], tool_choice: { type: 'custom', custom: { name: 'say' } } },
+    check((json) => {
+      const [{ message, finish_reason } = {}] = json['choices'] as {
+        message?: { content: unknown; tool_calls: unknown[] };
+        finish_reason?: string;
+      }[];
+      expect([message?.content, finish_reason]).toEqual([null, 'stop']);
+      expect(message?.tool_calls).toEqual([
+        {
+          id: expect.stringMatching(/^[A-Za-z0-9]{9}$/),
+          type: 'custom',
+          custom: { name: 'say', input: expect.any(String) },
+        },
+      ]);
+    }),
+  ),
+  bad(
+    'a Lark grammar',
+    { tools: [custom({ type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } })] },
+    'tools[0].custom.format.grammar.syntax',
   ),
   of(
     'the type of a tool is no way to write a header',

@@ -41,7 +41,7 @@ test(
   },
 );
 
-/** Begin a template that shows its messages, as a model's own does, so that what it adds is searched for. */
+/** Begin a template that shows its messages, as a model's own does. */
 const STARTS = [
   '',
   "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{{ '<|assistant|>' }}",

@@ -69,8 +69,9 @@ async function serveOnce<K extends Kind>(
     lease.claim,
   );
   const { variant } = loadedModel;
+  const { crashGuard } = modelManager;
   try {
-    modelManager.onJob(variant, 'begun');
+    if (crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'begun');
     sink.onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
@@ -79,7 +80,7 @@ async function serveOnce<K extends Kind>(
     for await (const event of await startJob(engine, job, until, sink.onStage)) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
-        modelManager.onJob(variant, 'answering');
+        if (crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'answering');
       }
       if (event.type === 'done') {
         const computeMs = performance.now() - began - queueMs;
@@ -98,7 +99,7 @@ async function serveOnce<K extends Kind>(
     return variants;
   } finally {
     leave();
-    if (loadedModel.queue.running === 0) modelManager.onJob(variant, 'idle');
+    if (loadedModel.queue.running === 0 && crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'idle');
   }
 }
 

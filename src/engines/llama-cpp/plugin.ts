@@ -1,5 +1,5 @@
 import { llamaCppRules as rules, type WllamaVariant } from '#catalog';
-import type { EnginePlugin } from '#engine-kit';
+import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
 export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
@@ -15,5 +15,6 @@ export const llamaCpp: EnginePlugin<WllamaVariant> = {
     template: async () => (await import('#chat-template')).templateWorker,
     image: async () => (await import('../pictures/image-worker.ts')).imageWorker,
   },
+  unmet: unmetSharedMemory,
   load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
 };

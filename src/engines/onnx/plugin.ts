@@ -1,5 +1,5 @@
 import { transformersRules as rules, type TransformersVariant } from '#catalog';
-import type { EnginePlugin } from '#engine-kit';
+import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
@@ -11,6 +11,7 @@ export const transformers: EnginePlugin<TransformersVariant> = {
     onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,
     tokenizer: async () => (await import('./tokenizer-worker.ts')).tokenizerWorker,
   },
+  unmet: unmetSharedMemory,
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),
 };

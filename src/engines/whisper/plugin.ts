@@ -1,5 +1,5 @@
 import { whisperRules as rules, type WhisperVariant } from '#catalog';
-import type { EnginePlugin } from '#engine-kit';
+import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
 export const whisper: EnginePlugin<WhisperVariant> = {
   ...rules,
@@ -8,5 +8,6 @@ export const whisper: EnginePlugin<WhisperVariant> = {
     whisper: async () => (await import('./whisper-worker.ts')).whisperWorker,
     sound: async () => (await import('../sound/sound-worker.ts')).soundWorker,
   },
+  unmet: unmetSharedMemory,
   load: async (variant, context) => (await import('./load-whisper.ts')).loadWhisper(variant, context),
 };

@@ -17,17 +17,21 @@ export const MAX_VALUES = 50_000;
 /** Maximum choices of one request, over all of its prompts. */
 export const MAX_CHOICES = 128;
 
+const TOOL: Places = { parameters: true, function: { parameters: true } };
+const TOOLS: Places = { '*': { ...TOOL, tools: { '*': TOOL } } };
+const DATA: Places = { '*': { data: true } };
+
 /** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
 const EXACT: Places = {
-  tools: { '*': { parameters: true, function: { parameters: true }, tools: { '*': { parameters: true } } } },
+  tools: TOOLS,
   functions: { '*': { parameters: true } },
   response_format: { schema: true, value: true, json_schema: { schema: true } },
   guided_json: true,
   json_schema: true,
   structured_outputs: { json: true },
   text: { format: { schema: true } },
-  input: { '*': { content: { '*': { data: true } }, output: { '*': { data: true } } } },
-  questions: { '*': { instructions: { '*': { data: true } } } },
+  input: { '*': { tools: TOOLS, content: DATA, output: DATA } },
+  questions: { '*': { instructions: DATA } },
 };
 
 /** Reads a quoted name; null: no field of the API has such a name. */

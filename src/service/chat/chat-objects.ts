@@ -1,8 +1,9 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob, ToolCall } from '#jobs';
-import type { AnswerHead, ChoiceResult } from '../generation/choices.ts';
+import type { ChatUsage, TokenLogprob } from '#jobs';
+import type { AnswerHead, ChoiceCall, ChoiceResult } from '../generation/choices.ts';
 import { type AnswerFormat, errorEvent } from '../http/answer.ts';
 import { EVENT_STREAM } from '../http/response.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
@@ -53,7 +54,7 @@ export function toChatCompletion(
   } satisfies OpenAI.ChatCompletion;
 }
 
-function toCalls(calls: readonly ToolCall[], isLegacy: boolean) {
+function toCalls(calls: readonly ChoiceCall[], isLegacy: boolean) {
   const [first] = calls;
   if (!first) return {};
   return isLegacy ? { function_call: toCalled(first) } : { tool_calls: calls.map(toToolCall) };
@@ -62,20 +63,29 @@ function toCalls(calls: readonly ToolCall[], isLegacy: boolean) {
 const toFinishReason = (reason: FinishReason, isLegacy: boolean): ChunkChoice['finish_reason'] & string =>
   isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
 
-const toCalled = ({ name, arguments: json }: ToolCall) => ({ name, arguments: json });
+const toCalled = ({ tool, arguments: json }: Omit<ChoiceCall, 'id'>) => ({
+  name: tool.name,
+  arguments: json,
+});
 
-const toToolCall = (call: ToolCall) =>
-  ({
-    id: call.id,
-    type: 'function',
-    function: toCalled(call),
-  }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
+function toToolCall({ id, ...call }: ChoiceCall): OpenAI.ChatCompletionMessageToolCall {
+  const { kind, name, namespace } = call.tool;
+  const inNamespace = namespace === undefined ? {} : { namespace };
+  return kind === 'custom'
+    ? { id, type: kind, ...inNamespace, custom: { name, input: call.arguments } }
+    : { id, type: kind, ...inNamespace, function: toCalled(call) };
+}
 
 type Chunk = OpenAI.ChatCompletionChunk;
 type ChunkChoice = Chunk['choices'][number];
 
 /** Delta with the reasoning, as llama.cpp's server and vLLM send it; OpenAI's types lack the field. */
-type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
+type Delta = Omit<ChunkChoice['delta'], 'tool_calls'> & {
+  reasoning_content?: string;
+  /** OpenAI's types of chunks lack custom tools. */
+  tool_calls?: ({ index: number } & DeepPartial<OpenAI.ChatCompletionMessageToolCall>)[];
+};
+type DeepPartial<Value> = Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]> } : Value;
 type TextField = 'content' | 'reasoning_content';
 
 interface ChunkOptions {
@@ -93,6 +103,8 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
   readonly #getUsage: () => ChatUsage;
   #head: AnswerHead | null = null;
   readonly #options: ChunkOptions;
+  /** Kinds of the tools that are called, by choice and call. */
+  readonly #kinds = new Map<string, ToolName['kind']>();
   readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
     content: [],
     reasoning_content: [],
@@ -118,17 +130,20 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
         return this.#text(index, 'reasoning_content', event.text, []);
       case 'call': {
         // Clients gather a call's pieces by its index: the id and the name are sent once.
-        const { call, id, name } = event;
+        const { call, id, tool } = event;
+        this.#kinds.set(`${index} ${call}`, tool.kind);
+        const started = toToolCall({ id, tool, arguments: '' });
         if (this.#options.isLegacy)
-          return this.#event([choice(index, { function_call: { name, arguments: '' } }, null)]);
-        const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
-        return this.#event([choice(index, { tool_calls: [started] }, null)]);
+          return this.#event([choice(index, { function_call: toCalled({ tool, arguments: '' }) }, null)]);
+        return this.#event([choice(index, { tool_calls: [{ index: call, ...started }] }, null)]);
       }
       case 'arguments': {
+        const { call, text } = event;
         if (this.#options.isLegacy)
-          return this.#event([choice(index, { function_call: { arguments: event.text } }, null)]);
-        const piece = { index: event.call, function: { arguments: event.text } };
-        return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+          return this.#event([choice(index, { function_call: { arguments: text } }, null)]);
+        const isCustom = this.#kinds.get(`${index} ${call}`) === 'custom';
+        const piece = isCustom ? { custom: { input: text } } : { function: { arguments: text } };
+        return this.#event([choice(index, { tool_calls: [{ index: call, ...piece }] }, null)]);
       }
       case 'finished':
         return this.#event([choice(index, {}, toFinishReason(event.reason, this.#options.isLegacy))]);
@@ -172,7 +187,7 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
 
 const choice = (index: number, delta: Delta, reason: ChunkChoice['finish_reason']): ChunkChoice => ({
   index,
-  delta,
+  delta: delta as ChunkChoice['delta'],
   logprobs: null,
   finish_reason: reason,
 });

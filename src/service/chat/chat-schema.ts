@@ -51,7 +51,19 @@ const assistantParts = textOrParts(
 );
 
 const called = z.object({ name: callText, arguments: z.string() });
-const toolCall = z.object({ id: callText, type: z.literal('function'), function: called });
+const toolCall = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ id: callText, type: z.literal('function'), function: called, namespace: text }),
+    z.object({
+      id: callText,
+      type: z.literal('custom'),
+      custom: z.object({ name: callText, input: z.string() }),
+      namespace: text,
+    }),
+  ],
+  'must be one of "function", "custom"',
+);
 
 const message = z.discriminatedUnion(
   'role',

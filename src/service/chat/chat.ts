@@ -1,4 +1,4 @@
-import type { ChatMessage, Constraint, Reasoning, ToolCall } from '#jobs';
+import type { ChatMessage, Constraint, Reasoning } from '#jobs';
 import {
   omitNulls,
   toIncludeUsage,
@@ -11,8 +11,9 @@ import { admitGeneration } from '../generation/admission.ts';
 import { answerChoices, answerHead, WholeChoices } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { conflicting, invalidField, unsupported } from '#base';
-import { orEmptyObject, toContent, toText } from '../body/message-content.ts';
+import { toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
+import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';
@@ -175,7 +176,11 @@ type Assistant<Message> = Extract<Message, { role: 'assistant' }>;
 
 function toAssistant(message: Assistant<MessageBody>, at: string, legacyId: string): Assistant<ChatMessage> {
   const { function_call: legacy, refusal } = message;
-  const toolCalls = (message.tool_calls ?? []).map(({ id, function: called }) => toCall(id, called));
+  const toolCalls = (message.tool_calls ?? []).map((call) =>
+    call.type === 'custom'
+      ? toCustomCall(call.id, { ...call, ...call.custom })
+      : toCall(call.id, { ...call, ...call.function }),
+  );
   if (legacy) toolCalls.push(toCall(legacyId, legacy));
   if (message.content == null && refusal == null && toolCalls.length === 0) {
     const rule =
@@ -187,9 +192,3 @@ function toAssistant(message: Assistant<MessageBody>, at: string, legacyId: stri
 }
 
 const nameOf = ({ name }: { name?: string | null | undefined }) => omitNulls({ name });
-
-const toCall = (id: string, { name, arguments: json }: { name: string; arguments: string }): ToolCall => ({
-  id,
-  name,
-  arguments: orEmptyObject(json),
-});

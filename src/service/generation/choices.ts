@@ -1,8 +1,9 @@
-import type { ChatUsage, TokenLogprob, ToolCall } from '#jobs';
+import type { ChatUsage, TokenLogprob } from '#jobs';
 import { requestError } from '#base';
 import { type AnswerFormat, respond } from '../http/answer.ts';
 import { JSON_TYPE } from '../http/response.ts';
 import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChatRun } from './admission.ts';
 import { choiceCount } from './generation.ts';
 import { CONCURRENT_CHOICES, generate } from './generate.ts';
@@ -32,11 +33,19 @@ export function answerHead({ exchange, meter, model }: ChatRun, idPrefix: string
   return { id: `${idPrefix}${exchange.id}`, created, model: meter.generation.model, fingerprint };
 }
 
+/** A call of an answer. */
+export interface ChoiceCall {
+  id: string;
+  tool: ToolName;
+  /** JSON text, or the text of a custom tool. */
+  arguments: string;
+}
+
 /** One choice of a whole answer. */
 export interface ChoiceResult {
   reasoning: string;
   text: string;
-  calls: ToolCall[];
+  calls: ChoiceCall[];
   logprobs: TokenLogprob[] | null;
   reason: FinishReason;
 }
@@ -95,8 +104,8 @@ function add(event: ChoiceEvent, choice: ChoiceResult): number {
       choice.reasoning += event.text;
       return event.text.length;
     case 'call':
-      choice.calls.push({ id: event.id, name: event.name, arguments: '' });
-      return event.name.length;
+      choice.calls.push({ id: event.id, tool: event.tool, arguments: '' });
+      return event.tool.name.length;
     case 'arguments': {
       const call = choice.calls[event.call];
       if (call) call.arguments += event.text;

@@ -165,7 +165,7 @@ class Reply implements JobSink<ChatEvent> {
 
 /** Text of a part in the request log: no reasoning. */
 function shownText(part: ReplyPart): string {
-  if (part.type === 'call') return `${part.name} `;
+  if (part.type === 'call') return `${part.tool.name} `;
   return part.type === 'reasoning' ? '' : part.text;
 }
 

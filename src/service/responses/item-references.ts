@@ -6,9 +6,10 @@ import type { InputItem, ResponseBody } from './response-schema.ts';
 /**
  * `msg_<response>_<position>`: an item's id names its response, so that the item is found without an index.
  */
-const ITEM_ID = /^(?:msg|fc|rs)_([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})_i?\d{1,4}$/;
+const ITEM_ID = /^(?:msg|fc|ctc|rs)_([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})_i?\d{1,4}$/;
 
-export type NextItemId = (prefix: 'msg' | 'fc' | 'rs') => string;
+export type ItemPrefix = 'msg' | 'fc' | 'ctc' | 'rs';
+export type NextItemId = (prefix: ItemPrefix) => string;
 
 /** Makes the ids of a response's items. `part`: `i` for the items of its request. */
 export function itemIds(responseId: string, part: 'i' | '' = ''): NextItemId {
@@ -56,11 +57,12 @@ export async function resolveReferences(
       if (characters > MAX_IMAGE_BODY_BYTES)
         throw invalidField('input', `may refer to items of ${MAX_IMAGE_BODY_BYTES} characters at most`);
       // The reply was cut off in this call: its arguments cannot be parsed.
-      if (item.item.type === 'function_call' && (item.raw as { status?: string }).status === 'incomplete')
-        cutCalls.add(item.item.call_id);
+      const { item: call } = item;
+      const isCall = call.type === 'function_call' || call.type === 'custom_tool_call';
+      if (isCall && (item.raw as { status?: string }).status === 'incomplete') cutCalls.add(call.call_id);
     } else found = { item: entry, raw: (raw as unknown[])[index] };
     // Reasoning is ignored and keeps the place: errors name items by their index.
-    if ('call_id' in found.item && cutCalls.has(found.item.call_id)) items.push({ type: 'reasoning' });
+    if ('call_id' in found.item && cutCalls.has(found.item.call_id ?? '')) items.push({ type: 'reasoning' });
     else {
       items.push(found.item);
       resolved.raw.push(found.raw);

@@ -2,12 +2,14 @@ import type OpenAI from 'openai';
 import type { ChatUsage } from '#jobs';
 import type { AnswerFormat } from '../http/answer.ts';
 import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
+import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import type { ServiceError } from '#base';
 import { itemIds, type NextItemId } from './item-references.ts';
 import {
   toIncomplete,
   toResponseLogprobs,
+  type CustomToolCall,
   type OutputItem,
   type ResponseLogprobs,
   type ResponseObject,
@@ -49,7 +51,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
       case 'reasoning':
         return this.#write(this.#output.reasoning(event.text));
       case 'call':
-        return this.#write(this.#output.call(event.id, event.name));
+        return this.#write(this.#output.call(event.id, event.tool));
       case 'arguments':
         return this.#write(this.#output.callArguments(event.text));
       case 'finished': {
@@ -150,9 +152,10 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
   const ids = ended.output.map(({ id }) => id ?? '');
   const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
   for (const item of ended.output) {
-    if (item.type === 'function_call') {
-      yield* output.call(item.call_id, item.name);
-      yield* output.callArguments(item.arguments);
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') {
+      const kind = item.type === 'function_call' ? 'function' : 'custom';
+      yield* output.call(item.call_id, { ...item, kind });
+      yield* output.callArguments('input' in item ? item.input : item.arguments);
     } else if (item.type === 'reasoning') {
       for (const part of item.content ?? []) yield* output.reasoning(part.text);
     } else {
@@ -193,7 +196,11 @@ interface OpenCall {
   type: 'function_call';
   item: OpenAI.Responses.ResponseFunctionToolCall;
 }
-type Open = OpenReasoning | OpenMessage | OpenCall;
+interface OpenCustomCall {
+  type: 'custom_tool_call';
+  item: CustomToolCall;
+}
+type Open = OpenReasoning | OpenMessage | OpenCall | OpenCustomCall;
 
 /** Output items of one response while they are written, and the events that report them. */
 export class ResponseOutput {
@@ -237,14 +244,20 @@ export class ResponseOutput {
     yield { type: 'response.output_text.delta', ...this.#place, content_index: 0, delta, logprobs };
   }
 
-  *call(callId: string, name: string): Generator<Unnumbered> {
-    yield* this.#begin(newCall(this.#nextId('fc'), callId, name));
+  *call(callId: string, tool: ToolName): Generator<Unnumbered> {
+    const id = this.#nextId(tool.kind === 'custom' ? 'ctc' : 'fc');
+    yield* this.#begin(tool.kind === 'custom' ? newCustomCall(id, callId, tool) : newCall(id, callId, tool));
   }
 
   *callArguments(delta: string): Generator<Unnumbered> {
-    if (this.#open?.type !== 'function_call') return;
-    this.#open.item.arguments += delta;
-    yield { type: 'response.function_call_arguments.delta', ...this.#place, delta };
+    const open = this.#open;
+    if (open?.type === 'function_call') {
+      open.item.arguments += delta;
+      yield { type: 'response.function_call_arguments.delta', ...this.#place, delta };
+    } else if (open?.type === 'custom_tool_call') {
+      open.item.input += delta;
+      yield { type: 'response.custom_tool_call_input.delta', ...this.#place, delta };
+    }
   }
 
   *close(status: 'completed' | 'incomplete'): Generator<Unnumbered> {
@@ -253,6 +266,8 @@ export class ResponseOutput {
     if (open.type === 'function_call') {
       const { name, arguments: json } = open.item;
       yield { type: 'response.function_call_arguments.done', ...this.#place, name, arguments: json };
+    } else if (open.type === 'custom_tool_call') {
+      yield { type: 'response.custom_tool_call_input.done', ...this.#place, input: open.item.input };
     } else {
       const place = { ...this.#place, content_index: 0 };
       const { text } = open.part;
@@ -326,7 +341,14 @@ function newMessage(id: string): OpenMessage {
   return { type, item: { id, type, role: 'assistant', status, content: [part] }, part };
 }
 
-function newCall(id: string, callId: string, name: string): OpenCall {
+function newCall(id: string, callId: string, tool: ToolName): OpenCall {
   const type = 'function_call';
-  return { type, item: { id, type, call_id: callId, name, arguments: '', status } };
+  return { type, item: { id, type, call_id: callId, ...named(tool), arguments: '', status } };
 }
+
+function newCustomCall(id: string, callId: string, tool: ToolName): OpenCustomCall {
+  const type = 'custom_tool_call';
+  return { type, item: { id, type, call_id: callId, ...named(tool), input: '', status } };
+}
+
+const named = ({ name, namespace }: ToolName) => ({ name, ...(namespace !== undefined && { namespace }) });

@@ -2,10 +2,12 @@ import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '#jobs';
 import type { FinishReason } from '../reply-parts.ts';
 import type { AnswerHead } from '../generation/choices.ts';
-import { isItemId, itemIds } from './item-references.ts';
+import { isItemId, type ItemPrefix, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
-import { isFunctionTool } from '../tools/callable-tools.ts';
-import { orEmptyObject, toContent, toText } from '../body/message-content.ts';
+import { calledName } from '../tools/tool-function.ts';
+import { isKnown } from '../tools/tool-choice.ts';
+import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
+import { toContent, toText } from '../body/message-content.ts';
 import { invalidField } from '#base';
 
 type Responses = OpenAI.Responses.Response;
@@ -25,7 +27,15 @@ export type ResponseObject = Omit<Responses, 'output' | 'output_text' | 'tool_ch
 export type OutputItem =
   | OpenAI.Responses.ResponseReasoningItem
   | OpenAI.Responses.ResponseOutputMessage
-  | OpenAI.Responses.ResponseFunctionToolCall;
+  | FunctionToolCall
+  | CustomToolCall;
+/** The tests' older client lacks namespaces. */
+type InNamespace = { namespace?: string };
+type FunctionToolCall = OpenAI.Responses.ResponseFunctionToolCall & InNamespace;
+/** A call that was cut off has the status `incomplete`, which OpenAI's types lack. */
+export type CustomToolCall = OpenAI.Responses.ResponseCustomToolCall &
+  InNamespace &
+  Pick<FunctionToolCall, 'status'>;
 
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -73,15 +83,10 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     reasoning: orDefaults(request.reasoning, { effort: null, summary: null }),
     service_tier: 'default',
     temperature: request.temperature ?? 1,
-    text: { format: toFormat(request) },
+    // No model here can be told how much to write.
+    text: { format: toFormat(request), verbosity: request.text?.verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? [])
-      .filter((tool) => isFunctionTool(tool))
-      .map((tool) => ({
-        type: 'function' as const,
-        name: tool.name,
-        ...orDefaults(tool, { description: null, parameters: null, strict: false }),
-      })),
+    tools: (request.tools ?? []).filter((tool) => isKnown(tool)).map(toTool),
     ...orDefaults(request, { top_logprobs: 0, top_p: 1, truncation: 'disabled' }),
     usage: usage && toResponseUsage(usage),
     store: stored,
@@ -96,6 +101,18 @@ const orDefaults = <const Defaults extends object, Fields extends { [Name in key
   Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => [name, fields?.[name as keyof Fields] ?? value]),
   ) as { -readonly [Name in keyof Defaults]: NonNullable<Fields[Name]> | Defaults[Name] };
+
+type KnownTool = Extract<
+  NonNullable<ResponseBody['tools']>[number],
+  { type: 'function' | 'custom' | 'namespace' }
+>;
+
+/** The client's tool with the defaults that were used. */
+function toTool(tool: KnownTool): OpenAI.Responses.Tool {
+  const defaults =
+    tool.type === 'function' ? orDefaults(tool, { description: null, parameters: null, strict: false }) : {};
+  return { ...tool, ...defaults } as OpenAI.Responses.Tool;
+}
 
 function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextConfig {
   const format = text?.format;
@@ -138,7 +155,7 @@ export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]): ResponseL
 export function appendItems(before: readonly ChatMessage[], input: string | InputItem[]): ChatMessage[] {
   const messages = structuredClone(before) as ChatMessage[];
   if (typeof input === 'string') return [...messages, { role: 'user', content: input.toWellFormed() }];
-  const calls = new Set(before.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  const calls = earlierCalls(before);
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
     switch (item.type) {
@@ -151,34 +168,80 @@ export function appendItems(before: readonly ChatMessage[], input: string | Inpu
         break;
       }
       case 'function_call':
-        calls.add(item.call_id);
-        addCall(messages, { id: item.call_id, name: item.name, arguments: orEmptyObject(item.arguments) });
+        addCall(messages, calls, toCall(item.call_id, item));
+        break;
+      case 'custom_tool_call':
+        addCall(messages, calls, toCustomCall(item.call_id, item));
         break;
       case 'function_call_output':
-        if (!calls.has(item.call_id)) {
-          const rule = 'must be the `call_id` of a function_call before this one';
-          throw invalidField(`${at}.call_id`, rule);
-        }
+      case 'custom_tool_call_output': {
+        const toolCallId = answeredCall(calls, item, at);
         messages.push({
           role: 'tool',
           content: toText(item.output, `${at}.output`, 'input_text'),
-          toolCallId: item.call_id,
+          toolCallId,
         });
+      }
     }
   }
   return messages;
 }
 
+/**
+ * Id of the call that an item answers. An item without `call_id` answers the earliest call without a result,
+ * of the item's function if it has a name.
+ */
+function answeredCall(
+  calls: Map<string, EarlierCall>,
+  item: Extract<InputItem, { type: 'function_call_output' | 'custom_tool_call_output' }>,
+  at: string,
+): string {
+  const { call_id: given, name, namespace } = item;
+  const called = name == null ? null : calledName({ name, ...(namespace != null && { namespace }) });
+  const id = given ?? firstOpen(calls, called);
+  if (id === undefined) {
+    const rule = 'is required: no call before this one lacks a result';
+    throw invalidField(`${at}.call_id`, rule, 'missing_required_parameter');
+  }
+  const call = calls.get(id);
+  if (!call) throw invalidField(`${at}.call_id`, 'must be the `call_id` of a call before this one');
+  call.isAnswered = true;
+  return id;
+}
+
+/** Id of the first call without a result; `name`: null for any function. */
+function firstOpen(calls: Map<string, EarlierCall>, name: string | null): string | undefined {
+  for (const [id, call] of calls) if (!call.isAnswered && (name === null || call.name === name)) return id;
+  return undefined;
+}
+
+interface EarlierCall {
+  name: string;
+  isAnswered: boolean;
+}
+
+/** Calls of earlier messages, by their ids. */
+function earlierCalls(messages: readonly ChatMessage[]): Map<string, EarlierCall> {
+  const calls = new Map<string, EarlierCall>();
+  for (const message of messages) {
+    for (const { id, name } of callsOf(message)) calls.set(id, { name, isAnswered: false });
+    const answered = message.role === 'tool' && calls.get(message.toolCallId);
+    if (answered) answered.isAnswered = true;
+  }
+  return calls;
+}
+
 const callsOf = (message: ChatMessage): ToolCall[] => ('toolCalls' in message && message.toolCalls) || [];
 
-function addCall(messages: ChatMessage[], call: ToolCall): void {
+function addCall(messages: ChatMessage[], calls: Map<string, EarlierCall>, call: ToolCall): void {
+  calls.set(call.id, { name: call.name, isAnswered: false });
   const last = messages.at(-1);
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] });
   else if (last.toolCalls) last.toolCalls.push(call);
   else last.toolCalls = [call];
 }
 
-const PREFIXES: Record<string, 'msg' | 'fc' | 'rs'> = { message: 'msg', reasoning: 'rs' };
+const PREFIXES: Record<string, ItemPrefix> = { message: 'msg', reasoning: 'rs', custom_tool_call: 'ctc' };
 
 /** Converts a request's items to the form in which clients list them: each with an id for references. */
 export function toInputItems(items: readonly unknown[], responseId: string): Record<string, unknown>[] {

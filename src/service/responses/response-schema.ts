@@ -17,7 +17,7 @@ import {
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
-import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
+import { inputTools, responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** Schema of a request to /v1/responses. Unknown fields are ignored. */
 
@@ -59,17 +59,42 @@ const part = z.discriminatedUnion(
 );
 const message = messageItem(textOrParts(part, 0));
 
+/** Result of a call. Clients send no parts if it returns nothing. */
+const output = textOrParts(part, 0);
 const resultItem = z.object({
   type: z.literal('function_call_output'),
-  call_id: callText,
-  /** Result of a function. Clients send no parts if it returns nothing. */
-  output: textOrParts(part, 0),
+  call_id: z.nullish(callText),
+  name: text,
+  namespace: text,
+  output,
 });
+const callItem = z.extend(functionCallItem, { namespace: text });
+const customCallItem = z.object({
+  type: z.literal('custom_tool_call'),
+  call_id: callText,
+  name: callText,
+  namespace: text,
+  input: z.string(),
+});
+const customResultItem = z.extend(resultItem, { type: z.literal('custom_tool_call_output') });
+
+/** Tools that the client's search found, or that it adds later. The search itself has no effect. */
+const toolsItem = z.object({ type: z.enum(['additional_tools', 'tool_search_output']), tools: inputTools });
+const toolSearchItem = z.object({ type: z.literal('tool_search_call') });
 
 /** Reasoning that a client sends back. It is ignored: templates omit the reasoning of earlier turns. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
-const items = [message, functionCallItem, resultItem, reasoningItem] as const;
+const items = [
+  message,
+  callItem,
+  resultItem,
+  customCallItem,
+  customResultItem,
+  reasoningItem,
+  toolsItem,
+  toolSearchItem,
+] as const;
 export const inputItem = z.discriminatedUnion('type', items);
 export type InputItem = z.infer<typeof inputItem>;
 
@@ -88,7 +113,7 @@ const item = z.pipe(
   z.discriminatedUnion(
     'type',
     [...items, referenceItem],
-    'must be one of "message", "function_call", "function_call_output", "reasoning", "item_reference"',
+    'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "reasoning", "item_reference"',
   ),
 );
 
@@ -107,7 +132,7 @@ const enforced = {
   max_output_tokens: atLeastOne,
   n: z.nullish(z.int().check(z.gte(1), z.lte(1))),
   stop: stopField,
-  text: z.nullish(z.object({ format: flatFormat })),
+  text: z.nullish(z.object({ format: flatFormat, verbosity: z.nullish(z.enum(['low', 'medium', 'high'])) })),
   tools: responseTools,
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,

@@ -16,9 +16,11 @@ import {
   type ResponseObject,
   type ResponseState,
 } from './response-object.ts';
-import type { ResponseBody } from './response-schema.ts';
+import type { InputItem, ResponseBody } from './response-schema.ts';
 import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../generation/generation.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
+import type { MoreTools } from '../tools/given-tools.ts';
+import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
 import { withToolPrompt } from '../tools/tool-prompt.ts';
 
 /** POST /v1/responses */
@@ -30,7 +32,7 @@ export async function createResponse(
   const before = await earlierMessages(exchange, body.previous_response_id ?? null);
   const resolved = await resolveReferences(exchange, body.input, input);
   const conversation = requireItems(appendItems(before, resolved.items));
-  const generation = toGeneration(exchange, body, conversation);
+  const generation = toGeneration(exchange, body, conversation, resolved.items);
   const run = await admitGeneration(exchange, generation, body.stream === true);
   const { temperature, topP } = usedSampling(generation, run.model);
   // The answer repeats the values that were used.
@@ -75,7 +77,8 @@ export async function countResponseTokens(
 ): Promise<Response> {
   const before = await earlierMessages(exchange, body.previous_response_id ?? null);
   const { items } = await resolveReferences(exchange, body.input, input);
-  return answerInputTokens(exchange, toGeneration(exchange, body, requireItems(appendItems(before, items))));
+  const conversation = requireItems(appendItems(before, items));
+  return answerInputTokens(exchange, toGeneration(exchange, body, conversation, items));
 }
 
 function requireItems(conversation: ChatMessage[]): ChatMessage[] {
@@ -105,13 +108,23 @@ function toMessages(output: readonly OutputItem[]): ChatMessage[] {
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
   );
   const toolCalls = output.flatMap((item) =>
-    item.type === 'function_call' && item.status !== 'incomplete'
-      ? [{ id: item.call_id, name: item.name, arguments: item.arguments }]
+    isCall(item) && item.status !== 'incomplete'
+      ? ['input' in item ? toCustomCall(item.call_id, item) : toCall(item.call_id, item)]
       : [],
   );
   if (texts.length + toolCalls.length === 0) return [];
   return [{ role: 'assistant', content: texts.join(''), ...(toolCalls[0] && { toolCalls }) }];
 }
+
+/** Tools in the request's items. */
+const toolsOf = (items: string | readonly InputItem[]): MoreTools[] =>
+  typeof items === 'string'
+    ? []
+    : items.flatMap((item, index) =>
+        'tools' in item ? [{ at: `input[${index}].tools`, tools: item.tools }] : [],
+      );
+
+const isCall = (item: OutputItem) => item.type === 'function_call' || item.type === 'custom_tool_call';
 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(exchange: Exchange, id: string): Promise<Response> {
@@ -171,9 +184,14 @@ async function requireResponse({ dependencies, admitted }: Exchange, id: string)
 const LOGPROBS = 'message.output_text.logprobs';
 
 /** Converts a request. `conversation`: messages including this request's input. @throws ServiceError 400 */
-function toGeneration(exchange: Exchange, request: ResponseBody, conversation: ChatMessage[]): Generation {
+function toGeneration(
+  exchange: Exchange,
+  request: ResponseBody,
+  conversation: ChatMessage[],
+  items: string | readonly InputItem[],
+): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = readCallableTools(request, exchange.warnings);
+  const tools = readCallableTools(request, exchange.warnings, toolsOf(items));
   const messages: ChatMessage[] =
     instructions == null
       ? conversation

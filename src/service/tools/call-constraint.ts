@@ -1,6 +1,7 @@
-import type { Constraint } from '#jobs';
+import type { Constraint, SchemaPart } from '#jobs';
 import { entriesOf, fromEntries, readJson, writeJson, isObject } from '#base';
-import type { CallableTools, ToolFunction } from './callable-tools.ts';
+import type { CallableTools } from './callable-tools.ts';
+import { CUSTOM_INPUT, type ToolFunction } from './tool-function.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -18,11 +19,7 @@ export function callConstraint(
   const $defs = Object.fromEntries(
     functions.map(({ name, parameters }) => [definition(name), rebase(parameters, reference(name))]),
   );
-  const parts = functions.map(({ name, param, strict }) => ({
-    at: ['$defs', definition(name)],
-    param,
-    strict,
-  }));
+  const parts = functions.map(partOf);
   if (otherwise === null) return { kind: 'json_schema', schema: writeJson({ ...calls, $defs }), parts };
   const isSchema = otherwise.kind === 'json_schema';
   const answer = isSchema ? rebase(readJson(otherwise.schema), '#/$defs/answer') : { type: 'object' };
@@ -32,6 +29,12 @@ export function callConstraint(
     schema: writeJson({ anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } }),
     parts: [...parts, ...answerParts.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
   };
+}
+
+function partOf({ tool, name, param, strict }: ToolFunction): SchemaPart {
+  const at = ['$defs', definition(name)];
+  if (tool.kind === 'function') return { at, param, strict };
+  return { at: [...at, 'properties', CUSTOM_INPUT], param, strict, isKeyword: true };
 }
 
 /** The name comes first, so that it can be streamed before the arguments. */
@@ -44,10 +47,7 @@ function callItem({ name }: ToolFunction): Schema {
   };
 }
 
-/**
- * Name of a function's definition. Names of functions have no dot, so that none is the same as `answer`, the
- * other form of a reply.
- */
+/** Name of a function's definition. None is the same as `answer`, the other form of a reply. */
 const definition = (name: string): string => `arguments.${name}`;
 
 const reference = (name: string): string => `#/$defs/${definition(name)}`;

@@ -1,5 +1,6 @@
 import type { EngineFinishReason, TokenLogprob } from '#jobs';
 import type { CallableTools } from './callable-tools.ts';
+import { CUSTOM_INPUT, type ToolName } from './tool-function.ts';
 import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;
@@ -12,7 +13,10 @@ export class CallReader implements ReplyReader {
   readonly ended = null;
   readonly #isNamed: boolean;
   readonly #maxCalls: number;
+  readonly #tools: ReadonlyMap<string, ToolName>;
   #calls = 0;
+  /** Text of the custom tool that is called; null: a function is called. */
+  #input: CustomInput | null = null;
   /** Text between the arguments of two calls; null: within arguments. */
   #between: string | null = '';
   #depth = 0;
@@ -23,9 +27,10 @@ export class CallReader implements ReplyReader {
    * @param tools `isNamed`: the request names the function, and OpenAI then reports `stop`; `maxCalls`: later
    *   calls, from a server that does not enforce the form, are left out
    */
-  constructor({ isNamed, maxCalls }: Pick<CallableTools, 'isNamed' | 'maxCalls'>) {
+  constructor({ functions, isNamed, maxCalls }: Pick<CallableTools, 'functions' | 'isNamed' | 'maxCalls'>) {
     this.#isNamed = isNamed;
     this.#maxCalls = maxCalls;
+    this.#tools = new Map(functions.map(({ name, tool }) => [name, tool]));
   }
 
   push(text: string): ReplyPart[] {
@@ -59,14 +64,19 @@ export class CallReader implements ReplyReader {
       return '';
     }
     this.#between = null;
-    parts.push({ type: 'call', call: this.#calls, id: newCallId(), name: JSON.parse(head[1]) as string });
+    const name = JSON.parse(head[1]) as string;
+    // A server may call a function that it was not given.
+    const tool: ToolName = this.#tools.get(name) ?? { kind: 'function', name };
+    this.#input = tool.kind === 'custom' ? new CustomInput() : null;
+    parts.push({ type: 'call', call: this.#calls, id: newCallId(), tool });
     this.#calls++;
     return between.slice(start + head[0].length);
   }
 
   #readArguments(text: string, parts: ReplyPart[]): string {
     const end = this.#endOfValue(text);
-    const piece = text.slice(0, end);
+    const json = text.slice(0, end);
+    const piece = this.#input ? this.#input.push(json, this.#between !== null) : json;
     if (piece !== '') parts.push({ type: 'arguments', call: this.#calls - 1, text: piece });
     return text.slice(end);
   }
@@ -92,6 +102,61 @@ export class CallReader implements ReplyReader {
       }
     }
     return text.length;
+  }
+}
+
+const INPUT_HEAD = new RegExp(String.raw`^\s*\{\s*"${CUSTOM_INPUT}"\s*:\s*"`);
+/** Longer beginnings than this have another form. */
+const MAX_INPUT_HEAD = 256;
+
+/** Reads the text in the arguments of a custom tool while they are written. */
+class CustomInput {
+  #rest = '';
+  #state: 'before' | 'inside' | 'after' | 'other' = 'before';
+
+  /** @param isEnd whether the arguments are complete */
+  push(json: string, isEnd: boolean): string {
+    this.#rest += json;
+    if (this.#state === 'before') this.#readHead(isEnd);
+    if (this.#state === 'inside') return this.#decoded();
+    const text = this.#state === 'other' ? this.#rest : '';
+    if (this.#state !== 'before') this.#rest = '';
+    return text;
+  }
+
+  #readHead(isEnd: boolean): void {
+    const head = INPUT_HEAD.exec(this.#rest);
+    if (head) {
+      this.#state = 'inside';
+      this.#rest = this.#rest.slice(head[0].length);
+    } else if (isEnd || this.#rest.length > MAX_INPUT_HEAD) {
+      // Some servers ignore the required form.
+      this.#state = 'other';
+    }
+  }
+
+  #decoded(): string {
+    let end = 0;
+    while (end < this.#rest.length && this.#rest[end] !== '"') {
+      const length = this.#escapeLength(end);
+      if (end + length > this.#rest.length) break;
+      end += length;
+    }
+    if (this.#rest[end] === '"') this.#state = 'after';
+    const escaped = this.#rest.slice(0, end);
+    this.#rest = this.#state === 'after' ? '' : this.#rest.slice(end);
+    try {
+      return JSON.parse(`"${escaped}"`) as string;
+    } catch {
+      return escaped;
+    }
+  }
+
+  #escapeLength(at: number): number {
+    if (this.#rest[at] !== '\\') return 1;
+    if (this.#rest[at + 1] !== 'u') return 2;
+    // The halves of a surrogate pair belong together.
+    return /^d[89ab]/i.test(this.#rest.slice(at + 2, at + 4)) ? 12 : 6;
   }
 }
 

@@ -3,43 +3,97 @@ import { functionFields } from '../body/fields.ts';
 
 /** Schemas of tools and of the choice among them, as chat completions write them. */
 
-const MAX_TOOLS = 128;
+/** OpenAI's own limit. */
+export const MAX_TOOLS = 128;
 
 const toolMode = z.enum(['none', 'auto', 'required']);
 const isFunction = z.literal('function');
 
-/** A tool such as `custom` or `web_search`, which nothing here can run. */
+const isCustom = z.literal('custom');
+const isNamespace = z.literal('namespace');
+
+/** A tool such as `web_search`, which nothing here can run. */
 const otherTool = z.object({
-  // Aborted, so that the faults of a function are reported instead.
-  type: z.string().check(z.refine((type) => type !== 'function', { abort: true })),
+  // Aborted, so that the faults of a known tool are reported instead.
+  type: z
+    .string()
+    .check(z.refine((type) => !['function', 'custom', 'namespace'].includes(type), { abort: true })),
 });
 
-const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) =>
-  z.nullish(z.array(z.union([tool, otherTool])).check(z.maxLength(MAX_TOOLS)));
+const syntax = z.enum(
+  ['regex'],
+  'must be "regex": only regular expressions can be enforced. For text without a form, omit `format`',
+);
+const grammar = { definition: z.string(), syntax };
+const isGrammar = z.literal('grammar');
+const textFormat = z.object({ type: z.literal('text') });
+
+/** A tool that takes one text. */
+const customFields = <Format extends z.ZodMiniObject<{ type: typeof isGrammar }>>(format: Format) => ({
+  name: functionFields.name,
+  description: functionFields.description,
+  format: z.nullish(z.discriminatedUnion('type', [textFormat, format], 'must be one of "text", "grammar"')),
+});
+
+const toolList = <
+  Tool extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Custom extends z.ZodMiniObject<{ type: typeof isCustom }>,
+>(
+  tool: Tool,
+  custom: Custom,
+) => {
+  const namespace = z.object({
+    type: isNamespace,
+    name: functionFields.name,
+    description: functionFields.description,
+    tools: z
+      .array(z.discriminatedUnion('type', [tool, custom], 'must be one of "function", "custom"'))
+      .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+  });
+  return z.array(z.union([tool, custom, namespace, otherTool])).check(z.maxLength(MAX_TOOLS));
+};
 
 const toolChoice = <
   Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Custom extends z.ZodMiniObject<{ type: typeof isCustom }>,
   Allowed extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'allowed_tools'> }>,
 >(
   named: Named,
+  custom: Custom,
   allowed: Allowed,
 ) => {
-  const types = 'must be one of "function", "allowed_tools"';
+  const types = 'must be one of "function", "custom", "allowed_tools"';
   const rule = 'must be "none", "auto", "required", or an object that names a function';
-  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, allowed], types)], rule));
+  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, custom, allowed], types)], rule));
 };
 
-const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
-  tools: z.array(z.union([named, otherTool])).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+const allowedFields = <Named extends z.ZodMiniType, Custom extends z.ZodMiniType>(
+  named: Named,
+  custom: Custom,
+) => ({
+  tools: z
+    .array(z.union([named, custom, z.object({ type: isNamespace, name: z.string() }), otherTool]))
+    .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
 });
 
-const named = z.object({ type: isFunction, function: z.object({ name: z.string() }) });
-export const chatTools = toolList(z.object({ type: isFunction, function: z.object(functionFields) }));
+const toolName = z.object({ name: z.string() });
+const named = z.object({ type: isFunction, function: toolName });
+const namedCustom = z.object({ type: isCustom, custom: toolName });
+export const chatTools = z.nullish(
+  toolList(
+    z.object({ type: isFunction, function: z.object(functionFields) }),
+    z.object({
+      type: isCustom,
+      custom: z.object(customFields(z.object({ type: isGrammar, grammar: z.object(grammar) }))),
+    }),
+  ),
+);
 export const chatToolChoice = toolChoice(
   named,
+  namedCustom,
   z.object({
     type: z.literal('allowed_tools'),
-    allowed_tools: z.object({ ...allowedFields(named), mode: z.enum(['auto', 'required']) }),
+    allowed_tools: z.object({ ...allowedFields(named, namedCustom), mode: z.enum(['auto', 'required']) }),
   }),
 );
 
@@ -54,13 +108,20 @@ export const legacyFunctionCall = z.nullish(
 
 /** Notation of the Responses API: a function's fields are not nested under `function`. */
 const flatNamed = z.object({ type: isFunction, name: z.string() });
-export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
+const flatCustom = z.object({ type: isCustom, name: z.string() });
+/** Tools in the input of a response. */
+export const inputTools = toolList(
+  z.object({ type: isFunction, ...functionFields }),
+  z.object({ type: isCustom, ...customFields(z.object({ type: isGrammar, ...grammar })) }),
+);
+export const responseTools = z.nullish(inputTools);
 export const responseToolChoice = toolChoice(
   flatNamed,
+  flatCustom,
   // Open Responses omits the mode for `auto`, and has `none`.
   z.object({
     type: z.literal('allowed_tools'),
-    ...allowedFields(flatNamed),
+    ...allowedFields(flatNamed, flatCustom),
     mode: z.pipe(
       z.nullish(toolMode),
       z.transform((mode) => mode ?? 'auto'),

@@ -15,7 +15,7 @@ const FOREIGN = `
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = (event) => port.postMessage(event.data);
     const [client] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-    client.postMessage({ type: 'localtext:need-engine', version: 0 }, [port2]);
+    client.postMessage({ type: 'localtext:need-engine', version: 0, scope: '/' }, [port2]);
   });`;
 
 test('of another version: both sides say so, and a newer one takes its place where there is one', async () => {

@@ -7,7 +7,7 @@ import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
-import { StatusChannel } from '../../../src/models/model-status.ts';
+import { StatusChannel } from '../../../src/engine-host/status-channel.ts';
 // Within this script: Vite's code before a dynamic import needs a document.
 export { decide } from '../../../src/models/decisions/decide.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';

@@ -47,8 +47,12 @@ function specials(prompt: string, reserved: readonly string[]): number {
   return count;
 }
 
+const prompts = new Map<string, ChatPrompt>();
+
 function render(source: string, reserved: string[], messages: ChatMessage[], more: Partial<ChatJob> = {}) {
-  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
+  const key = source + reserved.join('');
+  const prompt = prompts.get(key) ?? new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
+  prompts.set(key, prompt);
   const job: ChatJob = {
     kind: 'chat',
     model: 'm',

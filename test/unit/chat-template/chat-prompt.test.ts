@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
-import { ChatPrompt, type SpecialTokens } from '../../../src/chat-template/chat-prompt.ts';
+import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import type { SpecialTokens } from '../../../src/chat-template/chat-template.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 
 const none = { bos: null, eos: null, reserved: [] };
@@ -360,39 +361,38 @@ test.each([
   expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
 });
 
-test('an effort costs a separate render only where the template may refuse it, and once', () => {
+test('a prompt is rendered once, and a second time only if the template rejects it or omits a call', () => {
   const renders = vi.spyOn(BoundedTemplate.prototype, 'render');
-  const count = (prompt: ChatPrompt): number => {
+  const count = (source: string, messages: ChatMessage[], more: Partial<ChatJob> = {}): number => {
+    const prompt = new ChatPrompt(source, none, false);
     renders.mockClear();
     try {
-      open(prompt, [user], { reasoning: { effort: 'minimal' } });
+      open(prompt, messages, more);
     } catch {}
     return renders.mock.calls.length;
   };
-  const refuses = "{{ raise_exception('one only') }}";
-  // The two forms of a conversation.
-  expect(count(new ChatPrompt(refuses, none, false))).toBe(2);
-  const reads = (known: string): ChatPrompt =>
-    new ChatPrompt(
-      `{% if reasoning_effort is defined and reasoning_effort not in ['${known}'] %}${refuses}{% endif %}{% for m in messages %}${turn}{% endfor %}`,
-      none,
-      false,
-    );
-  for (const known of ['low', 'high']) {
-    const [taking, nearest] = [reads('minimal'), reads(known)];
-    count(taking);
-    count(nearest);
-    expect(count(nearest)).toBe(count(taking));
-  }
+  const call: ChatMessage = {
+    role: 'assistant',
+    content: 'I look.',
+    toolCalls: [{ id: 'c1', name: 'weather', arguments: '{}' }],
+  };
+  const result: ChatMessage = { role: 'tool', content: 'rain', toolCallId: 'c1' };
+  const efforts = `{% if reasoning_effort is defined and reasoning_effort != 'high' %}{{ raise_exception('high') }}{% endif %}${turns}`;
+  expect(count(turns, several)).toBe(1);
+  expect(count(turns, [user, call, result])).toBe(1);
+  expect(count(efforts, [user], { reasoning: { effort: 'low' } })).toBe(1);
+  expect(count(`${turns}{{ raise_exception('never') }}`, several)).toBe(2);
+  const omitting = `{% for m in messages %}{% if m.tool_calls and not m.content %}{{ m.tool_calls[0].function.name }}{% endif %}{{ m.content }}{% endfor %}`;
+  expect(count(omitting, [user, call, result])).toBe(2);
   renders.mockRestore();
 });
 
 test('a refused effort is told of where the template takes too long without it', () => {
   const source =
-    "{% if reasoning_effort is defined %}{{ raise_exception('no ' ~ reasoning_effort) }}{% endif %}{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}";
+    "{% if reasoning_effort is defined %}{{ raise_exception('no ' ~ reasoning_effort) }}{% endif %}{% for i in range(99999) %}{% endfor %}";
   const prompt = new ChatPrompt(source, none, false);
   expect(() => open(prompt, [user], { reasoning: { effort: 'low' } })).toThrow(/no low/);
-  expect(() => open(prompt, [user])).toThrow(/more than the steps/);
+  expect(() => open(prompt, [user])).toThrow(/range\(\) has more than/);
 });
 
 test('an answer in tags goes on where its thoughts have ended', () => {
@@ -435,30 +435,43 @@ test("a template's own system message stays", () => {
   expect(open(prompt, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${own}`);
 });
 
-/** Opens a prompt while each look at the clock finds it 3 s later. */
-function slowly<T>(opens: () => T): T {
-  let now = 0;
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 3000));
-  try {
-    return opens();
-  } finally {
-    clock.mockRestore();
-  }
-}
+test('a template that takes one message alone gets the system text in it', () => {
+  const single = new ChatPrompt(
+    "{% if messages | length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}",
+    none,
+    false,
+  );
+  expect(open(single, [{ role: 'system', content: 'Be brief.' }, user]).prompt).toBe('Be brief.\n\nHello');
+});
 
-describe('a device that is slow', () => {
-  test('renders a refused conversation no further time after 5 s', () => {
-    const refusing = new ChatPrompt("{{ raise_exception('no ' ~ messages[0].content[:5]) }}", none, false);
-    const system: ChatMessage = { role: 'system', content: 'Be brief.' };
-    expect(() => slowly(() => open(refusing, [system, user]))).toThrow(/no Be br/);
-    const rarely = new ChatPrompt(
-      "{% if messages | length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}",
-      none,
-      false,
-    );
-    expect(open(rarely, [system, user]).prompt).toContain('Hello');
-    expect(() => slowly(() => open(rarely, [system, user]))).toThrow(/one only/);
-  });
+test('numbers of arguments keep their text, and keys their order', () => {
+  const json = '{"id":2512292042121000001,"2":1.0,"1":[1e3,5],"plain":7}';
+  const call: ChatMessage = {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ id: 'c1', name: 'f', arguments: json }],
+  };
+  const ask = (written: string): string =>
+    open(
+      new ChatPrompt(
+        `{% for m in messages %}{% for c in m.tool_calls or [] %}${written}{% endfor %}{{ m.content }}{% endfor %}`,
+        none,
+        false,
+      ),
+      [call, { role: 'tool', content: '', toolCallId: 'c1' }],
+    ).prompt;
+  const name = '{{ c.function.name }}';
+  expect(ask(`${name}{{ c.function.arguments | tojson }}`)).toBe(
+    'f{"id": 2512292042121000001, "2": 1.0, "1": [1e3, 5], "plain": 7}',
+  );
+  expect(
+    ask(
+      `${name}{% for k, v in c.function.arguments | items %}{{ k }}={{ v if v is string else v | tojson }};{% endfor %}`,
+    ),
+  ).toBe('fid=2512292042121000001;2=1.0;1=[1e3, 5];plain=7;');
+  expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
+    String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
+  );
 });
 
 test('puts a marker into the place of each image', () => {

@@ -1,7 +1,7 @@
 import { expose, proxy } from 'comlink';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { type PromptFormat, templateWorker } from '../../../src/chat-template/chat-prompt.ts';
+import { type PromptFormat, templateWorker } from '../../../src/chat-template/template-worker.ts';
 import { PromptRenderer, templateFault } from '../../../src/chat-template/prompt-renderer.ts';
 import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { holdLock } from '../../../src/protocol/locks.ts';

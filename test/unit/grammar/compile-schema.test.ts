@@ -548,6 +548,7 @@ describe.each([
 
   test('of functions, beside the reply', () => {
     const functions = ['f', 'g'].map((name) => ({
+      tool: { kind: 'function' as const, name },
       name,
       description: null,
       parameters: schema,

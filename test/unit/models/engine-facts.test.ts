@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { Variant } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import type { EngineFacts } from '../../../src/protocol/model-facts.ts';
+import type { ModelFacts } from '../../../src/protocol/model-facts.ts';
 import { factsWriter, modelFacts } from '../../../src/models/engine-facts.ts';
 import type { ModelManager } from '../../../src/models/model-manager.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
@@ -88,10 +88,9 @@ test.each([
 });
 
 test('facts are written when they change, and only then', async () => {
-  const written: EngineFacts[] = [];
+  const written: Record<string, ModelFacts>[] = [];
   let length = 1;
   const changed = factsWriter(
-    'e',
     async () => ({ m: { context_length: length, capabilities: [] } }),
     async (facts) => void written.push(facts),
   );
@@ -100,5 +99,5 @@ test('facts are written when they change, and only then', async () => {
   length = 2;
   changed();
   await vi.waitFor(() => expect(written).toHaveLength(2));
-  expect(written[1]).toEqual({ epoch: 'e', models: { m: { context_length: 2, capabilities: [] } } });
+  expect(written[1]).toEqual({ m: { context_length: 2, capabilities: [] } });
 });

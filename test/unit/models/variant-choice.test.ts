@@ -1,4 +1,4 @@
-import { loadId } from '../../../src/models/load-id.ts';
+import { loadId } from '../../../src/models/crash-guard.ts';
 import { expect, test } from 'vitest';
 
 import { type CatalogModel, type Variant, weightBytes } from '../../../src/catalog/catalog.ts';

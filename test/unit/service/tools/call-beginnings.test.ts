@@ -8,7 +8,9 @@ const functions = [
 ];
 
 function read(...deltas: string[]): { text: string; isCall: boolean } {
-  const calls = new CallBeginnings({ functions });
+  const calls = new CallBeginnings({
+    functions: functions.map((each) => ({ ...each, tool: { kind: 'function' as const, name: each.name } })),
+  });
   let text = '';
   for (const delta of deltas) {
     const cut = calls.push(delta);
@@ -75,7 +77,9 @@ test.each([
 });
 
 test('white space is withheld up to a bound', () => {
-  const calls = new CallBeginnings({ functions });
+  const calls = new CallBeginnings({
+    functions: functions.map((each) => ({ ...each, tool: { kind: 'function' as const, name: each.name } })),
+  });
   let sent = 0;
   for (let index = 0; index < 100; index++)
     sent += calls.push(index === 0 ? '[' : ' '.repeat(10)).text.length;

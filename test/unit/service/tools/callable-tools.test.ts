@@ -346,7 +346,7 @@ test('results of tools reach the engine after the calls that they answer', async
   expect(sent[0]?.content).toMatch(/^Be brief\.\n\n.*get_weather/s);
 });
 
-const MANY = { isNamed: false, maxCalls: 8 };
+const MANY = { functions: [], isNamed: false, maxCalls: 8 };
 
 test('a call without words, and a result without parts, as LangChain sends them', async () => {
   const engine = new FakeEngine();
@@ -365,7 +365,7 @@ test('the reader parses a list however it is split', () => {
   for (const size of [1, 2, 3, 7, 500]) {
     const reader = new CallReader(MANY);
     const parts = (list.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []).flatMap((piece) => reader.push(piece));
-    const names = parts.flatMap((part) => (part.type === 'call' ? [part.name] : []));
+    const names = parts.flatMap((part) => (part.type === 'call' ? [part.tool.name] : []));
     const written = [0, 1, 2].map((call) =>
       parts.flatMap((part) => (part.type === 'arguments' && part.call === call ? [part.text] : [])).join(''),
     );
@@ -392,9 +392,9 @@ test('spaces where an answer or a call is due are passed on once there are thous
 test('calls beyond the most allowed are left out, however they are split', () => {
   const list = '[{"name":"a","arguments":{}}, {"name":"b","arguments":{"x":1}}]';
   for (const size of [1, 7, 500]) {
-    const reader = new CallReader({ isNamed: false, maxCalls: 1 });
+    const reader = new CallReader({ ...MANY, maxCalls: 1 });
     const parts = (list.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []).flatMap((piece) => reader.push(piece));
-    expect(parts.flatMap((part) => (part.type === 'call' ? [part.name] : []))).toEqual(['a']);
+    expect(parts.flatMap((part) => (part.type === 'call' ? [part.tool.name] : []))).toEqual(['a']);
     expect(parts.map((part) => (part.type === 'arguments' ? part.text : '')).join('')).toBe('{}');
     expect(reader.flush('stop')).toEqual([]);
     expect(reader.finishReason('stop')).toBe('tool_calls');

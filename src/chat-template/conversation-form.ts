@@ -1,0 +1,127 @@
+import { readJson } from '#base';
+import type { ChatMessage, ToolCall } from '#jobs';
+import type { TemplateMessage } from './bounded-template.ts';
+import type { CallerText } from './caller-text.ts';
+import { withToolCalls } from './tool-call-text.ts';
+
+/** The form in which a template takes conversations. */
+export interface ConversationForm {
+  /**
+   * Form of calls and their results. `short ids`: nine letters and digits, as templates of the Mistral family require.
+   * `text arguments`: arguments as JSON text, and no content beside calls. `in text`: within the messages' texts.
+   */
+  calls: 'native' | 'short ids' | 'text arguments' | 'in text';
+  /** Where system messages may be: if only first, all are joined there. If nowhere, they precede the first user text. */
+  system: 'anywhere' | 'first' | 'in user';
+  /** Whether roles must alternate: neighbours of the same role are joined. */
+  alternates: boolean;
+}
+
+/** Forms of calls to try, the caller's own first. */
+export const CALL_FORMS = ['native', 'short ids', 'text arguments'] as const;
+
+/**
+ * Arranges a conversation in a form, with the marks of callers' characters.
+ * @param marker text that stands for an image
+ */
+export function arrange(
+  messages: readonly ChatMessage[],
+  { calls, system, alternates }: ConversationForm,
+  callers: CallerText,
+  marker: string | null = null,
+): TemplateMessage[] {
+  const shortIds = new Map<string, string>();
+  const toId = (id: string): string => callers.mark(calls === 'short ids' ? shortId(id, shortIds) : id);
+  const turns = messages.map((message): TemplateMessage => {
+    const { role } = message;
+    const content = withMarkers(message, callers.mark(message.content), marker);
+    if (message.role === 'tool') {
+      return calls === 'in text'
+        ? { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+        : { role, content, tool_call_id: toId(message.toolCallId) };
+    }
+    if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
+    if (calls === 'in text') {
+      const inText = message.toolCalls.map((call) => markedCall(call, callers));
+      return { role, content: withToolCalls(content, inText) };
+    }
+    const areTexts = calls === 'text arguments';
+    return {
+      role,
+      content: areTexts && content === '' ? null : content,
+      tool_calls: message.toolCalls.map(({ id, name, arguments: json }) => ({
+        id: toId(id),
+        type: 'function',
+        function: {
+          name: callers.mark(name),
+          arguments: areTexts ? callers.mark(json) : callers.markAll(parsed(json)),
+        },
+      })),
+    };
+  });
+  const placed = placeSystem(turns, system);
+  return alternates ? joinNeighbours(placed) : placed;
+}
+
+/** Inserts a marker at the position of each image. */
+function withMarkers(message: ChatMessage, content: string, marker: string | null): string {
+  if (message.role !== 'user' || !message.images || marker === null) return content;
+  const ends = message.images.map(({ at }) => at);
+  const texts = ends.map((at, index) => content.slice(ends[index - 1] ?? 0, at) + marker);
+  return texts.join('') + content.slice(ends.at(-1) ?? 0);
+}
+
+const markedCall = (call: ToolCall, callers: CallerText): ToolCall => ({
+  ...call,
+  name: callers.mark(call.name),
+  arguments: callers.mark(call.arguments),
+});
+
+const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
+
+function shortId(id: string, known: Map<string, string>): string {
+  if (SHORT_ID.test(id)) return id;
+  const short = known.get(id) ?? `call${String(known.size).padStart(5, '0')}`;
+  known.set(id, short);
+  return short;
+}
+
+const MAX_ARGUMENTS = 2_000_000;
+
+/** Parses a call's arguments, which templates expect as objects. Invalid JSON stays text. */
+function parsed(json: string): unknown {
+  // No context holds as much, and V8 compares long keys with each other.
+  if (json.length > MAX_ARGUMENTS) return json;
+  try {
+    JSON.parse(json);
+  } catch {
+    return json;
+  }
+  return readJson(json);
+}
+
+const isSystem = ({ role }: TemplateMessage): boolean => role === 'system';
+
+function placeSystem(turns: TemplateMessage[], place: ConversationForm['system']): TemplateMessage[] {
+  const system = turns.filter(isSystem);
+  if (place === 'anywhere' || system.length === 0) return turns;
+  const content = system.map((each) => each.content).join('\n\n');
+  const others = turns.filter((turn) => !isSystem(turn));
+  if (place === 'first') return [{ role: 'system', content }, ...others];
+  const [next, ...rest] = others;
+  return [...joinNeighbours([{ role: 'user', content }, ...(next ? [next] : [])]), ...rest];
+}
+
+const isJoined = ({ role, tool_calls: calls }: TemplateMessage): boolean => role !== 'tool' && !calls;
+
+/** Joins consecutive messages of the same role, but for calls and their results. */
+function joinNeighbours(turns: readonly TemplateMessage[]): TemplateMessage[] {
+  const joined: TemplateMessage[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (last && last.role === turn.role && isJoined(last) && isJoined(turn))
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${turn.content}` };
+    else joined.push(turn);
+  }
+  return joined;
+}
