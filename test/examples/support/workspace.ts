@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -66,8 +66,8 @@ export async function packTarball(folder = FOLDER): Promise<void> {
 }
 
 /**
- * Copies an example below the repository, with localtext from the tarball and its other packages from the repository's own
- * node_modules, which Node and npm find above it: nothing is downloaded.
+ * Copies an example, with localtext from the tarball and its other packages from the repository's own node_modules: nothing is
+ * downloaded.
  */
 export async function unpackExample(name: string, folder: string): Promise<void> {
   const target = join(folder, name);
@@ -76,6 +76,9 @@ export async function unpackExample(name: string, folder: string): Promise<void>
   const installed = join(target, 'node_modules/localtext');
   await mkdir(installed, { recursive: true });
   await run(installed, 'tar', '-xzf', await tarballPath(folder), '--strip-components=1');
+  const packages = join(folder, 'node_modules');
+  await rm(packages, { recursive: true, force: true });
+  await symlink(resolve('node_modules'), packages, 'junction');
 }
 
 const copyExample = (name: string, target: string): Promise<void> =>
