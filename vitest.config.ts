@@ -10,7 +10,7 @@ const ISOLATED = [
   'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
-  'test/unit/models/model-adder{,.remote}.test.ts',
+  'test/unit/weights/added/model-adder{,.remote}.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{onnx/text-tokenizer,sound/read-audio}.test.ts',
   'test/unit/llama/read-ahead-blob.test.ts',

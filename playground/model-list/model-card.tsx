@@ -54,8 +54,8 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
 function CardHead({ ids, state }: { ids: readonly string[]; state: ModelStatus['state'] }) {
   return (
     <>
-      <div class="row row-between">
-        <div>
+      <div class="model-head">
+        <div class="model-names">
           {ids.map((each) => (
             <h2 class="model-name" key={each} data-hue={hueOf(each)}>
               <span class="dot" aria-hidden="true" />

@@ -29,6 +29,7 @@ export {
   type VariantBase,
   type VariantSampling,
   type WebLlmVariant,
+  type RemoteFile,
   type WeightFile,
   type WhisperVariant,
   type WllamaVariant,
