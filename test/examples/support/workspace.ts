@@ -73,9 +73,9 @@ export async function unpackExample(name: string, folder: string): Promise<void>
   const target = join(folder, name);
   await rm(target, { recursive: true, force: true });
   await copyExample(name, target);
-  const installed = join(target, 'node_modules/localtext');
-  await mkdir(installed, { recursive: true });
-  await run(installed, 'tar', '-xzf', await tarballPath(folder), '--strip-components=1');
+  const unpacked = join(target, 'node_modules/localtext');
+  await mkdir(unpacked, { recursive: true });
+  await run(unpacked, 'tar', '-xzf', await tarballPath(folder), '--strip-components=1');
   const packages = join(folder, 'node_modules');
   await rm(packages, { recursive: true, force: true });
   await symlink(resolve('node_modules'), packages, 'junction');
