@@ -14,6 +14,11 @@ export class ExactNumber {
   valueOf(): number {
     return Number(this.text);
   }
+
+  /** `JSON.stringify` rounds it. */
+  toJSON(): number {
+    return Number(this.text);
+  }
 }
 
 export const isNumber = (value: unknown): value is number | ExactNumber =>
