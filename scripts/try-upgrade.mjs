@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 const SENTINELS = {
   '@wllama/wllama': {
     unit: [
+      'test/unit/llama',
       'test/unit/engines/llama-cpp',
       'test/unit/gguf/architectures.test.ts',
       'test/unit/tools/wllama-worker.test.ts',

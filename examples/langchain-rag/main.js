@@ -5,7 +5,7 @@ import { StringOutputParser } from '@langchain/core/output_parsers';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { RecursiveCharacterTextSplitter } from '@langchain/textsplitters';
 import { start } from 'localtext';
-import { createStore, showModel } from 'localtext/store';
+import { createStore, showModel, showUpdate } from 'localtext/store';
 
 const form = document.querySelector('form');
 const button = document.querySelector('button');
@@ -17,6 +17,8 @@ const source = document.querySelector('#source');
 
 // Shows a first visit's downloads: their sizes, their progress and buttons to cancel them.
 const localtextStore = createStore(() => start());
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(localtextStore, document.querySelector('.update'));
 const [toFind, toAnswer] = document.querySelectorAll('.model');
 const readyToFind = showModel(localtextStore, 'jade-mole-4', toFind);
 void showModel(localtextStore, 'amber-phoenix-4', toAnswer);

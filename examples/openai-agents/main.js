@@ -1,6 +1,6 @@
 import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
 import { start } from 'localtext';
-import { createStore, showModel } from 'localtext/store';
+import { createStore, showModel, showUpdate } from 'localtext/store';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
@@ -14,6 +14,8 @@ const output = document.querySelector('output');
 
 // Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start());
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(store, document.querySelector('.update'));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { DirectChatTransport, ToolLoopAgent } from 'ai';
-import { ModelLoad, useLocaltext, useModel } from 'localtext/react';
+import { ModelLoad, UpdateNotice, useLocaltext, useModel } from 'localtext/react';
 import { useEffect, useState } from 'react';
 
 import { Chat } from './chat.jsx';
@@ -19,6 +19,7 @@ export function App() {
   return (
     <main>
       <h1>localtext with React and the AI SDK</h1>
+      <UpdateNotice className="update" />
       <ModelLoad model={MODEL} className="model" />
       {transport && <Chat transport={transport} ready={state === 'ready'} />}
     </main>

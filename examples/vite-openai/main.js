@@ -1,5 +1,5 @@
 import { start } from 'localtext';
-import { createStore, showModel } from 'localtext/store';
+import { createStore, showModel, showUpdate } from 'localtext/store';
 import OpenAI from 'openai';
 
 const MODEL = 'amber-phoenix-4';
@@ -11,6 +11,8 @@ const output = document.querySelector('output');
 
 // Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start());
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(store, document.querySelector('.update'));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.

@@ -1,6 +1,6 @@
 import { start } from 'localtext';
 import { defaultCatalog, extendCatalog, speech } from 'localtext/catalog';
-import { createStore, showModel } from 'localtext/store';
+import { createStore, showModel, showUpdate } from 'localtext/store';
 import OpenAI from 'openai';
 
 const SAVED = 'voice-notes:notes';
@@ -15,6 +15,8 @@ show(notes);
 
 // Shows a first visit's downloads: their sizes, their progress and buttons to cancel them.
 const store = createStore(() => start({ catalog: extendCatalog(defaultCatalog, speech) }));
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(store, document.querySelector('.update'));
 const [toHear, toFind] = document.querySelectorAll('.model');
 await Promise.all([showModel(store, 'coral-wren-4', toHear), showModel(store, 'jade-mole-4', toFind)]);
 const localtext = await store.start();

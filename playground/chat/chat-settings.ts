@@ -32,9 +32,12 @@ export interface ChatSettings {
   toolChoice: 'auto' | 'none' | 'required';
 }
 
+/** Without it, the smallest model answers a greeting with a text of its training: docs/models.md. */
+const DEFAULT_SYSTEM = 'You are a helpful assistant. To a greeting, say: Hello! How can I help you today?';
+
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,
-  system: '',
+  system: DEFAULT_SYSTEM,
   temperature: 0.2,
   topP: 1,
   maxTokens: 300,

@@ -29,6 +29,7 @@ import { retry, sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { Transcript } from './transcript.tsx';
 import { Welcome } from './welcome.tsx';
+import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 
 const panelOpen = preference('settings-open', false);
@@ -91,8 +92,9 @@ export function ChatView() {
           onSettings={toggleSettings}
           onHistory={() => (dialog.value = 'history')}
         />
-        {empty ? <Welcome /> : <Transcript key={conversation.value.id} />}
+        {empty ? <Welcome onSettings={toggleSettings} /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
+          <UnloadNote model={model} />
           {!empty && <LoadCard model={model} onRetry={() => loadAndAskAgain(model)} />}
           {speechModel.value !== null && <LoadCard model={speechModel.value} />}
           {sendProblem.value !== null && <ErrorText alert text={sendProblem.value} />}

@@ -16,18 +16,19 @@ import { settings } from './chat-state.ts';
 import { GpuOffer } from './gpu-offer.tsx';
 import { say, writing } from './send.ts';
 
+/** Requests that the smallest model answers well: test/browser/playground/starters.test.ts. */
 const STARTERS = [
-  'Rewrite politely: send me the file now.',
-  'Is this a complaint? “My lamp arrived broken.”',
-  'Write two lines about rain.',
+  'Explain what a web browser is in one sentence.',
+  'Write a slogan for a bakery.',
+  'What are the primary colors?',
 ];
 
 /** Models with smaller weights know few facts. */
 const SMALL_BYTES = 500e6;
 
 /** Introduction shown before the first message: purpose, size of the download, and suggestions. */
-export function Welcome() {
-  const { model } = settings.value;
+export function Welcome({ onSettings }: { onSettings: () => void }) {
+  const { model, system } = settings.value;
   const variant = chosenVariant(model);
   const fromHub = hubAllowed.value ? hubBytes(model) : 0;
   const weights = variant
@@ -66,6 +67,14 @@ export function Welcome() {
         <GpuOffer model={model} />
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
+        {system.trim() !== '' && (
+          <p class="small quiet">
+            System prompt: “{system.trim().slice(0, 200)}”{' '}
+            <button type="button" class="button button-quiet button-small" onClick={onSettings}>
+              Change it
+            </button>
+          </p>
+        )}
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>

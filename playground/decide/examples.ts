@@ -6,32 +6,31 @@ interface Example {
   questions(): Draft[];
 }
 
+const SENTIMENT = `positive: I love it, it works great
+negative: I am disappointed, it is broken`;
+
 const TOPIC = `sports: Games, athletes, teams and matches
 politics: Governments, elections, parties and laws
 technology: Computers, software, phones and the internet
 food: Cooking, recipes, meals and restaurants`;
 
-const URGENCY = `low: No answer is needed soon
-normal: An answer within some days is fine
-high: An answer is needed today
-critical: An emergency that cannot wait a minute`;
+const STARS = `1 star: Terrible, it is broken
+2 stars: Bad, I have problems with it
+3 stars: It is okay
+4 stars: Good, I like it
+5 stars: Excellent, I love it`;
 
 const TOOL = `weather: Weather forecast and temperature
 calendar: Appointments and meetings
 translator: Translate words into another language
 music: Play songs and albums`;
 
+/** Examples that the embedding model answers rightly: test/browser/playground/decide.test.ts. */
 export const EXAMPLES: readonly [Example, ...Example[]] = [
   {
     name: 'Review',
-    text: 'The battery died after a week, and nobody answers my mails. I regret buying it.',
-    questions: () => [
-      draft(
-        'choice',
-        'What is the sentiment of this review?',
-        'positive: The writer is happy\nnegative: The writer is unhappy',
-      ),
-    ],
+    text: 'I am unhappy with this lamp. It broke on the first day, and I want my money back.',
+    questions: () => [draft('choice', 'What is the sentiment of this review?', SENTIMENT)],
   },
   {
     name: 'Topic',
@@ -43,10 +42,10 @@ export const EXAMPLES: readonly [Example, ...Example[]] = [
   },
   {
     name: 'Message',
-    text: 'The whole site is down and we lose thousands every minute. Help immediately!',
+    text: 'The lamp arrived broken. Please refund my money.',
     questions: () => [
-      draft('score', 'How urgent is this message?', URGENCY),
-      draft('predicate', 'The writer asks for help.'),
+      draft('score', 'How many stars would the customer give?', STARS),
+      draft('predicate', 'The customer asks for a refund.'),
     ],
   },
   {

@@ -5,6 +5,7 @@ import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
+import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
@@ -38,6 +39,7 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
       <CardHead ids={ids} state={state} />
       <ModelFacts id={id} status={status} />
       {phase !== 'failed' && <Failure status={status} />}
+      <UnloadNote model={id} />
       <LoadCard model={id} />
       {(isUnloaded || (phase === undefined && state !== 'ready')) && (
         <button type="button" class="button" onClick={() => void load(id)}>

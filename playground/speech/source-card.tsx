@@ -5,7 +5,7 @@ import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { LevelMeter } from './level-meter.tsx';
 import { canRecord, Recorder } from './recorder.ts';
-import { problem, takeFile, takeRecording } from './speech-session.ts';
+import { problem, takeFile, takeRecording, takeSample } from './speech-session.ts';
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
@@ -68,6 +68,9 @@ export function SourceCard() {
             )}
             <button type="button" class="button" onClick={() => input.current?.click()}>
               Choose a file…
+            </button>
+            <button type="button" class="button" onClick={() => void takeSample()}>
+              Try a sample
             </button>
           </>
         )}

@@ -7,6 +7,7 @@ import { problemOf } from '../problem.ts';
 import { decodeSound, RATE, readDuration } from './decode-sound.ts';
 import type { Segment } from './subtitles.ts';
 import { transcribeFile, transcribeSamples } from './transcribe.ts';
+import sampleUrl from './sample.wav';
 import { writeWav } from './wav.ts';
 
 export interface Sound {
@@ -41,6 +42,16 @@ export async function takeFile(file: File): Promise<void> {
     if (seconds === null || seconds > MAX_DECODED_SECONDS) return null;
     return decodeSound(file).catch(() => null);
   });
+}
+
+/** Transcribes a short recording that comes with the page. */
+export async function takeSample(): Promise<void> {
+  try {
+    const response = await fetch(sampleUrl);
+    await takeFile(new File([await response.blob()], 'Sample.wav', { type: 'audio/wav' }));
+  } catch (error) {
+    problem.value = `The sample could not be fetched.\n${problemOf(error)}`;
+  }
 }
 
 export async function takeRecording(samples: Float32Array): Promise<void> {

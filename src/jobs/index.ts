@@ -54,6 +54,7 @@ export {
   type Sampling,
   type SamplingName,
 } from './sampling.ts';
+export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,
   Granularity,

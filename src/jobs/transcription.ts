@@ -1,6 +1,12 @@
 import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatUsage } from './chat.ts';
 
+/**
+ * Tokens of a second of sound, for `usage` and a key's limits: Whisper's encoder states. OpenAI does not document
+ * how it counts.
+ */
+export const SOUND_TOKENS_A_SECOND = 50;
+
 export type Granularity = 'segment' | 'word';
 
 export interface TranscriptionJob extends AnyJob {

@@ -29,7 +29,8 @@ interface Loading {
 }
 
 type State =
-  | { name: 'idle' }
+  /** `unloadedFor`: the variant that needed its memory. */
+  | { name: 'idle'; unloadedFor?: string }
   | Loading
   | { name: 'ready'; engine: Engine; progress: Progress }
   /** Not loaded again before `retryAt`. Both times are values of `performance.now()`. */
@@ -94,10 +95,15 @@ export class LoadedModel {
     }
   }
 
-  /** Discards a broken engine. The next request reloads the model. */
-  async drop(engine: Engine): Promise<void> {
+  /** Name of the variant that needed the memory of this one, which was therefore unloaded. */
+  get unloadedFor(): string | undefined {
+    return this.#state.name === 'idle' ? this.#state.unloadedFor : undefined;
+  }
+
+  /** Discards an engine that is broken, or whose memory `other` needs. The next request reloads the model. */
+  async drop(engine: Engine, other?: Variant): Promise<void> {
     if (this.engine !== engine) return;
-    this.#become({ name: 'idle' });
+    this.#become({ name: 'idle', ...(other && { unloadedFor: other.name }) });
     await engine.unload().catch(() => undefined);
   }
 

@@ -73,10 +73,12 @@ export class MemoryBudget {
     return load();
   }
 
-  /** Unloads all models without requests. @returns whether any model was unloaded */
-  async unloadIdle(): Promise<boolean> {
+  /** Unloads all models without requests, for another one. @returns whether any model was unloaded */
+  async unloadIdle(other: Variant): Promise<boolean> {
     const idle = [...this.#loadedModels.values()].filter(isIdle);
-    await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
+    await Promise.all(
+      idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine, other)),
+    );
     return idle.length > 0;
   }
 
@@ -94,7 +96,7 @@ export class MemoryBudget {
       const sum = reserved.reduce((total, each) => total + memoryCost(each.variant), 0);
       if (reserved.length === 0 || sum + needed <= budget) return;
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
-      if (oldest?.engine) await oldest.drop(oldest.engine);
+      if (oldest?.engine) await oldest.drop(oldest.engine, variant);
       else if (performance.now() > deadline) return;
       else await delay(POLL_INTERVAL_MS, signal);
     }

@@ -127,7 +127,7 @@ export class ModelManager {
       signal.throwIfAborted();
       // Unloading other models may free enough memory.
       const short = toWireError(error).code === 'out_of_memory';
-      if (!short || !(await this.#memory.unloadIdle())) throw error;
+      if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
       loadedModel.resetBackoff();
       await load();
     });

@@ -39,7 +39,7 @@ export function modelStatus(
 
 /** Status fields that depend on the loaded model. */
 function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus> {
-  const { variant, state, engine, progress, queue, error, files } = loadedModel;
+  const { variant, state, engine, progress, queue, error, files, unloadedFor } = loadedModel;
   const thinks = engine?.facts.thinks;
   return {
     state,
@@ -49,6 +49,7 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
     running: queue.running,
     error: error ? toWireError(error).message : null,
     ...(error !== null && { errorCode: toWireError(error).code ?? 'server_error' }),
+    ...(unloadedFor !== undefined && { unloadedFor }),
     ...('sampling' in variant && { sampling: variant.sampling }),
     ...(thinks !== undefined && { thinks }),
     ...(files.size > 0 && { files: Object.fromEntries(files) }),

@@ -141,6 +141,8 @@ export interface ModelStatus {
   error: string | null;
   /** Code of the error in docs/errors.md. */
   errorCode?: string;
+  /** Weights that needed the memory of this model, which was therefore unloaded; absent once it loads again. */
+  unloadedFor?: string;
   /** Sampling parameters that the variant adds to each request; absent until one is loaded. */
   sampling?: VariantSampling;
   /** Whether its chat template has think tags; absent until one is loaded whose template is known. */

@@ -29,8 +29,9 @@ interface Choice {
 const whole = (choices: number): Fact[] => [
   status(200),
   rateLimitHeaders,
-  check((json) => {
+  check((json, { headers }) => {
     expect(json).toMatchObject({ object: 'text_completion', id: expect.stringMatching(/^cmpl-/) });
+    expect(json['system_fingerprint']).toBe(headers['localtext-served-by']);
     const list = json['choices'] as Choice[];
     expect(list.map(({ index }) => index)).toEqual(Array.from({ length: choices }, (_, index) => index));
     for (const choice of list) {
@@ -101,6 +102,22 @@ export const completionCases: ConformanceCase[] = [
         completion_tokens: 0,
       });
     }),
+  ),
+  ...[{ max_tokens: 0 }, { echo: true }, { echo: true, max_tokens: 0 }].map((extra) =>
+    of(
+      `the fingerprint of a stream with ${JSON.stringify(extra)}`,
+      { ...extra, stream: true },
+      status(200),
+      ({ text }) => {
+        const prints = eventsOf(text)
+          .slice(0, -1)
+          .map((event) => (JSON.parse(event) as { system_fingerprint: string }).system_fingerprint);
+        expect(new Set(prints).size).toBe(1);
+        // It names weights and backend: never the model's id.
+        expect(prints[0]).toMatch(/-.*-/);
+        expect(prints[0]).not.toBe(base.model);
+      },
+    ),
   ),
   of('an empty prompt', { prompt: '' }, ...whole(1)),
   of('best_of 1, which some clients always send', { best_of: 1, n: 2, max_tokens: 1 }, ...whole(2)),

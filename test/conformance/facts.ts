@@ -83,7 +83,7 @@ export const completion =
       object: 'chat.completion',
       created: expect.toSatisfy(isUnixSeconds),
       model: (answer.sent.json as Json)['model'],
-      system_fingerprint: expect.stringMatching(/./),
+      system_fingerprint: answer.headers['localtext-served-by'],
     });
     const list = json['choices'] as Json[];
     expect(list.map((choice) => choice['index'])).toEqual(

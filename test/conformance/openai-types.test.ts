@@ -25,28 +25,19 @@ const TYPES: [path: RegExp, whole: string, event: string | null][] = [
   [/^\/v1\/models\/.+$/, 'OpenAI.Model & ModelFacts', null],
 ];
 
-const PREAMBLE = `import type OpenAI from 'openai';
+const PREAMBLE = `import type OpenAI from 'openai-7';
 /** Fields that OpenAI lacks: docs/compatibility.md. */
 type ModelFacts = { capabilities: string[] };
 /** Optional in the client's types, and part of every answer. */
 type Fingerprint = { system_fingerprint: string };
-type Chat = Required<Omit<OpenAI.ChatCompletion, 'moderation' | 'service_tier'>>;
-type Legacy = Required<Omit<OpenAI.Completion, 'choices'>> & { choices: LegacyChoice<OpenAI.CompletionChoice>[] };
-/** The first token of a prompt has no log probability. */
-type LegacyChoice<T extends OpenAI.CompletionChoice> = Omit<T, 'logprobs'> & {
-  logprobs: null | {
-    tokens: string[];
-    text_offset: number[];
-    token_logprobs: (number | null)[];
-    top_logprobs: (Record<string, number> | null)[];
-  };
-};
+type Chat = Required<Omit<OpenAI.ChatCompletion, 'metadata' | 'moderation' | 'service_tier'>>;
+type Legacy = Required<OpenAI.Completion>;
 /** Each has an id here. */
 type Called = OpenAI.Responses.ResponseFunctionToolCall & { id: string; status: string };
 type Item<T> = T extends OpenAI.Responses.ResponseFunctionToolCall ? Called : T;
 /** Open Responses requires more than the client's types. */
 type Whole<T extends OpenAI.Responses.Response> = Required<
-  Omit<T, 'conversation' | 'moderation' | 'output' | 'output_text' | 'prompt' | 'prompt_cache_options' | 'prompt_cache_retention' | 'usage' | 'user'>
+  Omit<T, 'access_programs' | 'conversation' | 'image' | 'input_transformations' | 'moderation' | 'output' | 'output_text' | 'prompt' | 'prompt_cache_diagnostics' | 'prompt_cache_options' | 'prompt_cache_retention' | 'tool_usage' | 'usage' | 'user'>
 > & {
   frequency_penalty: number;
   output: Item<T['output'][number]>[];
@@ -57,14 +48,16 @@ type Whole<T extends OpenAI.Responses.Response> = Required<
   user?: string;
 };
 /** What the client's types leave out of the wire: reasons that are not there yet, base64, its own additions. */
-type Wire<T> = T extends OpenAI.Responses.Response
+type Wire<T> = T extends OpenAI.Responses.ResponseFunctionCallArgumentsDoneEvent
+  ? T & { name: string } // As the client's version 6 has it.
+  : T extends OpenAI.Responses.Response
   ? Whole<T>
   : T extends OpenAI.Responses.ResponseFunctionToolCall
   ? Called
   : T extends OpenAI.Embedding
     ? Omit<T, 'embedding'> & { embedding: number[] | string }
     : T extends OpenAI.CompletionChoice
-      ? Omit<LegacyChoice<T>, 'finish_reason'> & { finish_reason: OpenAI.CompletionChoice['finish_reason'] | null }
+      ? Omit<T, 'finish_reason'> & { finish_reason: OpenAI.CompletionChoice['finish_reason'] | null }
       : T extends OpenAI.Completion
         ? { [K in keyof Omit<T, 'usage'>]: Wire<T[K]> } & { usage?: OpenAI.CompletionUsage | null }
         : T extends object

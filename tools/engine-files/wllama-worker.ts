@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 
 import { repositoryFile } from './repository-file.ts';
 
-const ADDITION = 'src/engines/llama-cpp/internals/wllama-worker.ts';
+const ADDITION = 'src/llama/internals/wllama-worker.ts';
 
 /**
  * llama.cpp's worker as a file. The package starts the same text from a `blob:` URL, which `worker-src 'self'`

@@ -1,7 +1,7 @@
 'use client';
 
 import { start } from 'localtext';
-import { LocaltextProvider, ModelLoad, useLocaltext, useModel } from 'localtext/react';
+import { LocaltextProvider, ModelLoad, UpdateNotice, useLocaltext, useModel } from 'localtext/react';
 import { createStore } from 'localtext/store';
 import OpenAI from 'openai';
 import { useRef, useState } from 'react';
@@ -58,6 +58,7 @@ function Chat() {
   return (
     <main>
       <h1>localtext with Next</h1>
+      <UpdateNotice className="update" />
       <ModelLoad model={MODEL} className="model" />
       <form onSubmit={ask}>
         <input name="prompt" aria-label="Prompt" defaultValue="Name the capital of France." />

@@ -1,5 +1,5 @@
 import { start } from './localtext/localtext.js';
-import { createStore, showModel } from './localtext/store.js';
+import { createStore, showModel, showUpdate } from './localtext/store.js';
 
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
@@ -10,6 +10,8 @@ const output = document.querySelector('output');
 
 // Shows a first visit's download: its size, its progress and a button to cancel it.
 const store = createStore(() => start({ isolation: ['./'] }));
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(store, document.querySelector('.update'));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.

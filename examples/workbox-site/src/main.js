@@ -1,5 +1,5 @@
 import { start } from 'localtext';
-import { createStore, showModel } from 'localtext/store';
+import { createStore, showModel, showUpdate } from 'localtext/store';
 
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
@@ -13,6 +13,8 @@ const output = document.querySelector('output');
 // have no registration: then start() says so.
 const register = () => navigator.serviceWorker?.register(`${import.meta.env.BASE_URL}sw.js`);
 const store = createStore(async () => start({ serviceWorker: await register() }));
+// Says when a new build of the site is ready: a plain reload shows the earlier one.
+showUpdate(store, document.querySelector('.update'));
 await showModel(store, MODEL, document.querySelector('.model'));
 const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'workbox-site example' });

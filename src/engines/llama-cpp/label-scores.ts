@@ -1,8 +1,8 @@
 import { literal } from '#base';
 import type { LabelScores } from '#engine-kit';
 import { POLICY } from '#scheduling';
-import { type Chunk, type LlamaTimings, numberOf, tokenIds, tokensRequest } from './completion-format.ts';
-import { RequestRejectedError } from './internals/server-calls.ts';
+import { type Chunk, type LlamaTimings, RequestRejectedError } from '#llama';
+import { numberOf, tokenIds, tokensRequest } from './completion-format.ts';
 
 /** Added to the logits of the labels' tokens, so that they rank above all other tokens. */
 const BIAS = 100;

@@ -1,5 +1,3 @@
-import type { Wllama } from '@wllama/wllama';
-
 import type { EmbeddingTraining } from '#catalog';
 import { engineCrashed, requestError, ServiceError, unsupported } from '#base';
 import type { EmbeddingJob, Events } from '#jobs';
@@ -7,8 +5,7 @@ import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from 
 import { outOfMemory, type Engine } from '#engine-kit';
 import { CallerText } from '#chat-template';
 import { inParts, PartQueue } from '#scheduling';
-import type { Chunk } from './completion-format.ts';
-import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
+import { type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
 
 type Vector = Float32Array<ArrayBuffer>;
 
@@ -32,16 +29,14 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly fingerprint: string;
   readonly slots = Number.POSITIVE_INFINITY;
   readonly facts: { contextLength: number };
-  readonly #wllama: Pick<Wllama, 'exit'>;
-  readonly #calls: ServerCalls;
+  readonly #llama: Pick<Llama, 'embed' | 'close'>;
   readonly #options: EmbedderOptions;
   readonly #turns = new PartQueue();
   readonly #callers: CallerText;
   #dead = false;
 
-  constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
-    this.#wllama = wllama;
-    this.#calls = calls;
+  constructor(llama: Pick<Llama, 'embed' | 'close'>, options: EmbedderOptions) {
+    this.#llama = llama;
     this.#options = options;
     this.#callers = new CallerText(options.reserved);
     this.fingerprint = options.fingerprint;
@@ -70,7 +65,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
 
   async unload(): Promise<void> {
     this.#dead = true;
-    await this.#wllama.exit();
+    await this.#llama.close();
   }
 
   async #embed(text: string, index: number, signal: AbortSignal): Promise<Embedded> {
@@ -84,17 +79,11 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   }
 
   async #compute(text: string): Promise<Embedded> {
-    const id = await this.#calls.beginEmbedding(this.#callers.append('', text));
-    let chunk: Chunk | undefined;
-    for (let more = true; more;) {
-      const result = await this.#calls.step(id);
-      chunk = result.chunks[0] ?? chunk;
-      more = result.more;
-    }
-    const vector = Float32Array.from(chunk?.data?.[0]?.embedding ?? []);
+    const { data, usage } = await this.#llama.embed(this.#callers.append('', text));
+    const vector = Float32Array.from(data?.[0]?.embedding ?? []);
     const fault = vectorFault(vector, this.#options.dimensions);
     if (fault) throw fault;
-    return { vector, tokens: chunk?.usage?.prompt_tokens ?? 0 };
+    return { vector, tokens: usage?.prompt_tokens ?? 0 };
   }
 
   #translate(error: unknown, index: number): ServiceError {

@@ -1,6 +1,6 @@
 import { contextLengthExceeded, engineCrashed, requestError, serverError, ServiceError } from '#base';
 import { imagesOf, type ChatJob } from '#jobs';
-import { isCrowded, RequestRejectedError } from './internals/server-calls.ts';
+import { isCrowded, RequestRejectedError } from '#llama';
 
 /** Error of llama.cpp's server when it splits text into tokens or images into tiles, before it computes anything. */
 const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;

@@ -1,41 +1,27 @@
-import { type LoadModelParams, Wllama } from '@wllama/wllama';
-
 import { weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
 import type { GgufFacts } from '#gguf';
-import { abortable, printable, withTimeout, serverError, type ServiceError } from '#base';
+import { serverError } from '#base';
 import {
   chatThreads,
   hasThreads,
   requestAdapter,
-  watchWasm,
   isLackOfMemory,
-  isOutOfMemory,
   loadFitting,
   type Engine,
   type EngineContext,
   type LoadEngine,
 } from '#engine-kit';
+import { type Llama, type LlamaOptions, NotLoaded, openLlama, type StateLimits } from '#llama';
 import { PromptRenderer } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
-import { NumberCheck } from './number-check.ts';
-import { noCache } from './no-cache.ts';
-import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
-import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 
 /** Number of prompt tokens per step on the CPU. An abort, and the other slots, wait until the step ends. */
 const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
-
-/** Maximum length of a tensor's name in an error. */
-const MAX_NAME = 100;
-
-/** Time limit for shutting down after a failed load, in milliseconds. */
-const EXIT_MS = 2000;
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async (variant, context) => {
   const gpuCheck = hasGpu();
@@ -63,36 +49,30 @@ async function loadOnce(
   gpu: boolean,
   facts: GgufFacts | null,
 ): Promise<Engine<'chat'> | Engine<'embedding'>> {
-  const log = new NativeLog();
+  const { name, dimensions, minDimensions, prefixes, contextLength } = variant;
   const threads = hasThreads() ? chatThreads() : 1;
-  const parameters =
-    variant.dimensions === undefined
-      ? chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)
-      : embeddingParameters(variant, threads);
-  const limits = facts ? stateLimits(facts, variant.contextLength, gpu) : undefined;
-  const wllama = await start(variant, context, blobs, { parameters, limits }, log);
-  const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-  const kernels = kernelsOf(wllama);
-  const engine = kernels ? `wllama-k${kernels}` : 'wllama';
-  const fingerprint = `${variant.name}-${engine}-${backend}`;
-  const { dimensions, minDimensions, prefixes, contextLength } = variant;
+  const llama = await openLlama(blobs, {
+    name,
+    build: await chooseBuild(context),
+    url: context.wasm,
+    parameters:
+      dimensions === undefined
+        ? chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)
+        : embeddingParameters(variant, threads),
+    limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
+    signal: context.signal,
+  });
+  const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
+  const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
+  const fingerprint = `${name}-${engine}-${backend}`;
   if (dimensions !== undefined) {
     const { LlamaEmbedder } = await import('./llama-embedder.ts');
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
-    const options = { fingerprint, dimensions, contextLength, ...training };
     const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
-    return new LlamaEmbedder(wllama, serverCalls(wllama, log), { ...options, reserved });
+    return new LlamaEmbedder(llama, { fingerprint, dimensions, contextLength, ...training, reserved });
   }
-  const language = languageOf(variant, blobs);
-  const imageMarker = mediaMarkerOf(wllama);
-  const prompt = await chatPrompt(wllama, language, facts, imageMarker);
-  return new WllamaEngine(wllama, serverCalls(wllama, log), prompt, {
-    fingerprint,
-    slots: SLOTS,
-    batch: batchOf(gpu),
-    sampling: variant.sampling ?? {},
-    imageMarker,
-  });
+  const prompt = await chatPrompt(llama, languageOf(variant, blobs), facts);
+  return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
 }
 
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
@@ -117,22 +97,6 @@ function stateLimits(
   return states.checkpointBytes > 0 ? states : undefined;
 }
 
-/** llama.cpp rejected the file or lacked memory for the context; it does not report which. */
-class NotLoaded extends Error {}
-
-/** Error for a file that no context length makes loadable. */
-const unusableFile = (variant: string, reason: string): ServiceError =>
-  serverError(
-    'model_load_failed',
-    `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
-  );
-
-const brokenNumbers = (variant: string, tensor: string): ServiceError =>
-  serverError(
-    'model_load_failed',
-    `The model ${variant} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`,
-  );
-
 /** Checks that files are GGUF, also when their hash matches: the catalog may name another kind of file. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
@@ -142,68 +106,23 @@ async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void>
   }
 }
 
-async function start(
-  variant: WllamaVariant,
-  context: EngineContext,
-  blobs: Blob[],
-  { parameters, limits }: { parameters: LoadModelParams; limits: StateLimits | undefined },
-  log: NativeLog,
-): Promise<Wllama> {
-  const { wasm, compat } = await chooseBuild(context);
-  const wllama = new Wllama(
-    { default: wasm },
-    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
-  );
-  // If unset, wllama fetches its compatibility build from a CDN.
-  wllama.setCompat(compat);
-  useWorkerFile(wllama, context.wasm, limits);
-  const loadEnded = new AbortController();
-  try {
-    const checks = await Promise.all(blobs.map((blob) => NumberCheck.of(blob)));
-    const buffered = blobs.map(
-      (blob, index) => new ReadAheadBlob(blob, (at, bytes) => checks[index]?.check(at, bytes)),
-    );
-    const loaded = wllama.loadModel(buffered, parameters);
-    const watch = watchWasm(wasm, AbortSignal.any([context.signal, loadEnded.signal]));
-    await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
-    // wllama holds the blobs for its lifetime.
-    for (const blob of buffered) blob.forget();
-    const broken = checks.find((check) => check.broken !== null)?.broken;
-    if (broken != null) throw brokenNumbers(variant.name, broken);
-    // `loadModel()` also resolves if llama.cpp rejected the file or lacked memory for the context.
-    if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
-    return wllama;
-  } catch (error) {
-    // A worker that has not started never answers `exit()`.
-    await withTimeout(wllama.exit(), EXIT_MS);
-    const { loadError } = log;
-    throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
-  } finally {
-    loadEnded.abort();
-  }
-}
-
 async function chatPrompt(
-  wllama: Wllama,
+  { addsBos, bos, chatTemplate, eos, imageMarker }: Llama,
   gguf: Blob | undefined,
   facts: GgufFacts | null,
-  imageMarker: string | null,
 ): Promise<PromptRenderer> {
-  const tokens = gguf
-    ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
-    : { bos: null, eos: null, reserved: [] };
+  const tokens = gguf ? await specialTokens(gguf, bos, eos) : { bos: null, eos: null, reserved: [] };
   return new PromptRenderer({
-    source: wllama.getChatTemplate() || (facts?.chatTemplate ?? null),
+    source: chatTemplate || (facts?.chatTemplate ?? null),
     tokens: { ...tokens, reserved: [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])] },
-    addsBos: wllama.mustAddBosToken(),
+    addsBos,
   });
 }
 
+type Parameters = LlamaOptions['parameters'];
+
 /** Parameters for embeddings. The batch is as long as the context, as llama.cpp embeds a text in one step. */
-const embeddingParameters = (
-  { contextLength, pooling }: WllamaVariant,
-  threads: number,
-): LoadModelParams => ({
+const embeddingParameters = ({ contextLength, pooling }: WllamaVariant, threads: number): Parameters => ({
   embeddings: true,
   n_ctx: contextLength,
   n_batch: contextLength,
@@ -220,7 +139,7 @@ function chatParameters(
   gpu: boolean,
   kvInBlocks: boolean,
   threads: number,
-): LoadModelParams {
+): Parameters {
   return {
     n_ctx: variant.contextLength,
     n_threads: threads,

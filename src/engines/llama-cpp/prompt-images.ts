@@ -1,17 +1,10 @@
 import type { ModelImage } from '#images';
+import type { PromptImages } from '#llama';
 import { requestError, unsupported } from '#base';
 import { imagesOf, type ChatImage, type ChatJob } from '#jobs';
 
 /** Repetitions of an image's digest (64 characters) in a prompt's key: about the length of 500 tokens. */
 const DIGESTS_IN_KEY = 32;
-
-/** The images of a prompt. */
-export interface PromptImages {
-  /** Image files in the order of their markers. */
-  files: readonly Uint8Array[];
-  /** The prompt with digests of its images in place of their markers. */
-  key: string;
-}
 
 /** Decodes the images of a model's prompts and assigns them to their markers. */
 export class ImageReader {

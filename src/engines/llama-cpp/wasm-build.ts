@@ -1,5 +1,4 @@
-import type { WllamaCompat } from '@wllama/wllama';
-
+import type { WasmBuild } from '#llama';
 import { readScript, type EngineContext } from '#engine-kit';
 import { toWireError, serverError, messageOf, type ServiceError } from '#base';
 
@@ -11,13 +10,6 @@ const MODULE = new Uint8Array([
 
 /** Whether this browser can run llama.cpp's main WASM file. Other browsers run the compatibility build. */
 export const runsMainWasm = (): boolean => WebAssembly.validate(MODULE);
-
-export interface WasmBuild {
-  /** URL of the build's WASM file. */
-  wasm: string;
-  /** Argument of `setCompat()`; null for the main build. */
-  compat: WllamaCompat | null;
-}
 
 /**
  * Chooses the build for this browser. The main build needs 64-bit WebAssembly memory and, for its kernels,

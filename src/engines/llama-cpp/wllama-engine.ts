@@ -1,5 +1,3 @@
-import type { Wllama } from '@wllama/wllama';
-
 import type { VariantSampling } from '#catalog';
 import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError } from '#base';
 import type { ModelImage } from '#images';
@@ -18,19 +16,11 @@ import {
   type ChatOpening,
   type Completion,
 } from '#chat-template';
-import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
-import { BARE } from './internals/prompt-slots.ts';
-import {
-  isCrowded,
-  RequestRejectedError,
-  type ServerCalls,
-  ServerMemoryError,
-} from './internals/server-calls.ts';
-import { kernelsOf } from './internals/worker-proxy.ts';
+import { type Chunk, isCrowded, type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
+import { completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { LabelScorer } from './label-scores.ts';
 import { asJobFailure, isTooLong } from './llama-failures.ts';
 import { ImageReader } from './prompt-images.ts';
-import { ReplyScheduler } from './reply-scheduler.ts';
 
 /** Maximum number of attempts at a reply when concurrent replies fill the shared context. */
 const TRIES = 3;
@@ -55,12 +45,7 @@ function continued(
 
 interface EngineOptions {
   fingerprint: string;
-  slots: number;
-  /** Number of prompt tokens that are computed in one step. */
-  batch: number;
   sampling: VariantSampling;
-  /** Text that stands for an image in a prompt; null if the model has no vision. */
-  imageMarker: string | null;
 }
 
 /** Data shared by the completions of one job. */
@@ -77,9 +62,8 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly fingerprint: string;
   readonly slots: number;
   readonly facts: LoadedFacts & { contextLength: number };
-  readonly #wllama: Wllama;
-  readonly #options: EngineOptions;
-  readonly #scheduler: ReplyScheduler;
+  readonly #llama: Llama;
+  readonly #sampling: VariantSampling;
   readonly #renderer: PromptRenderer;
   readonly #images: ImageReader;
   readonly #crowded = new Mutex();
@@ -88,24 +72,18 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Whether the server may hold states of earlier prompts. */
   #hasAnswered = false;
 
-  constructor(wllama: Wllama, calls: ServerCalls, renderer: PromptRenderer, options: EngineOptions) {
-    const { fingerprint, slots, batch, imageMarker } = options;
-    this.#wllama = wllama;
-    this.#options = options;
-    // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
-    const mayBeBare = imageMarker === null && kernelsOf(wllama) !== undefined;
-    const bare = wllama.mustAddBosToken() ? (mayBeBare ? BARE : null) : '';
-    const context = wllama.getLoadedContextInfo().n_ctx;
-    this.#scheduler = new ReplyScheduler(calls, { slots, bare, batch, context });
+  constructor(llama: Llama, renderer: PromptRenderer, { fingerprint, sampling }: EngineOptions) {
+    this.#llama = llama;
+    this.#sampling = sampling;
     this.#renderer = renderer;
-    this.#images = new ImageReader(imageMarker, fingerprint);
+    this.#images = new ImageReader(llama.imageMarker, fingerprint);
     this.fingerprint = fingerprint;
-    this.slots = slots;
+    this.slots = llama.slots;
     this.facts = {
-      contextLength: context,
+      contextLength: llama.context,
       chats: renderer.chats,
       thinks: renderer.thinks,
-      vision: imageMarker !== null,
+      vision: llama.imageMarker !== null,
     };
   }
 
@@ -113,7 +91,7 @@ export class WllamaEngine implements Engine<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
-    refuseUnknownTokens(job.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
+    refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
     refuseOversized(job.input, contextLength);
     const images = await this.#images.read(job, signal);
     const run: Run = { sampling: job.sampling, images, signal, onPrefill };
@@ -146,7 +124,7 @@ export class WllamaEngine implements Engine<'chat'> {
         const prompt = this.#append(start, after, []);
         const placed = this.#images.place(prompt, images);
         const request = { ...fields, prompt };
-        await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
+        await this.#llama.complete(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
         return chunks;
       };
       return await this.#labels.score(
@@ -161,7 +139,7 @@ export class WllamaEngine implements Engine<'chat'> {
 
   /** Renders and checks the prompt. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
-    const opening = await this.#renderer.open(job, this.#options.imageMarker, signal);
+    const opening = await this.#renderer.open(job, this.#llama.imageMarker, signal);
     refuseOversizedText(opening.prompt, this.facts.contextLength);
     this.#images.checkMarkers(opening.prompt, images);
     if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
@@ -174,7 +152,7 @@ export class WllamaEngine implements Engine<'chat'> {
    */
   async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
     const { contextLength } = this.facts;
-    if (prompt.length <= contextLength || !this.#scheduler.busy) return;
+    if (prompt.length <= contextLength || !this.#llama.isBusy()) return;
     try {
       const tokens = await this.#countText(prompt, signal);
       if (tokens !== null && tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
@@ -190,7 +168,7 @@ export class WllamaEngine implements Engine<'chat'> {
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
       const placed = this.#images.place(prompt, images);
-      const promptTokens = await this.#scheduler.count(prompt, specialText, signal, placed);
+      const promptTokens = await this.#llama.count(prompt, specialText, signal, placed);
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -236,8 +214,8 @@ export class WllamaEngine implements Engine<'chat'> {
   ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
     const stopped = new AbortController();
-    const running = this.#scheduler.run(
-      completionRequest(completion, sampling, this.#options.sampling),
+    const running = this.#llama.complete(
+      completionRequest(completion, sampling, this.#sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, stopped.signal]),
       onPrefill,
@@ -271,14 +249,13 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Counts the tokens of a prompt without images; null if no special token is known, which counting requires. */
   async #countText(prompt: string, signal: AbortSignal): Promise<number | null> {
     const { specialText } = this.#renderer;
-    return specialText === null ? null : this.#scheduler.count(prompt, specialText, signal);
+    return specialText === null ? null : this.#llama.count(prompt, specialText, signal);
   }
 
   async unload(): Promise<void> {
     this.#dead = true;
-    this.#scheduler.stop(new Error('the engine was unloaded'));
     this.#renderer.end();
-    await this.#wllama.exit();
+    await this.#llama.close();
   }
 
   #translate(error: unknown, job: ChatJob): ServiceError {

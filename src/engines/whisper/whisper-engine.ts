@@ -1,5 +1,5 @@
 import { engineCrashed, ServiceError, unsupported } from '#base';
-import type { TranscriptionJob, TranscriptionProgress, Events } from '#jobs';
+import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress, type Events } from '#jobs';
 import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
@@ -12,9 +12,6 @@ const STOP_TIMEOUT_MS = 60_000;
 
 /** Minimum amplitude (-60 dB) of a window to transcribe. In silence the model invents words. */
 const AUDIBLE = 0.001;
-
-/** Encoder states per second of sound, counted as prompt tokens. OpenAI does not document how it counts. */
-const AUDIO_TOKENS = 50;
 
 type Calls = Pick<HelperWorker<typeof whisperWorker>, 'call' | 'end'>;
 
@@ -72,7 +69,7 @@ export class WhisperEngine implements Engine<'transcription'> {
       }
       const { segments, language } = progress;
       const usage = {
-        promptTokens: Math.ceil(window.seconds * AUDIO_TOKENS),
+        promptTokens: Math.ceil(window.seconds * SOUND_TOKENS_A_SECOND),
         cachedTokens: 0,
         completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
       };

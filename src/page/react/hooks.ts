@@ -12,6 +12,7 @@ import {
 
 import type { LocaltextStore } from '../status-store/localtext-store.ts';
 import { showModel } from '../status-store/show-model.ts';
+import { showUpdate } from '../status-store/show-update.ts';
 import { INITIAL_MODEL, INITIAL_STATE, type LocaltextState, type ModelState } from '../status-store/state.ts';
 
 const StoreContext = createContext<LocaltextStore | null>(null);
@@ -87,6 +88,27 @@ export function ModelLoad(props: { model: string; ask?: boolean; className?: str
     showModel(store, model, element.current, { ask, signal: unmount.signal }).catch(() => undefined);
     return () => unmount.abort();
   }, [store, model, ask]);
+  return createElement('div', { ref: element, className });
+}
+
+/**
+ * Says that a new build of the site is ready, with a button that switches to it and reloads the page. Renders a
+ * `div` that `showUpdate()` fills, without styles.
+ * @example
+ * ```tsx
+ * import { UpdateNotice } from 'localtext/react';
+ * const notice = <UpdateNotice className="update" />;
+ * ```
+ */
+export function UpdateNotice({ className }: { className?: string }): ReactElement {
+  const store = useStore();
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!element.current) return;
+    const unmount = new AbortController();
+    showUpdate(store, element.current, { signal: unmount.signal });
+    return () => unmount.abort();
+  }, [store]);
   return createElement('div', { ref: element, className });
 }
 

@@ -3,5 +3,5 @@
  * @module localtext/react
  */
 
-export { LocaltextProvider, ModelLoad, useLocaltext, useModel, type Model } from './hooks.ts';
+export { LocaltextProvider, ModelLoad, UpdateNotice, useLocaltext, useModel, type Model } from './hooks.ts';
 export type { LocaltextState, LocaltextStore, ModelState } from '../status-store/index.ts';

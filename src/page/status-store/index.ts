@@ -5,4 +5,5 @@
 
 export { createStore, type LocaltextStore } from './localtext-store.ts';
 export { showModel, type ShowModelOptions } from './show-model.ts';
+export { showUpdate, type ShowUpdateOptions } from './show-update.ts';
 export type { LocaltextState, ModelState } from './state.ts';

@@ -17,12 +17,12 @@ export function viewOf(
   { status }: LocaltextState,
   cancelled: boolean,
 ): LoadView {
-  const { state, progress, downloadBytes, secondsLeft, error } = model;
+  const { state, progress, secondsLeft, error } = model;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
   if (state === 'failed') return failedView(id, error);
   if (state === 'ready') return { text: `${id} is ready and runs on this device.${gpu}` };
   if (state === 'starting') return { text: 'Starting…' };
-  if (state === 'idle') return idleView(id, downloadBytes, gpu);
+  if (state === 'idle') return idleView(id, model, gpu);
   const button = cancelled ? {} : { button: 'Cancel' as const };
   if (progress?.phase === 'compile') return { text: `Compiling shaders for ${id}…`, bar: {}, ...button };
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
@@ -38,7 +38,11 @@ const failedView = (id: string, error: ModelState['error']): LoadView => ({
   button: 'Try again',
 });
 
-function idleView(id: string, downloadBytes: number | null, gpu: string): LoadView {
+function idleView(id: string, { downloadBytes, unloadedFor }: ModelState, gpu: string): LoadView {
+  if (unloadedFor !== null) {
+    const text = `${id} was unloaded, because ${unloadedFor} needed its memory. The next request loads it again.`;
+    return { text, button: 'Load' };
+  }
   if (downloadBytes === 0) return { text: `${id} is stored in this browser.`, button: 'Load' };
   if (downloadBytes === null) return { text: `${id} is not loaded.`, button: 'Load' };
   // Shown without a time: before any download there is only the browser's guess at the connection.
@@ -48,9 +52,9 @@ function idleView(id: string, downloadBytes: number | null, gpu: string): LoadVi
 
 /** Decimal units, as browsers and disks count. */
 function formatBytes(bytes: number): string {
-  return bytes < 1e9 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  return bytes < 999.5e6 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 function formatSeconds(seconds: number): string {
-  return seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return seconds < 90 ? `${Math.max(1, seconds)} s` : `${Math.round(seconds / 60)} min`;
 }

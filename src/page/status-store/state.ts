@@ -1,5 +1,5 @@
 import type { Localtext, LocaltextStatus } from '../localtext.ts';
-import type { LoadProgress, VariantEstimate } from '#protocol';
+import type { LoadProgress, ModelStatus, VariantEstimate, VariantReason } from '#protocol';
 
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */
@@ -11,7 +11,7 @@ export interface LocaltextState {
 }
 
 export interface ModelState {
-  /** `starting`: the engine has not reported yet. */
+  /** `starting`: the engine has not reported yet, or has not checked yet what is stored. */
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
   /** Progress of a running load; null: none runs, or it has not reported yet. */
   readonly progress: LoadProgress | null;
@@ -19,6 +19,8 @@ export interface ModelState {
   readonly downloadBytes: number | null;
   /** Estimate for the running download, or for one that would start; null: unknown. */
   readonly secondsLeft: number | null;
+  /** Weights that needed the memory of this model, which was therefore unloaded. */
+  readonly unloadedFor: string | null;
   /** Reason of the failure. */
   readonly error: Error | null;
 }
@@ -30,8 +32,12 @@ export const INITIAL_MODEL: ModelState = {
   progress: null,
   downloadBytes: null,
   secondsLeft: null,
+  unloadedFor: null,
   error: null,
 };
+
+/** Engines whose variants download nothing that the engine could measure. */
+const WITHOUT_FILES = new Set(['upstream', 'built-in']);
 
 /** State of a model, from the engine's report. */
 export function modelOf({ status, error }: LocaltextState, id: string): ModelState {
@@ -46,8 +52,8 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
       error: new Error(`There is no model "${id}". Models: ${known}.`),
     };
   }
-  const chosen = model.reasons?.find((reason) => reason.chosen)?.variant;
-  const estimate = chosen === undefined ? undefined : model.estimates?.[chosen];
+  if (model.state === 'idle' && !isChecked(model)) return INITIAL_MODEL;
+  const estimate = estimateOf(model);
   // The engine keeps the last progress of a model that is ready.
   const progress = model.state === 'loading' ? model.progress : null;
   return {
@@ -55,8 +61,24 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
     progress,
     downloadBytes: estimate?.downloadBytes ?? null,
     secondsLeft: progress ? secondsLeft(progress) : secondsOf(model.state, estimate),
+    unloadedFor: model.unloadedFor ?? null,
     error: model.error === null ? null : new Error(model.error),
   };
+}
+
+const chosenOf = ({ reasons = [] }: ModelStatus): VariantReason | undefined =>
+  reasons.find((reason) => reason.chosen);
+
+function estimateOf(model: ModelStatus): VariantEstimate | undefined {
+  const chosen = chosenOf(model);
+  return chosen && model.estimates?.[chosen.variant];
+}
+
+/** Whether the engine has chosen the weights, and measured what is stored of them. */
+function isChecked(model: ModelStatus): boolean {
+  const chosen = chosenOf(model);
+  if (!chosen) return (model.reasons ?? []).length > 0;
+  return WITHOUT_FILES.has(chosen.engine) || estimateOf(model) !== undefined;
 }
 
 const secondsOf = (state: ModelState['state'], estimate: VariantEstimate | undefined): number | null =>

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '#base';
+import type { ErrorCode, WireError } from '#base';
 import { errorSchema } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { fault, UpstreamError } from './upstream-failures.ts';
@@ -18,7 +18,8 @@ const MAX_ERROR_MS = 5000;
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /**
- * Converts a server's error status to a ServiceError, without the server's key. A body that is too long, or
+ * Converts a server's error status to a ServiceError, without the server's key. A status in `passThrough` keeps
+ * its number and the server's words. A body that is too long, or
  * does not end, is a failure of the server, whatever the status.
  */
 export async function statusFailure(
@@ -28,27 +29,31 @@ export async function statusFailure(
 ): Promise<UpstreamError> {
   const { status, headers } = response;
   const isLimit = status === 429;
-  const hasDetails = isLimit || CALLERS.has(status);
+  const isForCaller = passThrough.includes(status);
+  const hasDetails = isLimit || isForCaller || CALLERS.has(status);
   // Unread, it would hold one of the few connections that a browser opens to a host.
   if (!hasDetails) void response.body?.cancel().catch(() => undefined);
   const retryAfterMs = retryAfter(headers);
   const more = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const isForCaller = passThrough.includes(status);
-  const type = 'invalid_request_error';
-  if (status === 401 || status === 403) {
-    const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
-    return fault('upstream_refused', message, { status, type }, isForCaller);
-  }
-  if (status === 404) {
-    const message = 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.';
-    return fault('upstream_failed', message, {}, isForCaller);
-  }
-  if (!hasDetails)
-    return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
+  if (!hasDetails) return undescribedFailure(status, more);
   const details = await readError(response, key);
   if (details instanceof UpstreamError) return details;
   const isShort = (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS;
-  return describedFailure(status, details, more, isForCaller || !isLimit || isShort);
+  const shown = isForCaller || isLimit ? status : 400;
+  return describedFailure(shown, details, more, isForCaller || !isLimit || isShort);
+}
+
+/** Error in our words: the server's may tell of the site's key, or of its inside. */
+function undescribedFailure(status: number, more: { retryAfterMs?: number }): UpstreamError {
+  if (status === 401 || status === 403) {
+    const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
+    return fault('upstream_refused', message, { status, type: 'invalid_request_error' });
+  }
+  const message =
+    status === 404
+      ? 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.'
+      : `failed (${status}). Try again, or later.`;
+  return fault('upstream_failed', message, more);
 }
 
 interface ErrorDetails {
@@ -63,16 +68,24 @@ function describedFailure(
   more: { retryAfterMs?: number },
   isForCaller: boolean,
 ): UpstreamError {
-  const limit = { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' } as const;
-  const other = { status: 400, type: 'invalid_request_error', code: null } as const;
-  const { code, ...ours } = status === 429 ? limit : other;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
-    (details.code as ErrorCode) || code,
+    (details.code as ErrorCode) || defaultCode(status),
     details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
-    { ...ours, param: details.param || null, ...more },
+    { status, type: typeOf(status), param: details.param || null, ...more },
     isForCaller,
   );
+}
+
+function typeOf(status: number): WireError['type'] {
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+function defaultCode(status: number): ErrorCode | null {
+  if (status === 429) return 'rate_limit_exceeded';
+  if (status === 401 || status === 403) return 'upstream_refused';
+  return status < 500 ? null : 'upstream_failed';
 }
 
 async function readError(response: Response, key: string | undefined): Promise<UpstreamError | ErrorDetails> {

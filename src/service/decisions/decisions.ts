@@ -22,7 +22,9 @@ export async function createDecision(
 ): Promise<Response> {
   const input = toDecisionInput(body.input);
   const questions = toDecisionQuestions(body.questions);
-  const reserved = estimateTokens(charactersOf({ input, questions }));
+  const options = questions.reduce((sum, each) => sum + each.options.length, 0);
+  // Each option takes a step, or more.
+  const reserved = estimateTokens(charactersOf({ input, questions })) + options;
   const meter = new JobMeter(reserved);
   const run = await JobRun.admit(exchange, {
     model: body.model,

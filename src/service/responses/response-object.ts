@@ -83,7 +83,8 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     reasoning: orDefaults(request.reasoning, { effort: null, summary: null }),
     service_tier: 'default',
     temperature: request.temperature ?? 1,
-    text: { format: toFormat(request) },
+    // No model here can be told how much to write.
+    text: { format: toFormat(request), verbosity: request.text?.verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
     tools: (request.tools ?? []).filter((tool) => isKnown(tool)).map(toTool),
     ...orDefaults(request, { top_logprobs: 0, top_p: 1, truncation: 'disabled' }),

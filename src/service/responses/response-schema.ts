@@ -132,7 +132,7 @@ const enforced = {
   max_output_tokens: atLeastOne,
   n: z.nullish(z.int().check(z.gte(1), z.lte(1))),
   stop: stopField,
-  text: z.nullish(z.object({ format: flatFormat })),
+  text: z.nullish(z.object({ format: flatFormat, verbosity: z.nullish(z.enum(['low', 'medium', 'high'])) })),
   tools: responseTools,
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,

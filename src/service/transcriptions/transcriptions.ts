@@ -1,4 +1,4 @@
-import { estimateTokens, type TranscriptionEvent, type TranscriptionJob } from '#jobs';
+import { estimateTokens, SOUND_TOKENS_A_SECOND, type TranscriptionEvent, type TranscriptionJob } from '#jobs';
 import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { JobMeter, JobRun } from '../http/job-run.ts';
@@ -35,7 +35,8 @@ export async function createTranscription(
       text = isFirst ? event.text.trimStart() : event.text;
       characters += event.text.length;
       // No engine counts the tokens of a transcript that is cut off.
-      run.meter.count(Math.max(RESERVED_TOKENS, estimateTokens(characters)));
+      const sound = (event.progress?.position ?? 0) * SOUND_TOKENS_A_SECOND;
+      run.meter.count(Math.max(RESERVED_TOKENS, Math.ceil(sound) + estimateTokens(characters)));
     } else {
       // The sound is work, too, also where nobody speaks.
       run.meter.count(event.usage.promptTokens + event.usage.completionTokens, event.usage);

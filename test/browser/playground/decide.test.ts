@@ -52,6 +52,19 @@ test('an example is answered with a bar for each choice, and axe finds no fault'
   }
 });
 
+test.each([
+  ['Review', [/^negative\s/]],
+  ['Topic', [/^food\s/, /^true\s/]],
+  ['Message', [/^1 star\s/, /^true\s/]],
+  ['Tool', [/^translator\s/]],
+])('the example "%s" is answered rightly', async (name, expected) => {
+  await button(name).click();
+  await decide();
+  const best = await answers().locator('.decide-best').allInnerTexts();
+  expect(best).toHaveLength(expected.length);
+  for (const [index, answer] of expected.entries()) expect(best[index]).toMatch(answer);
+});
+
 test('questions are added, removed and changed by the keyboard alone', async () => {
   await button('Message').focus();
   await page.keyboard.press('Enter');
@@ -76,9 +89,9 @@ test('a chat model answers, too, and a score has its mean', async () => {
   await button('Message').click();
   await page.getByLabel('Model').selectOption('amber-phoenix-4');
   await decide();
-  const urgency = page.getByRole('region', { name: 'How urgent is this message?' });
-  await expect(urgency.getByRole('listitem').count()).resolves.toBe(4);
-  await expect(urgency.getByText(/^mean [\d.]+ of 3$/).count()).resolves.toBe(1);
+  const stars = page.getByRole('region', { name: 'How many stars would the customer give?' });
+  await expect(stars.getByRole('listitem').count()).resolves.toBe(5);
+  await expect(stars.getByText(/^mean [\d.]+ of 4$/).count()).resolves.toBe(1);
   expect(await violations(page)).toEqual([]);
 });
 

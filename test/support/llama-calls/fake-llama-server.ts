@@ -1,8 +1,5 @@
-import type { Chunk } from '../../../src/engines/llama-cpp/completion-format.ts';
-import {
-  RequestRejectedError,
-  type ServerCalls,
-} from '../../../src/engines/llama-cpp/internals/server-calls.ts';
+import type { Chunk } from '../../../src/llama/chunk.ts';
+import { RequestRejectedError, type ServerCalls } from '../../../src/llama/internals/server-calls.ts';
 
 /**
  * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them; others wait.

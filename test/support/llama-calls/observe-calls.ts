@@ -1,7 +1,4 @@
-import {
-  RequestRejectedError,
-  type ServerCalls,
-} from '../../../src/engines/llama-cpp/internals/server-calls.ts';
+import { RequestRejectedError, type ServerCalls } from '../../../src/llama/internals/server-calls.ts';
 
 /** What is asked of a server: the fake one counts characters, the real one computes tokens. */
 export interface Requests {

@@ -1,9 +1,9 @@
 import { Wllama } from '@wllama/wllama';
 
-import type { LlamaTimings } from '../../../src/engines/llama-cpp/completion-format.ts';
-import { NativeLog, serverCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
-import { type StateLimits, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
-import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
+import type { LlamaTimings } from '../../../src/llama/chunk.ts';
+import { NativeLog, serverCalls } from '../../../src/llama/internals/server-calls.ts';
+import { type StateLimits, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
+import { noCache } from '../../../src/llama/open-llama.ts';
 import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';

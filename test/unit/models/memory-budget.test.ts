@@ -77,6 +77,20 @@ test('the least recently used goes when the next does not fit', async () => {
   expect(most()).toBe(2);
 });
 
+test('the status of an unloaded model names the weights that needed its memory, until it loads again', async () => {
+  const { modelManager } = setUp(150);
+  const unloaded = () => modelManager.status().map(({ id, unloadedFor }) => [id, unloadedFor]);
+  await modelManager.ready('a', never);
+  await modelManager.ready('b', never);
+  expect(unloaded()).toEqual([
+    ['a', 'b'],
+    ['b', undefined],
+    ['c', undefined],
+  ]);
+  await modelManager.ready('a', never);
+  expect(unloaded()[0]).toEqual(['a', undefined]);
+});
+
 test('what answers a request is not unloaded; the next model waits for it', async () => {
   const { modelManager, inMemory } = setUp(150);
   const a = await modelManager.ready('a', never);

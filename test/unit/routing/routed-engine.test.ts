@@ -298,9 +298,10 @@ test.each([
 test.each([
   [401, 'chat', { status: 401, code: 'upstream_refused' }],
   [429, 'chat', { status: 429, retryAfterMs: 60_000 }],
-  [503, 'embedding', { status: 500, code: 'upstream_failed' }],
+  [503, 'embedding', { status: 503, type: 'server_error', code: 'upstream_failed', retryAfterMs: 60_000 }],
+  [404, 'chat', { status: 404, type: 'invalid_request_error' }],
 ] as const)('a %i that the site passes through goes to the caller of a %s', async (code, kind, wire) => {
-  const model = models('device', kind, [401, 429, 503]);
+  const model = models('device', kind, [401, 404, 429, 503]);
   answer = status(code, { 'retry-after': '60' });
   const request = () => (kind === 'chat' ? ask(model) : embed(model));
   await expect(request()).rejects.toMatchObject({ wire });

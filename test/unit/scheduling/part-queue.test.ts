@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
 import { LlamaEmbedder } from '../../../src/engines/llama-cpp/llama-embedder.ts';
-import type { ServerCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
 import { type Embedder, TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import { delay } from '../../../src/base/async.ts';
@@ -16,15 +15,15 @@ const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: '
 /** Engines that compute a text at a time, and what they have computed. */
 const ENGINES = {
   llama(computed: string[]) {
-    const calls = {
-      beginEmbedding: async (text: string) => computed.push(text),
-      async step() {
+    const llama = {
+      async embed(text: string) {
+        computed.push(text);
         await delay(1);
-        return { chunks: [{ data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 1 } }], more: false };
+        return { data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 1 } };
       },
-    } as unknown as ServerCalls;
-    const options = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] };
-    return new LlamaEmbedder({ exit: () => Promise.resolve() }, calls, options);
+      close: () => Promise.resolve(),
+    };
+    return new LlamaEmbedder(llama, { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] });
   },
   transformers: (computed: string[]) => transformers(computed, 1),
   /** Two of the long texts fit into a batch. */

@@ -1,6 +1,9 @@
 import { createDeferred } from '../../../src/base/async.ts';
 import { describe, expect, test } from 'vitest';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
+import type { KeyLimits } from '../../../src/database/database.ts';
+import { ALL_ENDPOINTS } from '../../../src/service/endpoints.ts';
+import { catalogDirectory } from '../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 
@@ -159,6 +162,60 @@ describe('a key that is over its limit', () => {
     const third = await fetch(PATH, chat({ stream: true }));
     expect(third.status).toBe(200);
     await third.body?.cancel();
+  });
+});
+
+/** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
+const METERED = ALL_ENDPOINTS.flatMap(([name, { path, isMetered, sample }]) =>
+  isMetered ? [[name, path, sample] as const] : [],
+);
+
+describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => {
+  const valid = (): BodyInit => {
+    if (sample) return JSON.stringify(sample);
+    const form = new FormData();
+    form.set('file', new File(['sound'], 'a.wav'));
+    form.set('model', 'coral-wren-4');
+    return form;
+  };
+  const created = 1_700_000_000;
+  const models = catalogDirectory(async () => ({
+    ownedBy: 'localtext',
+    models: [
+      { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
+      { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
+    ],
+  }));
+  const limited = async (limits: Partial<KeyLimits>) => {
+    const fake = await fakeService({ models, issue: { limits } });
+    return { ...fake, send: (content: BodyInit) => fake.fetch(path, { method: 'POST', body: content }) };
+  };
+
+  test('requests', async () => {
+    const { send } = await limited({ requestsPerMinute: 1 });
+    expect((await send(valid())).status).toBe(200);
+    expect((await send(valid())).status).toBe(429);
+  });
+
+  test('tokens', async () => {
+    const { send } = await limited({ tokensPerMinute: 40 });
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 8; sent++) statuses.push((await send(valid())).status);
+    expect([statuses[0], statuses.at(-1)]).toEqual([200, 429]);
+  });
+
+  test('in flight', async () => {
+    const { fetch, send, engine } = await limited({ inFlight: 1 });
+    const endless = new ReadableStream({ pull: () => new Promise(() => undefined) });
+    const gone = new AbortController();
+    const headers = { 'content-type': sample ? 'application/json' : 'multipart/form-data; boundary=x' };
+    const upload = { headers, body: endless, signal: gone.signal, duplex: 'half' } as RequestInit;
+    const first = fetch(path, upload).catch((error: unknown) => error);
+    await expect.poll(async () => (await send(valid())).status).toBe(429);
+    gone.abort();
+    await first;
+    expect((await send(valid())).status).toBe(200);
+    expect(engine.running).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { type StateLimits, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { type StateLimits, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
 import { once } from './once.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 

@@ -1,7 +1,7 @@
+import type { Chunk } from '../../../../src/llama/chunk.ts';
 import { expect, test } from 'vitest';
 
 import {
-  type Chunk,
   completionRequest,
   LlamaReplyReader,
   tokenIds,

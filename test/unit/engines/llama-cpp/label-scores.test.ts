@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
-import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
+import type { Chunk } from '../../../../src/llama/chunk.ts';
+import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { type CompleteWhole, LabelScorer } from '../../../../src/engines/llama-cpp/label-scores.ts';
 import { Random } from '../../../chaos/random.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
+import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { asJobFailure } from '../../../../src/engines/llama-cpp/llama-failures.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 

@@ -39,6 +39,19 @@ test('a download that runs: bytes, time left and cancel; what follows has no fig
   expect(view({ state: 'loading' }, null, true).button).toBeUndefined();
 });
 
+test('a model that was unloaded for another one: which, and why', () => {
+  expect(view({ state: 'idle', downloadBytes: 0, unloadedFor: 'qwen2.5-1.5b' })).toEqual({
+    text: 'owl was unloaded, because qwen2.5-1.5b needed its memory. The next request loads it again.',
+    button: 'Load',
+  });
+});
+
+test('sizes and times: never 1000 MB, never 0 s', () => {
+  expect(view({ state: 'idle', downloadBytes: 999_600_000 }).figures).toBe('1.0 GB');
+  const { figures } = view({ state: 'loading', progress: download(98e6, 98e6), secondsLeft: 0 });
+  expect(figures).toBe('98 MB of 98 MB, about 1 s');
+});
+
 test('what is stored, ready or failed', () => {
   expect(view({ state: 'idle', downloadBytes: 0 }).button).toBe('Load');
   expect(view({ state: 'ready' })).toEqual({ text: 'owl is ready and runs on this device.' });

@@ -14,6 +14,7 @@ const idle: ModelStatus = {
   queued: 0,
   running: 0,
   error: null,
+  reasons: [{ variant: 'far', engine: 'upstream', chosen: true, reason: 'the first' }],
 };
 
 /** A page's handle whose models are set by the test. */
@@ -50,6 +51,23 @@ test('nothing starts before it is used, and every subscription shares one start'
   store.subscribe(() => undefined);
   await vi.waitFor(() => expect(store.getModel('owl').state).toBe('idle'));
   expect(start).toHaveBeenCalledOnce();
+});
+
+test('a load is not offered before the engine knows its size', async () => {
+  const { fake, store } = setUp();
+  const reasons = [{ variant: 'gguf', engine: 'wllama', chosen: true, reason: 'the first' }] as const;
+  fake.models = [{ ...idle, reasons: [] }];
+  store.subscribe(() => undefined);
+  await vi.waitFor(() => expect(store.getState().status).not.toBe(null));
+  expect(store.getModel('owl').state).toBe('starting');
+  fake.report({ reasons: [...reasons] });
+  await vi.waitFor(() => expect(store.getState().status?.models[0]?.reasons).toHaveLength(1));
+  expect(store.getModel('owl').state).toBe('starting');
+  fake.report({
+    reasons: [...reasons],
+    estimates: { gguf: { memoryBytes: 9, promptStateBytes: 0, downloadBytes: 5 } },
+  });
+  await vi.waitFor(() => expect(store.getModel('owl')).toMatchObject({ state: 'idle', downloadBytes: 5 }));
 });
 
 test('listeners hear of a load, with its progress, until they unsubscribe', async () => {

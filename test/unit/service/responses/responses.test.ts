@@ -129,7 +129,7 @@ describe('a response', () => {
       kind: 'json_schema',
       schema: JSON.stringify(schema),
     });
-    expect(response.text).toEqual({ format });
+    expect(response.text).toEqual({ format, verbosity: 'medium' });
   });
 
   test('log probabilities, where they are included', async () => {

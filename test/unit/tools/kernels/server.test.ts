@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { BARE } from '../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
-import { withoutEscapes } from '../../../../src/engines/llama-cpp/internals/escaped-text.ts';
+import { BARE } from '../../../../src/llama/internals/prompt-slots.ts';
+import { withoutEscapes } from '../../../../src/llama/internals/escaped-text.ts';
 import { loadKernels } from './host-module.ts';
 
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';

@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { useWorkerFile } from '../../../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { useWorkerFile } from '../../../../src/llama/internals/worker-proxy.ts';
 
 test('a version of the package whose proxy lacks a method is refused by name', () => {
   const wllama = {} as Wllama;

@@ -1,13 +1,13 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { LlamaReplyReader } from '../../../../../src/engines/llama-cpp/completion-format.ts';
+import { LlamaReplyReader } from '../../../../src/engines/llama-cpp/completion-format.ts';
 import {
   NativeLog,
   RequestRejectedError,
   serverCalls,
   ServerMemoryError,
-} from '../../../../../src/engines/llama-cpp/internals/server-calls.ts';
+} from '../../../../src/llama/internals/server-calls.ts';
 
 /** What each browser makes of an answer that was never written. */
 const MARKERS = [

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import { ReadAheadBlob } from '../../../../src/engines/llama-cpp/read-ahead-blob.ts';
+import { ReadAheadBlob } from '../../../src/llama/read-ahead-blob.ts';
 
 const MIB = 2 ** 20;
 const bytes = new Uint8Array(41 * MIB).map((_, index) => (index * 31) % 251);

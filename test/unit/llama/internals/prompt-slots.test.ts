@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { SlotPredictor } from '../../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
+import { SlotPredictor } from '../../../../src/llama/internals/prompt-slots.ts';
 
 const system = 's'.repeat(500);
 

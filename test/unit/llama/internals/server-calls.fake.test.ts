@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { FakeLlamaServer } from '../../../../support/llama-calls/fake-llama-server.ts';
-import { EXPECTED, observeCalls } from '../../../../support/llama-calls/observe-calls.ts';
+import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
+import { EXPECTED, observeCalls } from '../../../support/llama-calls/observe-calls.ts';
 
 test('the fake of llama.cpp’s server does what the real one does', async () => {
   const ask = (length: number) => (tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { ServiceError } from '../../../../src/base/errors/service-error.ts';
-import { halvedLengths } from '../../../../src/catalog/memory-estimate.ts';
-import { checkWasm, watchWasm } from '../../../../src/engine-kit/engine-file.ts';
-import { isLackOfMemory } from '../../../../src/engine-kit/out-of-memory.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
+import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
+import { checkWasm, watchWasm } from '../../../src/engine-kit/engine-file.ts';
+import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
 
 /** The smallest module. */
 const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

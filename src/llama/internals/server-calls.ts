@@ -14,7 +14,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import { printable } from '#base';
-import type { Chunk, RawLogprob } from '../completion-format.ts';
+import type { Chunk, RawLogprob } from '../chunk.ts';
 import { readable, TextJoiner } from './escaped-text.ts';
 import { kernelsOf, proxyOf, type ResultAnswer } from './worker-proxy.ts';
 

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { ReplyScheduler } from '../../../../src/engines/llama-cpp/reply-scheduler.ts';
-import { BARE } from '../../../../src/engines/llama-cpp/internals/prompt-slots.ts';
-import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
-import {
-  RequestRejectedError,
-  type ServerCalls,
-} from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
-import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
-import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+import { ReplyScheduler } from '../../../src/llama/reply-scheduler.ts';
+import { BARE } from '../../../src/llama/internals/prompt-slots.ts';
+import type { Chunk } from '../../../src/llama/chunk.ts';
+import { RequestRejectedError, type ServerCalls } from '../../../src/llama/internals/server-calls.ts';
+import { FakeLlamaServer } from '../../support/llama-calls/fake-llama-server.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 

@@ -1,8 +1,7 @@
 import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
 import { filling, isRunning, isToBeShared, mayCount, nextReply, type PromptView } from '#scheduling';
 import { type BARE, type Slot, SlotPredictor, SlotStates } from './internals/prompt-slots.ts';
-import type { Chunk, LlamaTimings } from './completion-format.ts';
-import type { PromptImages } from './prompt-images.ts';
+import type { Chunk, LlamaTimings } from './chunk.ts';
 
 /**
  * State of a reply. A slot is the server's place for one prompt and its reply. A step is one call that computes a
@@ -36,6 +35,14 @@ interface ScheduledReply extends PromptView {
   onChunk(chunk: Chunk): void;
   resolve(): void;
   reject(error: unknown): void;
+}
+
+/** The images of a prompt. */
+export interface PromptImages {
+  /** Image files in the order of their markers. */
+  files: readonly Uint8Array[];
+  /** The prompt with digests of its images in place of their markers. */
+  key: string;
 }
 
 interface Count {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { NumberCheck } from '../../../../src/engines/llama-cpp/number-check.ts';
-import { ReadAheadBlob } from '../../../../src/engines/llama-cpp/read-ahead-blob.ts';
-import { readGguf, TENSOR_TYPES } from '../../../../src/gguf/read-gguf.ts';
-import { ByteCursor } from '../../../../src/gguf/byte-cursor.ts';
-import { chatMetadata, writeGguf } from '../../../support/write-gguf.ts';
+import { NumberCheck } from '../../../src/llama/number-check.ts';
+import { ReadAheadBlob } from '../../../src/llama/read-ahead-blob.ts';
+import { readGguf, TENSOR_TYPES } from '../../../src/gguf/read-gguf.ts';
+import { ByteCursor } from '../../../src/gguf/byte-cursor.ts';
+import { chatMetadata, writeGguf } from '../../support/write-gguf.ts';
 
 const BLOCKS = 5;
 const typeOf = (name: string): number => [...TENSOR_TYPES].find(([, type]) => type.name === name)?.[0] ?? -1;

@@ -1,0 +1,162 @@
+import { CacheManager, type LoadModelParams, Wllama, type WllamaCompat } from '@wllama/wllama';
+
+import { abortable, printable, serverError, withTimeout, type ServiceError } from '#base';
+import { isOutOfMemory, watchWasm } from '#engine-kit';
+import type { Chunk } from './chunk.ts';
+import { BARE } from './internals/prompt-slots.ts';
+import { NativeLog, serverCalls } from './internals/server-calls.ts';
+import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
+import { NumberCheck } from './number-check.ts';
+import { ReadAheadBlob } from './read-ahead-blob.ts';
+import { ReplyScheduler } from './reply-scheduler.ts';
+
+/** Time limit for shutting down after a failed load, in milliseconds. */
+const EXIT_MS = 2000;
+/** Maximum length of a tensor's name in an error. */
+const MAX_NAME = 100;
+
+export interface LlamaOptions {
+  /** The model's name, for errors. */
+  name: string;
+  build: WasmBuild;
+  /** Absolute URL of an engine's own file. */
+  url(name: string): string;
+  parameters: LoadModelParams & { n_parallel: number; n_batch: number };
+  /** Limits for saved prompt states. Absent: limited in tokens. */
+  limits?: StateLimits | undefined;
+  signal: AbortSignal;
+}
+
+export interface WasmBuild {
+  /** URL of the build's WASM file. */
+  wasm: string;
+  /** Argument of `setCompat()`; null for the main build. */
+  compat: WllamaCompat | null;
+}
+
+/** A model in llama.cpp's server. */
+export type Llama = Awaited<ReturnType<typeof openLlama>>;
+
+/** llama.cpp rejected the file or lacked memory for the context; it does not report which. */
+export class NotLoaded extends Error {}
+
+/**
+ * Loads a model in llama.cpp's server, in a worker.
+ * @throws ServiceError for a damaged or unusable file; `NotLoaded`; the error of a lack of memory; the signal's reason
+ */
+export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
+  const log = new NativeLog();
+  const wllama = await start(files, options, log);
+  const calls = serverCalls(wllama, log);
+  const { n_parallel: slots, n_batch: batch } = options.parameters;
+  const { n_ctx: context, n_vocab: vocabulary } = wllama.getLoadedContextInfo();
+  const kernels = kernelsOf(wllama);
+  const imageMarker = mediaMarkerOf(wllama);
+  const addsBos = wllama.mustAddBosToken();
+  // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
+  const mayBeBare = imageMarker === null && kernels !== undefined;
+  const bare = addsBos ? (mayBeBare ? BARE : null) : '';
+  const scheduler = new ReplyScheduler(calls, { slots, bare, batch, context });
+  return {
+    slots,
+    /** Number of tokens of prompts and replies together. */
+    context,
+    /** Number of tokens of the vocabulary. */
+    vocabulary,
+    threads: wllama.getNumThreads(),
+    /** Version of the linked kernels (tools/kernels). Absent in the package's own WASM. */
+    kernels,
+    /** Text that stands for an image in a prompt; null if the model has no vision. */
+    imageMarker,
+    addsBos,
+    bos: wllama.getBOS(),
+    eos: wllama.getEOS(),
+    /** The file's chat template; empty if it has none. */
+    chatTemplate: wllama.getChatTemplate(),
+    /** Completes a prompt: `ReplyScheduler.run()`. */
+    complete: scheduler.run.bind(scheduler),
+    /** Counts a prompt's tokens: `ReplyScheduler.count()`. */
+    count: scheduler.count.bind(scheduler),
+    /** Whether any completion runs or waits. */
+    isBusy: () => scheduler.busy,
+    /** Embeds a text, one at a time. @throws as `ServerCalls` do */
+    async embed(text: string): Promise<Chunk> {
+      const id = await calls.beginEmbedding(text);
+      let chunk: Chunk = {};
+      for (let more = true; more;) {
+        const result = await calls.step(id);
+        chunk = result.chunks[0] ?? chunk;
+        more = result.more;
+      }
+      return chunk;
+    },
+    async close(): Promise<void> {
+      scheduler.stop(new Error('the engine was unloaded'));
+      await wllama.exit();
+    },
+  };
+}
+
+/** Cache for wllama that stores nothing: the weight store does. wllama's own cache fails to start in some browsers. */
+export const noCache = (): CacheManager =>
+  new CacheManager([
+    {
+      isSupported: () => true,
+      read: async () => null,
+      write: async () => undefined,
+      getSize: async () => -1,
+      list: async () => [],
+      delete: async () => undefined,
+    },
+  ]);
+
+async function start(
+  files: readonly Blob[],
+  { name, build: { wasm, compat }, url, parameters, limits, signal }: LlamaOptions,
+  log: NativeLog,
+): Promise<Wllama> {
+  const wllama = new Wllama(
+    { default: wasm },
+    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
+  );
+  // If unset, wllama fetches its compatibility build from a CDN.
+  wllama.setCompat(compat);
+  useWorkerFile(wllama, url, limits);
+  const loadEnded = new AbortController();
+  try {
+    const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));
+    const buffered = files.map(
+      (file, index) => new ReadAheadBlob(file, (at, bytes) => checks[index]?.check(at, bytes)),
+    );
+    const loaded = wllama.loadModel(buffered, parameters);
+    const watch = watchWasm(wasm, AbortSignal.any([signal, loadEnded.signal]));
+    await abortable(Promise.race([loaded, watch.then(() => loaded)]), signal);
+    // wllama holds the blobs for its lifetime.
+    for (const blob of buffered) blob.forget();
+    const broken = checks.find((check) => check.broken !== null)?.broken;
+    if (broken != null) throw brokenNumbers(name, broken);
+    // `loadModel()` also resolves if llama.cpp rejected the file or lacked memory for the context.
+    if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
+    return wllama;
+  } catch (error) {
+    // A worker that has not started never answers `exit()`.
+    await withTimeout(wllama.exit(), EXIT_MS);
+    const { loadError } = log;
+    throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(name, loadError);
+  } finally {
+    loadEnded.abort();
+  }
+}
+
+/** Error for a file that no context length makes loadable. */
+const unusableFile = (name: string, reason: string): ServiceError =>
+  serverError(
+    'model_load_failed',
+    `The model ${name} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
+  );
+
+const brokenNumbers = (name: string, tensor: string): ServiceError =>
+  serverError(
+    'model_load_failed',
+    `The model ${name} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`,
+  );

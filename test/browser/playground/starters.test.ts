@@ -1,0 +1,53 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launchWithWeights } from '../../support/stored-weights.ts';
+
+/** The suggestions of the chat are such that the smallest model answers them. A seed makes its sampled replies repeat. */
+
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+  page = await context.newPage();
+  page.setDefaultTimeout(120_000);
+  await page.goto(`${inject('siteUrl')}/#/chat`);
+  await page.evaluate(() =>
+    localStorage.setItem('localtext-playground:chat-settings', JSON.stringify({ seed: 1, maxTokens: 60 })),
+  );
+  await page.reload();
+});
+
+afterAll(() => context.close());
+
+const STARTERS: [text: string, answer: RegExp][] = [
+  ['Explain what a web browser is in one sentence.', /software|program|application|tool/],
+  ['Write a slogan for a bakery.', /bread|bak|sweet|biscuit|cake|delicious/i],
+  ['What are the primary colors?', /red.*blue.*yellow|red.*yellow.*blue/is],
+];
+
+async function reply(): Promise<string> {
+  await page.locator('.turn-stats').waitFor();
+  return page.locator('.turn-assistant .markdown').innerText();
+}
+
+test('the starters are those that are tested here', async () => {
+  const shown = page.getByRole('list', { name: 'Ideas to begin with' }).getByRole('button');
+  await shown.first().waitFor();
+  expect(await shown.allInnerTexts()).toEqual(STARTERS.map(([text]) => text));
+});
+
+test.each(STARTERS)('"%s" is answered', async (text, answer) => {
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await page.getByRole('button', { name: text }).click();
+  expect(await reply()).toMatch(answer);
+});
+
+test('a greeting is answered by a greeting, with the system prompt that the page shows', async () => {
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await page.getByText(/System prompt: “You are a helpful assistant\./).waitFor();
+  await page.getByRole('textbox', { name: 'Message' }).fill('Hi');
+  await page.keyboard.press('Enter');
+  expect(await reply()).toMatch(/^(?:Hello|Hi|Hey)\b.*(?:help|assist)/);
+});
