@@ -10,7 +10,7 @@ const ISOLATED = [
   'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
-  'test/unit/models/model-adder{,.remote}.test.ts',
+  'test/unit/weights/added/model-adder{,.remote}.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{onnx/text-tokenizer,sound/read-audio}.test.ts',
   'test/unit/llama/read-ahead-blob.test.ts',
@@ -22,7 +22,7 @@ const ISOLATED = [
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
 const CORE = [
-  'test/browser/{chat,clients,conformance,control-plane,engine,errors,server-routes,site,upstream}.test.ts',
+  'test/browser/{chat,clients,conformance,control-plane,engine,errors,server-routes,phonemes,site,upstream}.test.ts',
   'test/browser/lifetime/{engine,page-life,service-worker,tabs}.test.ts',
   'test/browser/playground/playground.test.ts',
 ];

@@ -81,15 +81,13 @@ A value that is not allowed is a 400 that names the field. Fields that are not i
 | \`logit_bias\` | 1,024 members |
 | [a key](keys.md#limits), by default | ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, ${LIMITS.inFlight} requests in flight |
 
-**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (the default provider; for 6 also the provider for compatible servers), LangChain and the OpenAI Agents SDK. Tested by hand in a page, with
-\`dangerouslyAllowBrowser\`: LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7, which needs zod 3). Programs outside the browser cannot call a page.
-promptfoo 0.123 evaluated prompts through a test that forwarded its requests.
+**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7, LangChain and the OpenAI Agents SDK. Tested by hand in a page, with
+\`dangerouslyAllowBrowser\`: LlamaIndex 0.4 and Instructor 1.7 (needs zod 3). Programs outside the browser cannot call a page.
 
-- **Instructor**: in the modes \`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\` a grammar enforces the schema. \`JSON\` and \`MD_JSON\` send no schema to enforce.
-- **Retries**: only OpenAI's SDKs read \`x-should-retry\`. By default, LangChain retries a status 500 six times, which takes one to two minutes, and the AI SDK twice. Set \`maxRetries\` to 1: an engine that stopped is
-  loaded again at the first retry.
-- **Chunks**: the embedding model \`jade-mole-4\` accepts 512 tokens per text, but LlamaIndex splits texts into chunks of 1,024 by default. Set \`Settings.chunkSize\` to 256. With LangChain's splitters, use a
-  \`chunkSize\` of at most 1,000 characters.
+- **Instructor**: use the modes \`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\`, which a grammar enforces.
+- **Retries**: only OpenAI's SDKs read \`x-should-retry\`. By default, LangChain retries a status 500 six times, which takes one to two minutes. Set \`maxRetries\` to 1: an engine that stopped is loaded again at the
+  first retry.
+- **Chunks**: \`jade-mole-4\` accepts 512 tokens per text. Set LlamaIndex's \`Settings.chunkSize\` to 256, and LangChain's \`chunkSize\` to at most 1,000 characters.
 
 **\`seed\` and temperature 0.** A request to the same weights and backend repeats its text if it runs alone and after the same requests. Other requests, at the same time or before, can change the text: replies are computed together, and parts
 of a prompt are reused from earlier ones, so numbers are added in another order and rounded differently. If two tokens are almost equally likely, the other one can win. Measured with four prompts of 30 tokens:
@@ -107,7 +105,7 @@ const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: st
     'OpenAI’s parameter of `/v1/responses`; LiteLLM',
   ],
   capabilities: [
-    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
+    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `speech`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
     'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
   ],
   size_bytes: [

@@ -47,8 +47,8 @@ function Said({ turn, onEdit }: { turn: UserTurn; onEdit: () => void }) {
 }
 
 /** Longer messages are shown by their beginning. */
-const SHOWN_CHARACTERS = 2000;
-const SHOWN_LINES = 30;
+const SHOWN_CHARACTERS = 800;
+const SHOWN_LINES = 12;
 
 function Bubble({ text }: { text: string }) {
   const whole = useSignal(false);

@@ -68,12 +68,12 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
         {system.trim() !== '' && (
-          <p class="small quiet">
-            System prompt: “{system.trim().slice(0, 200)}”{' '}
-            <button type="button" class="button button-quiet button-small" onClick={onSettings}>
+          <div class="small quiet">
+            <p>System prompt: “{system.trim().slice(0, 200)}”</p>
+            <button type="button" class="button button-small" onClick={onSettings}>
               Change it
             </button>
-          </p>
+          </div>
         )}
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (

@@ -9,7 +9,7 @@ import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
 
-const prompt = signal('Explain what a tide is, in two sentences.');
+const prompt = signal('Explain what a web browser is in one sentence.');
 
 export function CompareView() {
   const input = useRef<HTMLTextAreaElement>(null);

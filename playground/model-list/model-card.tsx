@@ -16,7 +16,12 @@ import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 import { inWords } from '../problem.ts';
 
-const PURPOSES = { chat: 'chat', embedding: 'embeddings', transcription: 'speech to text' } as const;
+const PURPOSES = {
+  chat: 'chat',
+  embedding: 'embeddings',
+  transcription: 'speech to text',
+  speech: 'text to speech',
+} as const;
 const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
 
 /** Card of one set of weights, with all ids that it answers. */
@@ -54,8 +59,8 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
 function CardHead({ ids, state }: { ids: readonly string[]; state: ModelStatus['state'] }) {
   return (
     <>
-      <div class="row row-between">
-        <div>
+      <div class="model-head">
+        <div class="model-names">
           {ids.map((each) => (
             <h2 class="model-name" key={each} data-hue={hueOf(each)}>
               <span class="dot" aria-hidden="true" />

@@ -15,18 +15,22 @@ export function SpeechSetup() {
 function NoModel() {
   return (
     <section class="card stack" aria-labelledby="speech-setup">
-      <h2 id="speech-setup">This site has no speech model.</h2>
-      <p class="small">
-        One line adds one to a site, with <code>extendCatalog</code>, <code>defaultCatalog</code> and{' '}
-        <code>speech</code> of <code>localtext/catalog</code>:
-      </p>
-      <CodeBlock text={LINE} lang="ts" />
+      <h2 id="speech-setup">This site has no speech model yet.</h2>
+      <p class="small">Whisper (45 MB) transcribes files and recordings on this device.</p>
       <div class="row">
         <button type="button" class="button button-primary" onClick={() => addSpeech(true)}>
           Add it to this playground
         </button>
         <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
       </div>
+      <details>
+        <summary>For a site of your own</summary>
+        <p class="small">
+          One line adds it, with <code>extendCatalog</code>, <code>defaultCatalog</code> and{' '}
+          <code>speech</code> of <code>localtext/catalog</code>:
+        </p>
+        <CodeBlock text={LINE} lang="ts" />
+      </details>
     </section>
   );
 }

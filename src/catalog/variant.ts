@@ -60,6 +60,15 @@ export interface WeightFile {
   role?: 'projector';
 }
 
+/** A file on a server, with a known URL and size. */
+export interface RemoteFile {
+  name: string;
+  url: string;
+  bytes: number;
+  /** Hash; null for a small file, which must be downloaded to be hashed. */
+  sha256: string | null;
+}
+
 export const hasProjector = (variant: {
   files: readonly Pick<WeightFile, 'role'>[];
   hub?: Pick<HubSource, 'projector'>;

@@ -7,17 +7,18 @@ const FIRST_MARK = 0xfdd0;
 const MARKS = 31;
 const MARK = /[\uFDD0-\uFDEF]/g;
 
-/** Characters that templates compare, count or escape. A special token of these alone is not recognized. */
-const UNMARKED = /[\p{L}\p{N}\s_"'\\]/u;
+/** Characters that templates compare, count or change. They are marked only in a token that has no others. */
+const WORD = /[\p{L}\p{N}_]/u;
+const NEVER_MARKED = /[\s"'\\]/;
 
 /** Texts that engines treat as control tokens even if the vocabulary does not mark them so. */
-const CONTROL_TOKEN = /^<[|｜].+[|｜]>$|^<(\/?s|bos|eos|EOT|(start|end)_of_(turn|utterance))>$/s;
+const CONTROL_TOKEN = /^<[|｜].+[|｜]>$|^<(EOT|end_of_(turn|utterance)|fim[-_]\w+)>$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;
 const BREAK = ' ';
-const UNBREAKABLE = '\uFFFD';
+const REPLACEMENT = '\uFFFD';
 
 /**
  * Keeps callers' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
@@ -26,27 +27,31 @@ const UNBREAKABLE = '\uFFFD';
  */
 export class CallerText {
   readonly #tokens: ReadonlySet<string>;
-  /** Lengths of the tokens by their first two characters. */
+  /** Lengths of the tokens by their first character. */
   readonly #lengths = new Map<string, Set<number>>();
-  readonly #firsts: ReadonlySet<string>;
   readonly #longest: number;
+  /** Marks by character. A token of one character cannot be broken: it has a replacement. */
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
 
   /** @param tokens texts of the special tokens */
   constructor(tokens: readonly string[]) {
     this.#tokens = new Set(tokens.filter(({ length }) => length > 0 && length <= MAX_TOKEN));
-    this.#longest = Math.max(0, ...[...this.#tokens].map(({ length }) => length));
+    this.#longest = Math.max(1, ...[...this.#tokens].map(({ length }) => length));
+    const others: string[] = [];
     for (const token of this.#tokens) {
-      const start = token.slice(0, 2);
-      this.#lengths.set(start, (this.#lengths.get(start) ?? new Set()).add(token.length));
-      for (const character of token) this.#addMark(character);
+      const first = token.charAt(0);
+      this.#lengths.set(first, (this.#lengths.get(first) ?? new Set()).add(token.length));
+      const [character, ...rest] = markable(token);
+      if (character !== undefined) this.#addMark(character);
+      others.push(...rest);
+      if ([...token].length === 1) this.#marks.set(token, REPLACEMENT.repeat(token.length));
     }
-    this.#firsts = new Set([...this.#lengths.keys()].map((start) => start.charAt(0)));
+    // Each token has a mark before any has a second one.
+    for (const character of others) this.#addMark(character);
   }
 
   #addMark(character: string): void {
-    if (character.length > 1 || UNMARKED.test(character)) return;
     if (this.#marks.has(character) || this.#characters.length === MARKS) return;
     this.#marks.set(character, String.fromCharCode(FIRST_MARK + this.#characters.length));
     this.#characters.push(character);
@@ -54,8 +59,10 @@ export class CallerText {
 
   /** Marks a caller's text. Its length stays. */
   mark(text: string): string {
-    const own = text.replace(MARK, UNBREAKABLE);
-    return own.replace(/[^\p{L}\p{N}\s_]/gu, (character) => this.#marks.get(character) ?? character);
+    const own = text.replace(MARK, REPLACEMENT);
+    return this.#marks.size === 0
+      ? own
+      : own.replace(/\S/gu, (character) => this.#marks.get(character) ?? character);
   }
 
   /** Marks all texts of a JSON value, keys included. */
@@ -83,57 +90,40 @@ export class CallerText {
    */
   append(prompt: string, text: string, allowed: readonly string[] = []): string {
     // A token may begin in the prompt.
-    const before = this.#longest > 1 ? prompt.slice(1 - this.#longest).replace(MARK, UNBREAKABLE) : '';
+    const before = prompt.slice(Math.max(0, prompt.length - this.#longest + 1)).replace(MARK, REPLACEMENT);
     return prompt + this.#broken(before + this.mark(text), new Set(allowed)).slice(before.length);
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {
     for (let text = marked; ;) {
       const plain = this.plain(text);
-      const breaks = text === plain ? [] : this.#breaks(text, plain, allowed);
-      if (breaks.length === 0) return plain;
-      let at = 0;
-      let broken = '';
-      for (const { from, to, by } of breaks) {
-        if (from < at || (from === at && at > 0)) continue;
-        broken += text.slice(at, from) + by;
-        at = to;
+      const places = text === plain ? [] : this.#findBreaks(text, plain, allowed);
+      if (places.length === 0) return plain;
+      // What is broken may be another token.
+      text = [0, ...places].map((from, index) => text.slice(from, places[index])).join(BREAK);
+    }
+  }
+
+  /** Finds the places of breaks, in order. A token that is the template's alone is never broken. */
+  #findBreaks(marked: string, plain: string, allowed: ReadonlySet<string>): number[] {
+    const places = new Set<number>();
+    const isMarked = (at: number): boolean => marked.charCodeAt(at) !== plain.charCodeAt(at);
+    for (let start = 0; start < plain.length; start++)
+      for (const length of this.#lengths.get(plain.charAt(start)) ?? []) {
+        const end = start + length;
+        const token = plain.slice(start, end);
+        if (token.length < length || !this.#tokens.has(token) || allowed.has(token)) continue;
+        let place = start + 1;
+        while (place < end && !isMarked(place) && !isMarked(place - 1)) place++;
+        if (place < end) places.add(place);
       }
-      // What was broken may be another token.
-      text = broken + text.slice(at);
-    }
-  }
-
-  /** Finds the places to break, in order. */
-  #breaks(marked: string, plain: string, allowed: ReadonlySet<string>): Break[] {
-    const breaks: Break[] = [];
-    for (let index = 0; index < plain.length; index++) {
-      if (!this.#firsts.has(plain.charAt(index))) continue;
-      for (const start of [plain.slice(index, index + 2), plain.charAt(index)])
-        for (const length of this.#lengths.get(start) ?? []) {
-          const end = index + length;
-          const token = plain.slice(index, end);
-          const isCallers = this.#tokens.has(token) && marked.slice(index, end) !== token;
-          if (end <= plain.length && isCallers && !allowed.has(token))
-            breaks.push(breakIn(marked, plain, index, end));
-        }
-    }
-    return breaks.toSorted((a, b) => a.from - b.from);
+    return [...places].toSorted((a, b) => a - b);
   }
 }
 
-/** Replacement of a part of a text. */
-interface Break {
-  from: number;
-  to: number;
-  by: string;
-}
-
-/** Finds the first place within a token that is beside a marked character: a token of the template is never broken. */
-function breakIn(marked: string, plain: string, start: number, end: number): Break {
-  for (let at = start + 1; at < end; at++) {
-    const isBesideMark = marked[at] !== plain[at] || marked[at - 1] !== plain[at - 1];
-    if (isBesideMark) return { from: at, to: at, by: BREAK };
-  }
-  return { from: start, to: end, by: UNBREAKABLE };
+/** Characters of a token to mark, of one unit each. */
+function markable(token: string): string[] {
+  const characters = [...token].filter((each) => each.length === 1 && !NEVER_MARKED.test(each));
+  const signs = characters.filter((each) => !WORD.test(each));
+  return signs.length > 0 ? signs : characters.slice(0, 1);
 }

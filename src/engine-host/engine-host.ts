@@ -1,4 +1,4 @@
-import { withAdded, withoutServers, type AddedModelRecord } from '#catalog';
+import { withoutServers, type AddedModelRecord } from '#catalog';
 import { writeAddedModels, writeEngineFacts } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
@@ -9,9 +9,8 @@ import {
   type PageServices,
   type WorkerOptions,
 } from '#protocol';
-import { createWeights } from '#weights';
+import { createWeights, type Weights } from '#weights';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
-import type { WeightsService } from './requests/serve-weights.ts';
 import { StatusChannel } from './status-channel.ts';
 
 export interface HostOptions extends WorkerOptions {
@@ -28,15 +27,14 @@ export class EngineHost implements Serving {
   readonly imageOrigins: readonly string[];
   readonly locks = navigator.locks;
   readonly modelManager: ModelManager;
-  readonly weights: WeightsService;
+  readonly weights: Weights;
   /** The device; undefined until it is detected. */
   #device: Device | undefined;
   readonly #channel: StatusChannel;
   readonly #keepAlive = new KeepAlive();
 
   constructor(options: HostOptions) {
-    const { epoch, scope, added, limits = {}, images } = options;
-    const catalog = withoutServers(options.catalog);
+    const { epoch, scope, limits = {}, images } = options;
     const device = detectDevice();
     void device.then((detected) => (this.#device = detected));
     this.epoch = epoch;
@@ -44,32 +42,26 @@ export class EngineHost implements Serving {
     this.imageOrigins = images?.origins ?? [];
     this.#channel = new StatusChannel(scope, () => this.status());
     const loadedModels = new LoadedModels();
-    const weights = createWeights({
+    this.weights = createWeights({
       ...options,
-      catalog: withAdded(catalog, added),
+      catalog: withoutServers(options.catalog),
       evict: limits.evict ?? false,
       users: loadedModels,
+      device,
+      chosen: (id) => this.modelManager.chosen(id),
+      save: (records) => writeAddedModels(scope, records),
+      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
     });
-    const models = createModels({
+    this.modelManager = createModels({
       ...options,
-      catalog,
-      weights,
+      weights: this.weights,
       loadedModels,
       device,
       // The URL changes with each build, as script names have a hash.
       build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      saveAdded: (records) => writeAddedModels(scope, records),
       saveFacts: (facts) => writeEngineFacts(scope, { epoch, models: facts }),
-      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
       onChange: () => this.#channel.changed(),
     });
-    this.modelManager = models.manager;
-    this.weights = {
-      ...weights,
-      adder: models.adder,
-      variantOf: (target) => weights.modelStorage.name(target, models.manager.chosen(target)),
-      onChange: models.weightsChanged,
-    };
   }
 
   status(): EngineStatus {
@@ -84,10 +76,10 @@ export class EngineHost implements Serving {
 
   onRequest(): () => void {
     const release = this.#keepAlive.hold();
-    this.#channel.changed();
+    this.#channel.requestsChanged();
     return () => {
       release();
-      this.#channel.changed();
+      this.#channel.requestsChanged();
     };
   }
 }

@@ -1,6 +1,5 @@
-import type { AddedModel, AddedModelRecord } from '#catalog';
+import type { AddedModel, AddedModelRecord, RemoteFile } from '#catalog';
 import type { ModelFile } from '#gguf';
-import type { RemoteFile } from '#weights';
 import type { ModelDetails } from '#protocol';
 import type { Device } from './device.ts';
 

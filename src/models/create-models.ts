@@ -1,4 +1,3 @@
-import { type AddedModelRecord, type Catalog, withAdded } from '#catalog';
 import type { Device, Engines } from '#engine-kit';
 import type { ModelFacts, PageServices, WorkerOptions } from '#protocol';
 import type { Weights } from '#weights';
@@ -8,43 +7,29 @@ import { factsWriter } from './engine-facts.ts';
 import { VariantLoader } from './load-variant.ts';
 import type { LoadedModels } from './loaded-models.ts';
 import { defaultBudget, Estimates } from './memory-budget.ts';
-import { ModelAdder, type ModelAdderOptions } from './model-adder.ts';
 import { ModelManager } from './model-manager.ts';
 import { variantPlanner } from './variant-choice.ts';
 
-export interface ModelsOptions
-  extends Pick<WorkerOptions, 'prefer' | 'limits' | 'wasmUrl'>, Pick<ModelAdderOptions, 'requestFiles'> {
+export interface ModelsOptions extends Pick<WorkerOptions, 'prefer' | 'limits' | 'wasmUrl'> {
   engines: Engines;
-  /** The site's own catalog. */
-  catalog: Catalog;
-  /** Models that the user added. */
-  added: AddedModelRecord[];
   weights: Weights;
   loadedModels: LoadedModels;
   device: Promise<Device>;
   page: PageServices;
   /** Identifies this build and browser, for which measured speeds hold. */
   build: string;
-  saveAdded(added: readonly AddedModelRecord[]): Promise<void>;
   /** Saves the facts for `GET /v1/models`, by model id. */
   saveFacts(facts: Record<string, ModelFacts>): Promise<void>;
   /** Called after each change of a model's status. */
   onChange(): void;
 }
 
-export interface Models {
-  readonly manager: ModelManager;
-  readonly adder: ModelAdder;
-  /** Called after stored weights have changed. */
-  weightsChanged(): void;
-}
-
-/** Creates the models of a site. A variant is chosen for each at once, and loaded for its first request. */
-export function createModels(options: ModelsOptions): Models {
-  const { engines, added, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
-  const { store, sources, modelStorage, rate } = weights;
+/** Creates the models of a site and of the user. A variant is chosen for each at once, and loaded for its first request. */
+export function createModels(options: ModelsOptions): ModelManager {
+  const { engines, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
+  const { store, files, storage, rate } = weights;
   const { evict = false, probe = 'real-gpu', memoryBytes } = limits;
-  const estimates = new Estimates(sources, rate, engines);
+  const estimates = new Estimates(files, rate, engines);
   /** The benchmark's notes by variant. */
   const notes = new Map<string, string>();
   const benchmark = new BackendBenchmark({
@@ -59,10 +44,18 @@ export function createModels(options: ModelsOptions): Models {
       options.onChange();
     },
   });
-  const loader = new VariantLoader({ engines, store, sources, modelStorage, benchmark, wasmUrl, page });
+  const loader = new VariantLoader({
+    engines,
+    store,
+    sources: files,
+    modelStorage: storage,
+    benchmark,
+    wasmUrl,
+    page,
+  });
   const crashGuard = new CrashGuard(engines, page.loads);
   const manager: ModelManager = new ModelManager({
-    catalog: withAdded(options.catalog, added),
+    catalog: weights.catalog,
     engines,
     loadedModels,
     load: crashGuard.recorded((variant, loading) => loader.load(variant, loading).finally(weightsChanged)),
@@ -78,38 +71,27 @@ export function createModels(options: ModelsOptions): Models {
       fatal: () => crashGuard.fatal(),
       evict,
       sources: {
-        room: (variant) => sources.room(variant),
-        missingBytes: (variant) => sources.missingBytes(variant),
-        fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
+        room: (variant) => files.room(variant),
+        missingBytes: (variant) => files.missingBytes(variant),
+        fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? files.fault(variant),
       },
     }),
     budgetBytes: device.then(({ memoryGiB }) => memoryBytes ?? defaultBudget(memoryGiB)),
     variantFacts: { notes, estimates: estimates.known },
     onDeviceLost: (variant) => benchmark.disable(variant),
-    onAgain: () => sources.dropFailures(),
+    onAgain: () => files.dropFailures(),
   });
   const writeFacts = factsWriter(
-    () => manager.facts((variant) => sources.exactBytes(variant)),
+    () => manager.facts((variant) => files.exactBytes(variant)),
     options.saveFacts,
   );
-  const adder = new ModelAdder({
-    catalog: options.catalog,
-    engines,
-    added,
-    save: options.saveAdded,
-    publish: (changed) => {
-      manager.setCatalog(changed);
-      modelStorage.setCatalog(changed);
-      void planAll();
-    },
-    store,
-    sources,
-    modelStorage,
-    device,
-    requestFiles: options.requestFiles,
+  weights.onChange((change) => {
+    if (change === 'files') return weightsChanged();
+    manager.setCatalog(weights.catalog);
+    void planAll();
   });
   void planAll();
-  return { manager, adder, weightsChanged };
+  return manager;
 
   function weightsChanged(): void {
     void estimates.refresh(manager.catalog).then(options.onChange);

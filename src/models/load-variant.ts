@@ -1,6 +1,6 @@
 import { hasWeights, type Variant, type VariantBase, type WeightFile } from '#catalog';
 import type { LoadVariantOptions } from './loaded-model.ts';
-import type { StoredFile, WeightStore, ModelStorage, WeightSources } from '#weights';
+import type { StoredFile, WeightStore, ModelStorage, VariantFiles } from '#weights';
 import { abortable, toWireError, serverError, ServiceError, type ErrorCode } from '#base';
 import type { PageServices } from '#protocol';
 import {
@@ -34,7 +34,7 @@ const MAX_AGAIN = 2;
 export interface LoaderOptions {
   engines: Engines;
   store: () => Promise<WeightStore>;
-  sources: WeightSources;
+  sources: VariantFiles;
   modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */

@@ -1,20 +1,20 @@
 import { hasWeights, weightBytes, usableBytes, estimateMemory, type Catalog, type Variant } from '#catalog';
 import type { VariantEstimate } from '#protocol';
-import type { DownloadRate, WeightSources } from '#weights';
+import type { DownloadRate, VariantFiles } from '#weights';
 import { delay, Mutex } from '#base';
 import type { Engines } from '#engine-kit';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** Estimates of each variant's memory and remaining download time. */
 export class Estimates {
-  readonly #sources: Pick<WeightSources, 'missingBytes'>;
+  readonly #sources: Pick<VariantFiles, 'missingBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   readonly #engines: Engines;
   /** Estimates by the variant's name. Variants without weights have none. */
   readonly known = new Map<string, VariantEstimate>();
 
   constructor(
-    sources: Pick<WeightSources, 'missingBytes'>,
+    sources: Pick<VariantFiles, 'missingBytes'>,
     rate: Pick<DownloadRate, 'bytesPerSecond'>,
     engines: Engines,
   ) {

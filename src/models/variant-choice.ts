@@ -9,7 +9,7 @@ import {
 import type { VariantReason } from '#protocol';
 import type { Device, Gpu, Engines } from '#engine-kit';
 import { loadId } from './crash-guard.ts';
-import type { WeightSources } from '#weights';
+import type { VariantFiles } from '#weights';
 
 /** Maximum download on a device with reduced data usage. */
 const SAVE_DATA_BYTES = 256 * 1e6;
@@ -26,7 +26,7 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 
 export interface PlannerOptions {
   device: Promise<Device>;
-  sources: Pick<WeightSources, 'fault' | 'missingBytes' | 'room'>;
+  sources: Pick<VariantFiles, 'fault' | 'missingBytes' | 'room'>;
   /** Whether stored models may be deleted for others. Only the load then checks whether there is room. */
   evict?: boolean;
   engines: Engines;

@@ -3,7 +3,7 @@ import type { Origin, StageFacts, WaitingStage } from './engine-port.ts';
 import type { ChatMessage, EventOf, JobOf, Kind, ModelKind } from '#jobs';
 import type { ModelFacts } from './model-facts.ts';
 import type { RequestLogEntry } from './request-log.ts';
-import type { ModelStatus, VariantReason } from './worker-control.ts';
+import type { ModelStatus, VariantReason } from './status.ts';
 
 /** The service's dependencies. Everything else is computed from the request. */
 export interface ServiceDependencies {

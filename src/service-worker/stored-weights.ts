@@ -1,12 +1,5 @@
-import {
-  readCached,
-  openWeightsFolder,
-  recordName,
-  pathNote,
-  readSmallFile,
-  type StoredPath,
-} from '#weights';
 import { scopeOf } from '#protocol';
+import { findStored } from '#weights';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -35,6 +28,8 @@ export async function respondStored(request: Request): Promise<Response> {
     'cross-origin-resource-policy': 'same-origin',
     etag: `"${sha256}"`,
   });
+  if (namesTag(request.headers.get('if-none-match'), sha256))
+    return new Response(null, { status: 304, headers });
   const condition = request.headers.get('if-range');
   const wanted =
     condition === null || condition === headers.get('etag') ? request.headers.get('range') : null;
@@ -49,22 +44,13 @@ export async function respondStored(request: Request): Promise<Response> {
   return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
 }
 
-async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
-  const path = decodeURIComponent(pathBelow(url) ?? '');
-  const note = await readSmallFile({ read }, await pathNote(scopeOf(self.registration.scope), path));
-  if (note === null) return null;
-  const { sha256, bytes } = JSON.parse(note) as StoredPath;
-  const [record, blob] = await Promise.all([read(recordName(sha256)), read(sha256)]);
-  return record && blob?.size === bytes ? { blob, sha256 } : null;
+async function find(url: string): Promise<Awaited<ReturnType<typeof findStored>>> {
+  return findStored(scopeOf(self.registration.scope), decodeURIComponent(pathBelow(url) ?? ''));
 }
 
-async function read(name: string): Promise<Blob | null> {
-  try {
-    return await (await (await openWeightsFolder()).getFileHandle(name)).getFile();
-  } catch {
-    return readCached(name);
-  }
-}
+/** Whether an `If-None-Match` header names the tag: weak ones match too, and `*` any. */
+const namesTag = (header: string | null, tag: string): boolean =>
+  (header ?? '').split(',').some((each) => ['*', `"${tag}"`].includes(each.trim().replace(/^W\//, '')));
 
 /**
  * First byte, and the byte after the last; null: a form that may be ignored (several ranges, other units).

@@ -1,52 +1,101 @@
-import type { Catalog } from '#catalog';
-import type { WorkerOptions } from '#protocol';
+import { withAdded, type AddedModelRecord, type Catalog } from '#catalog';
 import { untilFailure } from '#base';
+import type { Device, Engines } from '#engine-kit';
+import type { CommandOf, OnProgress, WeightsCommand, WeightsReplies, WorkerOptions } from '#protocol';
+import { ModelAdder, type ModelAdderOptions } from './added/model-adder.ts';
 import { openBackend } from './backends/open-backend.ts';
+import { QUESTIONS, runCommand } from './commands.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { ModelStorage, type ModelStorageOptions } from './model-storage.ts';
-import { WeightSources } from './sources/weight-sources.ts';
+import { VariantFiles } from './sources/variant-files.ts';
 import { WeightStore } from './weight-store.ts';
 
-/** The weights of a site: where they come from, and which are stored. */
-export interface Weights {
-  /** Opens the store, again after a failure. */
-  readonly store: () => Promise<WeightStore>;
-  readonly sources: WeightSources;
-  readonly modelStorage: ModelStorage;
-  readonly rate: DownloadRate;
-}
-
-interface WeightsOptions
+export interface WeightsOptions
   extends
     Pick<WorkerOptions, 'scope' | 'modelsUrl' | 'sources'>,
-    Pick<ModelStorageOptions, 'catalog' | 'evict'> {
+    Pick<ModelStorageOptions, 'evict'>,
+    Pick<ModelAdderOptions, 'requestFiles' | 'save'> {
+  /** The site's own catalog. */
   catalog: Catalog;
+  /** Models that the user added. */
+  added: AddedModelRecord[];
+  engines: Engines;
+  device: Promise<Device>;
   /** The models in memory, whose files are kept. */
   users: Pick<ModelStorageOptions, 'inUse' | 'release'>;
+  /** Name of the variant chosen for a model; undefined if none is chosen. */
+  chosen(id: string): string | undefined;
 }
 
-export function createWeights({
-  scope,
-  modelsUrl,
-  sources: access,
-  catalog,
-  evict,
-  users,
-}: WeightsOptions): Weights {
+/** `models`: the user added, renamed or removed a model. `files`: files were stored or deleted, or a download changed. */
+export type WeightsChange = 'models' | 'files';
+
+/** The weights of an engine worker: downloads, stored files, and the models that the user adds. */
+export interface Weights {
+  /** The site's catalog and the added models. */
+  readonly catalog: Catalog;
+  /** Opens the store of files. */
+  store(): Promise<WeightStore>;
+  /** The lists of files of variants. */
+  readonly files: VariantFiles;
+  /** Stored weights by model: makes room, and records uses. */
+  readonly storage: ModelStorage;
+  readonly rate: Pick<DownloadRate, 'bytesPerSecond'>;
+  /** Runs a page's command. @throws ServiceError */
+  run<T extends WeightsCommand['type']>(
+    command: CommandOf<T>,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<WeightsReplies[T]>;
+  onChange(listener: (change: WeightsChange) => void): void;
+}
+
+export function createWeights(options: WeightsOptions): Weights {
+  const { scope, modelsUrl, catalog: siteCatalog, added, evict, users, chosen } = options;
+  let catalog = withAdded(siteCatalog, added);
+  const listeners: ((change: WeightsChange) => void)[] = [];
+  const changed = (change: WeightsChange): void => listeners.forEach((listener) => listener(change));
   const rate = new DownloadRate();
   const store = untilFailure(
     async () => new WeightStore(await openBackend(), modelsUrl, navigator.locks, scope, rate),
   );
   // Loads that need the store report the failure.
   store().catch(() => undefined);
-  const sources = new WeightSources(store, modelsUrl, access);
-  const modelStorage = new ModelStorage({
+  const files = new VariantFiles(store, modelsUrl, options.sources);
+  const storage = new ModelStorage({
     catalog,
     store,
-    sources,
+    sources: files,
     evict,
     inUse: (variant) => users.inUse(variant),
     release: (variant) => users.release(variant),
   });
-  return { store, sources, modelStorage, rate };
+  const adder = new ModelAdder({
+    ...options,
+    store,
+    sources: files,
+    modelStorage: storage,
+    publish(withModels) {
+      catalog = withModels;
+      storage.setCatalog(catalog);
+      changed('models');
+    },
+  });
+  const variantOf = (target: string): Promise<string> => storage.name(target, chosen(target));
+  const dependencies = { store, sources: files, modelStorage: storage, adder, variantOf };
+  return {
+    get catalog() {
+      return catalog;
+    },
+    store,
+    files,
+    storage,
+    rate,
+    async run(command, signal, onProgress) {
+      const reply = await runCommand(dependencies, command, signal, onProgress);
+      if (!QUESTIONS.has(command.type)) changed('files');
+      return reply;
+    },
+    onChange: (listener) => void listeners.push(listener),
+  };
 }

@@ -1,19 +1,7 @@
+export { CHUNK_BYTES, readChunk } from './backends/storage-backend.ts';
+export type { DownloadRate } from './download/download-rate.ts';
+export { findStored } from './find-stored.ts';
+export type { ModelStorage } from './model-storage.ts';
+export type { VariantFiles } from './sources/variant-files.ts';
+export type { StoredFile, WeightStore } from './weight-store.ts';
 export { createWeights, type Weights } from './create-weights.ts';
-export { openBackend, readCached } from './backends/open-backend.ts';
-export { openWeightsFolder } from './backends/opfs-backend.ts';
-export {
-  CHUNK_BYTES,
-  pathNote,
-  readChunk,
-  readSmallFile,
-  type StoredPath,
-} from './backends/storage-backend.ts';
-export { DownloadRate } from './download/download-rate.ts';
-export { hashBlob, recordName } from './integrity/integrity-record.ts';
-export { exportDescription, importFile, type ImportExportDependencies } from './model-import-export.ts';
-export { ModelStorage } from './model-storage.ts';
-export type { RemoteFile, RepositorySource } from './sources/hub-source.ts';
-export { readStart } from './sources/read-start.ts';
-export { WeightSources } from './sources/weight-sources.ts';
-export { freeBytes } from './storage-estimate.ts';
-export { WeightStore, type StoredFile } from './weight-store.ts';

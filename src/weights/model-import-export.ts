@@ -4,7 +4,7 @@ import { weightFile, type WeightFile } from '#catalog';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '#protocol';
 import { parseJson, requestError } from '#base';
 import type { ModelStorage } from './model-storage.ts';
-import type { WeightSources } from './sources/weight-sources.ts';
+import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const descriptionSchema = z.object({
@@ -18,7 +18,7 @@ const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
   modelStorage: Pick<ModelStorage, 'files' | 'known'>;
-  sources: Pick<WeightSources, 'keepFiles'>;
+  sources: Pick<VariantFiles, 'keepFiles'>;
   /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
   variantOf(target: string): Promise<string>;
 }

@@ -10,14 +10,14 @@ import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
 import { storageFull } from './download/download-errors.ts';
 import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
-import type { WeightSources } from './sources/weight-sources.ts';
+import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
 
 export interface ModelStorageOptions {
   catalog: Catalog;
   store: () => Promise<WeightStore>;
-  sources: Pick<WeightSources, 'files' | 'forget'>;
+  sources: Pick<VariantFiles, 'files' | 'forget'>;
   /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */

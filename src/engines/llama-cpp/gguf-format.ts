@@ -6,9 +6,9 @@ import {
   wasmShortage,
   chooseContext,
   estimateMemory,
+  type RemoteFile,
 } from '#catalog';
 import { inspectModel, isProjector, type GgufFacts, type InspectedModel } from '#gguf';
-import type { RemoteFile } from '#weights';
 import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { runsMainWasm } from './wasm-build.ts';
 

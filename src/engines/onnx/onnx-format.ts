@@ -1,8 +1,14 @@
 import { z } from '#base/full-zod';
-import { prefix, memoryShortage, wasmShortage, estimateMemory, type TransformersVariant } from '#catalog';
+import {
+  prefix,
+  memoryShortage,
+  wasmShortage,
+  estimateMemory,
+  type RemoteFile,
+  type TransformersVariant,
+} from '#catalog';
 import { parseJson, requestError } from '#base';
 import type { ModelFile } from '#gguf';
-import type { RemoteFile } from '#weights';
 import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { configSchema, MAX_TOKENIZER_BYTES } from './transformers-files.ts';
 

@@ -8,6 +8,7 @@ import {
   sha256Hex,
   weightPath,
   type HubSource,
+  type RemoteFile,
   type Variant,
   type WeightFile,
 } from '#catalog';
@@ -123,20 +124,11 @@ const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
 /** A branch, a tag or a commit. */
 const REVISION = /^[\w.-]{1,100}$/;
 
-export interface RepositorySource {
+export interface RepositoryRef {
   /** `owner/name`. */
   repository: string;
   /** Branch, tag or commit. Null is `main`. */
   revision: string | null;
-}
-
-/** A file on a server, with a known URL and size. */
-export interface RemoteFile {
-  name: string;
-  url: string;
-  bytes: number;
-  /** Hash; null for a small file, which must be downloaded to be hashed. */
-  sha256: string | null;
 }
 
 export interface Repository {
@@ -149,7 +141,7 @@ export interface Repository {
 
 /** Lists a repository's files. @throws ServiceError */
 export async function readRepository(
-  { repository, revision: requested }: RepositorySource,
+  { repository, revision: requested }: RepositoryRef,
   endpoint: string,
   signal: AbortSignal,
 ): Promise<Repository> {

@@ -74,7 +74,8 @@ async function addWeights(): Promise<void> {
 
 test('without a speech model the view adds one; without its weights it says how to get them', async () => {
   await page.goto(`${site.url}/#/speech`);
-  await page.getByRole('heading', { name: 'This site has no speech model.' }).waitFor();
+  await page.getByRole('heading', { name: 'This site has no speech model yet.' }).waitFor();
+  await page.getByText('For a site of your own').click();
   await page.getByText('start({ catalog: extendCatalog(defaultCatalog, speech) })').waitFor();
   expect(await violations(page)).toEqual([]);
   await button('Add it to this playground').click();
@@ -85,6 +86,15 @@ test('without a speech model the view adds one; without its weights it says how 
   await page.goto(`${site.url}/#/chat`);
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
   expect(await button('Dictate').count()).toBe(0);
+});
+
+test('a sample is transcribed by one press', async () => {
+  await addWeights();
+  await page.goto(`${site.url}/#/speech`);
+  await page.reload();
+  await button('Try a sample').click();
+  await button('Copy').waitFor({ timeout: 120_000 });
+  await expect(page.locator('main').innerText()).resolves.toMatch(/left the harbor/i);
 });
 
 test('a file: segments that play, the text, and files of it', async () => {

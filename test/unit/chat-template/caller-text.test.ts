@@ -158,6 +158,14 @@ test('what was broken is no other token, and a token of one character is replace
   expect(callers.append('', '<a>◁')).toBe('<  a>\uFFFD');
 });
 
+test('every token has a mark: of letters, and beside many others', () => {
+  const many = Array.from({ length: 40 }, (_, index) => `<${String.fromCharCode(0x2500 + index)}>`);
+  const callers = new CallerText([...many, 'sop', '☃!', '😀']);
+  for (const token of [...many, 'sop', '☃!', '😀'])
+    expect(callers.append('', `a ${token} b`)).not.toContain(token);
+  expect(callers.append('', 'soap')).toBe('soap');
+});
+
 test("a caller's noncharacters are no marks", () => {
   const callers = new CallerText(['<|a|>']);
   const marks = String.fromCharCode(0xfdd0, 0xfdd1);

@@ -474,6 +474,20 @@ test('numbers of arguments keep their text, and keys their order', () => {
   );
 });
 
+test("a caller's text is no marker of an image", () => {
+  const reserved = ['<__media__>', '<fake_token_around_image>'];
+  const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
+  const content = 'a<__media__>b<fake_token_around_image>';
+  const images = [{ at: 1, url: '/a', param: '' }];
+  const job: ChatJob = {
+    kind: 'chat',
+    model: 'm',
+    input: { messages: [{ role: 'user', content, images }] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  expect(prompt.open(job, '<__media__>').prompt).toBe('a<__media__>< __media__>b< fake_token_around_image>');
+});
+
 test('puts a marker into the place of each image', () => {
   const images = [
     { at: 0, url: '/a', param: '' },

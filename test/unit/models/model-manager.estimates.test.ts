@@ -5,7 +5,7 @@ import { ENGINES } from '../../../src/engines/registry.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { Estimates } from '../../../src/models/memory-budget.ts';
 import { DownloadRate } from '../../../src/weights/download/download-rate.ts';
-import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
+import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { openStore } from '../weights/open-store.ts';
 import { hashBlob } from '../../../src/weights/integrity/integrity-record.ts';
@@ -38,7 +38,7 @@ const catalog: Catalog = {
 
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');
-  const sources = new WeightSources(() => Promise.resolve(store), 'http://site.invalid/models/');
+  const sources = new VariantFiles(() => Promise.resolve(store), 'http://site.invalid/models/');
   const estimates = new Estimates(sources, { bytesPerSecond: 100 }, ENGINES);
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });

@@ -10,7 +10,7 @@ import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
+import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { openStore } from '../weights/open-store.ts';
 import { plainDevice } from '../engine-kit/plain-device.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
@@ -77,7 +77,7 @@ const hubFiles = {
 
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
   const store = () => Promise.resolve(openStore(backend, `${siteUrl}/models/`));
-  const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
+  const sources = new VariantFiles(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
   const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
   return {
     sources,

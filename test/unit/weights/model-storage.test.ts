@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
-import { serveWeights } from '../../../src/engine-host/requests/serve-weights.ts';
+import { runCommand } from '../../../src/weights/commands.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
@@ -32,7 +32,7 @@ let server: FileServer | null = null;
 afterEach(() => server?.close());
 
 type Service = ReturnType<typeof weightsService>;
-const ask = (service: Service, command: WeightsCommand) => serveWeights(service, command, never);
+const ask = (service: Service, command: WeightsCommand) => runCommand(service, command, never);
 
 async function store(service: Service, { files }: Variant, ...texts: string[]): Promise<void> {
   for (const [index, file] of files.entries()) {

@@ -1,9 +1,10 @@
 import { vi } from 'vitest';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import type { WeightsService } from '../../../src/engine-host/requests/serve-weights.ts';
+import { type CommandDependencies, runCommand } from '../../../src/weights/commands.ts';
+import type { Weights } from '../../../src/weights/create-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/weights/model-storage.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
+import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import type { WeightStore } from '../../../src/weights/weight-store.ts';
 import { openStore } from './open-store.ts';
 
@@ -15,12 +16,13 @@ export function weightsService(
     backend?: MemoryBackend;
     now?: () => number;
   } = {},
-): WeightsService & { weights: WeightStore; sources: WeightSources; backend: MemoryBackend } {
+): CommandDependencies &
+  Pick<Weights, 'run'> & { weights: WeightStore; sources: VariantFiles; backend: MemoryBackend } {
   const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
   if (now) vi.spyOn(Date, 'now').mockImplementation(now);
   const weights = openStore(backend, url);
   const store = () => Promise.resolve(weights);
-  const sources = new WeightSources(store, url);
+  const sources = new VariantFiles(store, url);
   const modelStorage = new ModelStorage({
     catalog,
     store,
@@ -41,5 +43,11 @@ export function weightsService(
   };
   const chosen = (id: string) => catalog.models.find((model) => model.id === id)?.variants[0]?.name;
   const variantOf = (target: string) => modelStorage.name(target, chosen(target));
-  return { adder, store, weights, backend, sources, modelStorage, variantOf, onChange: () => undefined };
+  const dependencies = { adder, store, sources, modelStorage, variantOf };
+  return {
+    ...dependencies,
+    weights,
+    backend,
+    run: (command, signal, onProgress) => runCommand(dependencies, command, signal, onProgress),
+  };
 }

@@ -1,8 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 
 import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
+import { compressed } from '../../../support/answer-file.ts';
 import { serverFaults } from '../../../support/server-faults.ts';
 import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
 
@@ -13,6 +14,8 @@ const servers: FileServer[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
+
+beforeAll(() => void compressed(body));
 
 async function serve(): Promise<FileServer> {
   const server = await serveFile({ body, etag: '"new"' });

@@ -1,17 +1,17 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { type AddedModelRecord, withAdded } from '../../../src/catalog/added-models.ts';
-import type { Catalog } from '../../../src/catalog/catalog.ts';
-import type { Device } from '../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
-import { ModelAdder, type ModelAdderOptions } from '../../../src/models/model-adder.ts';
-import { serveWeights } from '../../../src/engine-host/requests/serve-weights.ts';
-import type { ModelSource } from '../../../src/protocol/weights-command.ts';
-import type { LoadProgress } from '../../../src/protocol/worker-control.ts';
-import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
-import { weightsService } from '../weights/weights-service.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import type { Device } from '../../../../src/engine-kit/device.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
+import { runCommand } from '../../../../src/weights/commands.ts';
+import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
+import type { LoadProgress } from '../../../../src/protocol/status.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { weightsService } from '../weights-service.ts';
 
-vi.mock('../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
+vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const catalog: Catalog = {
   ownedBy: 'us',
@@ -141,7 +141,7 @@ test('renamed and removed, nothing of it stays', async () => {
   await adder.rename('gone', 'soon-gone');
   expect(saved.map(({ model }) => model.id)).toEqual(['soon-gone']);
   const command = { type: 'delete', target: saved[0]?.variant.name ?? '' } as const;
-  await serveWeights({ ...service, adder }, command, never);
+  await runCommand({ ...service, adder }, command, never);
   expect(saved).toEqual([]);
   expect([...service.backend.files.keys()]).toEqual(before);
   await expect(adder.delete('site-model')).rejects.toMatchObject({ wire: { code: 'model_not_added' } });

@@ -1,4 +1,4 @@
-import { templateWorker } from '../../../src/chat-template/template-worker.ts';
+import { templateWorker } from '../../../../src/chat-template/template-worker.ts';
 
 /** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
 export async function templateFault(source: string): Promise<string | undefined> {

@@ -12,17 +12,19 @@ import {
 } from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
 import { requestError, Mutex, sha256, type ServiceError } from '#base';
-import { freeBytes, type RepositorySource, type ModelStorage } from '#weights';
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
+import type { ModelStorage } from '../model-storage.ts';
+import type { RepositoryRef } from '../sources/hub-source.ts';
+import { freeBytes } from '../storage-estimate.ts';
 import { addedFormats, listModels } from './repository-models.ts';
 import {
   asInvalidFile,
   type FileStorage,
-  openSource,
+  openModel,
   type SourceAccess,
-  type SourceFile,
+  type NewFile,
   storeFiles,
-} from './model-source.ts';
+} from './new-files.ts';
 
 export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
   /** The site's own catalog. */
@@ -58,7 +60,7 @@ export class ModelAdder {
   }
 
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
-  async offers(source: RepositorySource, signal: AbortSignal): Promise<HubOffer[]> {
+  async offers(source: RepositoryRef, signal: AbortSignal): Promise<HubOffer[]> {
     const { sources, engines } = this.#options;
     const models = await listModels(source, sources, await addedFormats(engines), signal);
     const device = await this.#options.device;
@@ -138,14 +140,14 @@ export class ModelAdder {
     });
   }
 
-  async #describe(source: ModelSource, signal: AbortSignal): Promise<DescribedModel<SourceFile>> {
+  async #describe(source: ModelSource, signal: AbortSignal): Promise<DescribedModel<NewFile>> {
     const [store, device, formats] = await Promise.all([
       this.#options.store(),
       this.#options.device,
       addedFormats(this.#options.engines),
     ]);
     const access = { ...this.#options, store };
-    const { files, format, repository } = await openSource(source, access, formats, signal);
+    const { files, format, repository } = await openModel(source, access, formats, signal);
     return format.describe(files, repository, device).catch(asInvalidFile);
   }
 

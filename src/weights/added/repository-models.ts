@@ -1,8 +1,9 @@
 import { weightBytes, formatBytes } from '#catalog';
 import type { AddedFormat, FoundModel, Engines } from '#engine-kit';
 import { requestError } from '#base';
-import type { RepositorySource, WeightSources } from '#weights';
 import type { ModelSource } from '#protocol';
+import type { RepositoryRef } from '../sources/hub-source.ts';
+import type { VariantFiles } from '../sources/variant-files.ts';
 
 const SHOWN = 20;
 
@@ -21,8 +22,8 @@ export const addedFormats = (engines: Engines): Promise<AddedFormat[]> =>
 
 /** Lists a repository's models in these formats, the smallest first. @throws ServiceError */
 export async function listModels(
-  source: RepositorySource,
-  sources: Pick<WeightSources, 'repository'>,
+  source: RepositoryRef,
+  sources: Pick<VariantFiles, 'repository'>,
   formats: readonly AddedFormat[],
   signal: AbortSignal,
 ): Promise<HubModel[]> {

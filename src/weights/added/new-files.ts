@@ -1,10 +1,14 @@
-import { addedFilePath, addedFolder, type WeightFile } from '#catalog';
+import { addedFilePath, addedFolder, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
 import { requestError, ServiceError, decoded } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
-import { hashBlob, readStart, type ModelStorage, type WeightSources, type WeightStore } from '#weights';
-import { hashed, type RemoteFile } from '#weights/hub';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
+import { hashBlob } from '../integrity/integrity-record.ts';
+import type { ModelStorage } from '../model-storage.ts';
+import { hashed } from '../sources/hub-source.ts';
+import { readStart } from '../sources/read-start.ts';
+import type { VariantFiles } from '../sources/variant-files.ts';
+import type { WeightStore } from '../weight-store.ts';
 import { chooseModel, listModels } from './repository-models.ts';
 
 interface CountOptions {
@@ -13,15 +17,15 @@ interface CountOptions {
 }
 
 /** A file of a model that is being added. */
-export interface SourceFile extends ModelFile {
+export interface NewFile extends ModelFile {
   phase: LoadProgress['phase'];
   /** Determines the file's path in the store, its size and hash. */
   describe(options: CountOptions): Promise<WeightFile>;
   store(file: WeightFile, options: CountOptions): Promise<void>;
 }
 
-export interface OpenedSource {
-  files: SourceFile[];
+export interface OpenedModel {
+  files: NewFile[];
   format: AddedFormat;
   /** The files' repository; null if they do not come from one. */
   repository: string | null;
@@ -29,19 +33,19 @@ export interface OpenedSource {
 
 export interface SourceAccess {
   store: WeightStore;
-  sources: Pick<WeightSources, 'repository'>;
+  sources: Pick<VariantFiles, 'repository'>;
   /** Requests files from the page that adds them; null if it has none for this ticket. */
   requestFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
 
 /** Resolves a source to the files of one model. @throws ServiceError */
-export async function openSource(
+export async function openModel(
   source: ModelSource,
   { store, sources, requestFiles }: SourceAccess,
   formats: readonly AddedFormat[],
   signal: AbortSignal,
-): Promise<OpenedSource> {
-  const opened = (files: SourceFile[]): OpenedSource => {
+): Promise<OpenedModel> {
+  const opened = (files: NewFile[]): OpenedModel => {
     const format = formats.find(({ isNamed }) => !isNamed);
     if (format) return { files, format, repository: null };
     throw new TypeError('no engine takes the files of a model');
@@ -76,7 +80,7 @@ async function urlFile(
   { url, sha256 }: Extract<ModelSource, { type: 'url' }>,
   store: WeightStore,
   signal: AbortSignal,
-): Promise<SourceFile> {
+): Promise<NewFile> {
   if (!/^https?:/.test(url))
     throw requestError(400, `${url} is not an http or https URL.`, 'invalid_value', 'source');
   const rule = '`sha256` must be the SHA-256 of the file in 64 hex digits.';
@@ -93,7 +97,7 @@ function remoteFile(
   store: WeightStore,
   signal: AbortSignal,
   folder?: string,
-): SourceFile {
+): NewFile {
   return {
     name,
     size: bytes,
@@ -118,7 +122,7 @@ function remoteFile(
 }
 
 /** Opens a file of this device. It is read twice, so that its hash is known before anything is written. */
-function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
+function localFile(name: string, blob: Blob, store: WeightStore): NewFile {
   let chunks: string[] = [];
   return {
     ...startOfBlob(blob),
@@ -141,7 +145,7 @@ export interface FileStorage {
 }
 
 interface Storing {
-  files: readonly SourceFile[];
+  files: readonly NewFile[];
   bytes: number;
   /** Suggested id, derived from the model's name. */
   slug: string;
@@ -191,12 +195,12 @@ export async function storeFiles<T>(
 
 /** Sums the progress of all files. Files of this device are read twice; each pass counts half. */
 function reportOf({ files, bytes, slug, onProgress }: Storing) {
-  const hashedBytes = new Map<SourceFile, number>();
-  const stored = new Map<SourceFile, number>();
-  const sum = (counts: Map<SourceFile, number>): number =>
+  const hashedBytes = new Map<NewFile, number>();
+  const stored = new Map<NewFile, number>();
+  const sum = (counts: Map<NewFile, number>): number =>
     [...counts.values()].reduce((total, each) => total + each, 0);
   const phase = files[0]?.phase ?? 'copy';
-  const counting = (counts: Map<SourceFile, number>) => (file: SourceFile) => (count: number) => {
+  const counting = (counts: Map<NewFile, number>) => (file: NewFile) => (count: number) => {
     // A download restarts if the file changed on the server; progress must not go back.
     counts.set(file, Math.max(count, counts.get(file) ?? 0));
     const loadedBytes = phase === 'copy' ? (sum(hashedBytes) + sum(stored)) / 2 : sum(stored);

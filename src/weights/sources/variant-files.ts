@@ -9,7 +9,7 @@ import {
   type WeightFile,
   type Manifest,
 } from '#catalog';
-import { requestError, serverError, ServiceError } from '#base';
+import { requestError, serverError, ServiceError, withTimeout } from '#base';
 import type { SourceOptions } from '#protocol';
 import { z } from '#base/full-zod';
 import type { WeightStore } from '../weight-store.ts';
@@ -19,9 +19,8 @@ import {
   notPinned,
   readRepository,
   type Repository,
-  type RepositorySource,
+  type RepositoryRef,
 } from './hub-source.ts';
-import { HeldAnswer } from './held-answer.ts';
 
 /** Time after which the hub counts as unreachable, until it answers. */
 const PROBE_TIMEOUT_MS = 1500;
@@ -32,13 +31,13 @@ const MANIFEST_TIMEOUT_MS = 3000;
 const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
 /** Finds the files of a variant: in the catalog, the site's manifest, an imported description, or the model hub. */
-export class WeightSources {
+export class VariantFiles {
   readonly #store: () => Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
   /** The site's manifest, cached for this worker's lifetime. A failed request is retried after a while. */
-  readonly #manifest = new HeldAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
-  readonly #probe = new HeldAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
+  readonly #manifest = new CachedAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
+  readonly #probe = new CachedAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
 
   constructor(store: () => Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
     this.#store = store;
@@ -86,7 +85,7 @@ export class WeightSources {
   }
 
   /** Lists the files of a repository on the model hub. @throws ServiceError */
-  async repository(source: RepositorySource, signal: AbortSignal): Promise<Repository> {
+  async repository(source: RepositoryRef, signal: AbortSignal): Promise<Repository> {
     if (this.#hub !== null) return readRepository(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
     throw serverError('weights_unavailable', message);
@@ -208,3 +207,42 @@ function belongsTo(variant: Variant, path: string): boolean {
 
 const noteName = ({ name, hub }: Variant): string =>
   `hub-${name.replaceAll(/[^\w.-]/g, '_')}-${hub?.revision ?? ''}.json`;
+
+/** How long a failure is cached, in milliseconds. */
+const FAILURE_HOLDS_MS = 60_000;
+/** Minimum age of a failure that `dropFailure()` drops, so that consecutive calls ask only once. */
+const MIN_FAILURE_MS = 1000;
+
+/** Caches a server's answer for a time. Null stands for a failure. */
+class CachedAnswer<T> {
+  readonly #ask: () => Promise<T | null>;
+  readonly #holdMs: number;
+  #last: { at: number; answer: Promise<T | null>; failed: boolean } | null = null;
+
+  /** @param ask requests the answer; never rejects @param holdMs how long an answer is cached */
+  constructor(ask: () => Promise<T | null>, holdMs: number) {
+    this.#ask = ask;
+    this.#holdMs = holdMs;
+  }
+
+  /** @param withinMs time limit, after which the request counts as failed; a later answer is used by the next call */
+  async get(withinMs: number): Promise<T | null> {
+    const now = performance.now();
+    const last = this.#last;
+    const isHeld = last && now - last.at <= (last.failed ? FAILURE_HOLDS_MS : this.#holdMs);
+    const { at, answer } = isHeld ? last : this.#begin(now);
+    return withTimeout(answer, at + withinMs - now);
+  }
+
+  /** Drops a cached failure, so that the next call asks again. */
+  dropFailure(): void {
+    if (this.#last?.failed && performance.now() - this.#last.at >= MIN_FAILURE_MS) this.#last = null;
+  }
+
+  #begin(at: number) {
+    const request = { at, answer: this.#ask(), failed: false };
+    this.#last = request;
+    void request.answer.then((answer) => (request.failed = answer === null));
+    return request;
+  }
+}

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { type FileStorage, type SourceFile, storeFiles } from '../../../src/models/model-source.ts';
-import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { openStore } from '../weights/open-store.ts';
+import { type FileStorage, type NewFile, storeFiles } from '../../../../src/weights/added/new-files.ts';
+import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
+import { openStore } from '../open-store.ts';
 
 test('progress does not step back where a file is downloaded once more', async () => {
   const nothing = async () => undefined;
@@ -13,7 +13,7 @@ test('progress does not step back where a file is downloaded once more', async (
       unfinished: { expected: async () => [], keep: nothing, forget: nothing, drop: nothing },
     },
   } as unknown as FileStorage;
-  const file: SourceFile = {
+  const file: NewFile = {
     name: 'm.gguf',
     size: 10,
     phase: 'download',

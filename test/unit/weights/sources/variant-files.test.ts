@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Variant } from '../../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
+import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import type { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { delay } from '../../../../src/base/async.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
@@ -36,7 +36,7 @@ test.for(Object.entries(FAULTS))('after %s, the manifest is asked for again', as
   const fetch = vi.fn(fault);
   vi.stubGlobal('fetch', fetch);
   const store = { notes: { note: () => Promise.resolve(null) } } as unknown as WeightStore;
-  const sources = new WeightSources(() => Promise.resolve(store), 'https://site.example/models/');
+  const sources = new VariantFiles(() => Promise.resolve(store), 'https://site.example/models/');
   const lacking = /not on this site/;
   // Several plans in a row ask once.
   for (let asked = 0; asked < 3; asked++) expect(await sources.fault(variant)).toMatch(lacking);
@@ -58,7 +58,7 @@ function sourcesWithHub(fetch: (url: string) => Promise<Response>) {
       : Promise.resolve(new Response('', { status: 404 })),
   );
   const store = { notes: { note: () => Promise.resolve(null) } } as unknown as WeightStore;
-  return new WeightSources(() => Promise.resolve(store), 'https://site.example/models/', {
+  return new VariantFiles(() => Promise.resolve(store), 'https://site.example/models/', {
     hub: 'https://hub.example',
   });
 }
@@ -102,7 +102,7 @@ test('the room for weights is as the storage is now, with the place that an unfi
   let free = 3;
   backend.free = async () => free;
   const store = () => Promise.resolve(openStore(backend, 'https://site.example/models/'));
-  const sources = new WeightSources(store, 'https://site.example/models/');
+  const sources = new VariantFiles(store, 'https://site.example/models/');
   const own: Variant = { ...common, files: [file] };
   expect(await sources.room(own)).toEqual({ needed: 10, free: 3 });
   free = 20;
@@ -129,7 +129,7 @@ function sourcesWith(inManifest: string | null, inNote: string | null) {
   const store = { notes: { note, keepNote } } as unknown as WeightStore;
   return {
     keepNote,
-    sources: new WeightSources(() => Promise.resolve(store), 'https://site.example/models/'),
+    sources: new VariantFiles(() => Promise.resolve(store), 'https://site.example/models/'),
   };
 }
 

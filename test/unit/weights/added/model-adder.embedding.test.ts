@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
-import { type AddedModelRecord, withAdded } from '../../../src/catalog/added-models.ts';
-import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
-import { detectDevice } from '../../../src/engine-kit/device.ts';
-import { folderOf, graphOf } from '../../../src/engines/onnx/transformers-files.ts';
-import { addedFormats, chooseModel, listModels } from '../../../src/models/repository-models.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../src/models/model-adder.ts';
-import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
-import { ModelHub } from '../../support/model-hub.ts';
-import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
-import { weightsService } from '../weights/weights-service.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
+import { detectDevice } from '../../../../src/engine-kit/device.ts';
+import { folderOf, graphOf } from '../../../../src/engines/onnx/transformers-files.ts';
+import { addedFormats, chooseModel, listModels } from '../../../../src/weights/added/repository-models.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
+import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
+import { ModelHub } from '../../../support/model-hub.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { weightsService } from '../weights-service.ts';
 
 const catalog: Catalog = {
   ownedBy: 'us',
@@ -28,7 +28,7 @@ const base = {
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
-let sources: WeightSources;
+let sources: VariantFiles;
 let saved: readonly AddedModelRecord[];
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => hub.stop());
 beforeEach(() => {
   service = weightsService(catalog);
-  sources = new WeightSources(service.store, hub.url, { hub: hub.url });
+  sources = new VariantFiles(service.store, hub.url, { hub: hub.url });
   saved = [];
   hub.fails = () => false;
 });

@@ -2,18 +2,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { type AddedModelRecord, withAdded } from '../../../src/catalog/added-models.ts';
-import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../src/models/model-adder.ts';
-import type { ModelSource } from '../../../src/protocol/weights-command.ts';
-import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
-import { ModelHub } from '../../support/model-hub.ts';
-import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
-import { weightsService } from '../weights/weights-service.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import { detectDevice } from '../../../../src/engine-kit/device.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
+import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
+import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
+import { ModelHub } from '../../../support/model-hub.ts';
+import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { weightsService } from '../weights-service.ts';
 
-vi.mock('../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
+vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const catalog: Catalog = { ownedBy: 'us', models: [] };
 const gguf = (name: string, more: GgufMetadata = {}) =>
@@ -44,7 +44,7 @@ function add(source: ModelSource, allowed = true) {
     save: async (models) => void (saved = models),
     publish: (all) => service.modelStorage.setCatalog(all),
     store: service.store,
-    sources: new WeightSources(service.store, hub.url, { hub: allowed && hub.url }),
+    sources: new VariantFiles(service.store, hub.url, { hub: allowed && hub.url }),
     modelStorage: service.modelStorage,
     device: detectDevice({}),
     requestFiles: async () => null,

@@ -1,32 +1,26 @@
 import type { CommandOf, WeightsCommand, WeightsReplies, OnProgress } from '#protocol';
 import { requestError } from '#base';
-import {
-  exportDescription,
-  importFile,
-  type ModelStorage,
-  type ImportExportDependencies,
-  type WeightSources,
-} from '#weights';
-import type { ModelAdder } from '#models';
+import type { ModelAdder } from './added/model-adder.ts';
+import { exportDescription, importFile, type ImportExportDependencies } from './model-import-export.ts';
+import type { ModelStorage } from './model-storage.ts';
+import type { VariantFiles } from './sources/variant-files.ts';
 
-export interface WeightsService extends ImportExportDependencies {
+export interface CommandDependencies extends ImportExportDependencies {
   modelStorage: ModelStorage;
-  sources: WeightSources;
+  sources: VariantFiles;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
-  /** Called when the status has changed. */
-  onChange(): void;
 }
 
 type CommandType = WeightsCommand['type'];
 type Handler<T extends CommandType> = (
-  service: WeightsService,
+  service: CommandDependencies,
   command: CommandOf<T>,
   signal: AbortSignal,
   onProgress: OnProgress,
 ) => Promise<WeightsReplies[T]>;
 
 const control = async (
-  { store, modelStorage, variantOf }: WeightsService,
+  { store, modelStorage, variantOf }: CommandDependencies,
   { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
 ): Promise<void> => (await store())[type](await modelStorage.files(await variantOf(target)));
 
@@ -48,11 +42,11 @@ const HANDLERS: { [T in CommandType]: Handler<T> } = {
 };
 
 /** Commands that change nothing. */
-const QUESTIONS = new Set<CommandType>(['list', 'describe', 'offers', 'inspect']);
+export const QUESTIONS: ReadonlySet<CommandType> = new Set(['list', 'describe', 'offers', 'inspect']);
 
-/** Runs a page's command on the weight store. @throws ServiceError */
-export async function serveWeights<T extends CommandType>(
-  service: WeightsService,
+/** Runs a page's command. @throws ServiceError */
+export async function runCommand<T extends CommandType>(
+  dependencies: CommandDependencies,
   command: CommandOf<T>,
   signal: AbortSignal,
   onProgress: OnProgress = () => undefined,
@@ -60,7 +54,5 @@ export async function serveWeights<T extends CommandType>(
   const { commandSchema } = await import('#protocol/weights-command');
   if (!commandSchema.safeParse(command).success)
     throw requestError(400, 'Unknown command of the weight store, or invalid fields.');
-  const reply = await HANDLERS[command.type](service, command, signal, onProgress);
-  if (!QUESTIONS.has(command.type)) service.onChange();
-  return reply;
+  return HANDLERS[command.type](dependencies, command, signal, onProgress);
 }
