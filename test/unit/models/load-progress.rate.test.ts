@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { RateMeter } from '../../../src/models/rate-meter.ts';
+import { RateMeter } from '../../../src/models/load-progress.ts';
 
 let now = 0;
 beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => now));
