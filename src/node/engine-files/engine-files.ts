@@ -31,6 +31,7 @@ export async function engineFiles(): Promise<Map<string, string>> {
     files.set(`${build}.js`, join(onnxRuntime, `${build}.mjs`));
     files.set(`${build}.wasm`, join(onnxRuntime, `${build}.wasm`));
   }
+  files.set('mp3-encoder.wasm', resolve('wasm-media-encoders/wasm/mp3'));
   return files;
 }
 
