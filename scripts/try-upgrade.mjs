@@ -12,7 +12,7 @@ const SENTINELS = {
       'test/unit/llama',
       'test/unit/engines/llama-cpp',
       'test/unit/gguf/architectures.test.ts',
-      'test/unit/tools/wllama-worker.test.ts',
+      'test/unit/node/engine-files/wllama-worker.test.ts',
       'test/unit/tools/kernels',
     ],
     browser: ['test/browser/llama-calls.test.ts'],
@@ -27,7 +27,7 @@ const SENTINELS = {
     browser: ['test/browser/embedding-int8.test.ts', 'test/browser/transcription.test.ts'],
   },
   mediabunny: { unit: ['test/unit/engines/sound'], browser: ['test/browser/transcription.test.ts'] },
-  '@huggingface/jinja': { unit: ['test/unit/engines/prompt'], browser: [] },
+  '@huggingface/jinja': { unit: ['test/unit/chat-template'], browser: [] },
 };
 
 const [wanted, ...options] = process.argv.slice(2);

@@ -1,3 +1,12 @@
+/**
+ * Jinja's syntax that @huggingface/jinja lacks, as changes of its syntax tree.
+ * @remarks
+ * - Relies on: the types and fields of the tree's nodes; `evaluate()` being called for each node, and giving values with
+ *   `type` and `value` (`bounded-template.ts`).
+ * - Read in: @huggingface/jinja 0.5.11, `src/ast.ts` and `src/runtime.ts`.
+ * - Notices: `templates.test.ts`, which compares prompts with Python's Jinja.
+ * - Then: a template is refused, or its prompt differs.
+ */
 import { Interpreter, parse, type Template, tokenize } from '@huggingface/jinja';
 
 import { TEXT_FILTERS, TEXT_METHODS } from './template-texts.ts';

@@ -76,10 +76,10 @@ export class EngineHost implements Serving {
 
   onRequest(): () => void {
     const release = this.#keepAlive.hold();
-    this.#channel.changed();
+    this.#channel.requestsChanged();
     return () => {
       release();
-      this.#channel.changed();
+      this.#channel.requestsChanged();
     };
   }
 }

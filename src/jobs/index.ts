@@ -46,6 +46,7 @@ export {
   type ModelKind,
   type ModelOf,
 } from './kinds.ts';
+export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
 export {
   SAMPLING,
   engineFields,

@@ -5,7 +5,7 @@ import {
   keepLock,
   requestLock,
   PROTOCOL_VERSION,
-  type AskerMessage,
+  type RequesterMessage,
   type EngineMessage,
   type Question,
 } from '#protocol';
@@ -82,7 +82,7 @@ export async function* callEngine<T, K extends Kind = Kind>(
       }
       const before = received();
       // Posted before the watch starts, which must first set up a lock and a channel.
-      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies RequesterMessage);
       const answer = new Answer<K>(engine, locks, signal);
       try {
         for (let message = await answer.read(); message; message = await answer.read()) {
@@ -180,7 +180,7 @@ class Answer<K extends Kind> {
   #giveCredit(): void {
     this.#pendingCredit++;
     if (this.#pendingCredit < CREDIT_STEP) return;
-    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies AskerMessage);
+    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies RequesterMessage);
     this.#pendingCredit = 0;
   }
 

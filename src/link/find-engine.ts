@@ -1,4 +1,4 @@
-import { protocolMismatch, serverError, ServiceError, backoff } from '#base';
+import { abortable, backoff, createDeferred, protocolMismatch, serverError, ServiceError } from '#base';
 import {
   callChannel,
   leaderLock,
@@ -6,7 +6,7 @@ import {
   PROTOCOL_VERSION,
   type CallEngine,
   type ServePort,
-  type AskerMessage,
+  type RequesterMessage,
   type EngineMessage,
 } from '#protocol';
 import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
@@ -31,61 +31,74 @@ const OFFERS = { firstMs: 150, maxMs: 1000 };
  * starting accepts the oldest first.
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
  */
-export function findEngine(
-  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
+export const findEngine = (
+  connection: Required<EngineConnection>,
   signal: AbortSignal,
-): Promise<FoundEngine> {
-  return new Promise((resolve, reject) => {
-    const ports = new Set<Port>();
-    let offers = 0;
-    let settled = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+): Promise<FoundEngine> => new EngineSearch(connection).run(signal);
 
-    const settle = (finish: () => void, kept?: Port): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      clearTimeout(deadline);
-      signal.removeEventListener('abort', onAbort);
-      for (const port of ports) if (port !== kept) dismiss(port);
-      finish();
-    };
-    const onAbort = (): void => settle(() => reject(signal.reason));
-    const fail = (error: unknown): void => settle(() => reject(error));
+class EngineSearch implements Ways {
+  readonly #connection: Required<EngineConnection>;
+  readonly #found = createDeferred<FoundEngine | { error: unknown }>();
+  readonly #ports = new Set<Port>();
+  #offers = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOver = false;
 
-    const listen = (port: Port): void => {
-      ports.add(port);
-      port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
-        if (data.type === 'error') fail(new ServiceError(data.error));
-        if (data.type !== 'accepted') return;
-        if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
-        if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
-        settle(() => resolve({ port, epoch: data.epoch, dismiss: () => dismiss(port) }), port);
-      };
-    };
-    const ways: Ways = {
-      openPort() {
-        const { port1, port2 } = new MessageChannel();
-        if (settled) dismiss(port1);
-        else listen(port1);
-        return port2;
-      },
-      callWorker: () => listen(callWorker(scope)),
-    };
+  constructor(connection: Required<EngineConnection>) {
+    this.#connection = connection;
+  }
 
-    const offer = (again: boolean): void => {
-      timer = setTimeout(offer, backoff(offers++, OFFERS), true);
-      transport.offer(ways, again).catch(fail);
-    };
-
+  async run(signal: AbortSignal): Promise<FoundEngine> {
+    const { scope, locks, deadlineMs } = this.#connection;
     const deadline = setTimeout(
-      () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
+      () => void engineUnavailable(scope, locks, deadlineMs).then(this.#fail, this.#fail),
       deadlineMs,
     );
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort);
-    offer(false);
-  });
+    let kept: Port | undefined;
+    try {
+      signal.throwIfAborted();
+      this.#offer(false);
+      const found = await abortable(this.#found.promise, signal);
+      if ('error' in found) throw found.error;
+      kept = found.port;
+      return found;
+    } finally {
+      this.#isOver = true;
+      clearTimeout(deadline);
+      clearTimeout(this.#timer);
+      for (const port of this.#ports) if (port !== kept) dismiss(port);
+    }
+  }
+
+  openPort(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    if (this.#isOver) dismiss(port1);
+    else this.#listen(port1);
+    return port2;
+  }
+
+  callWorker(): void {
+    this.#listen(callWorker(this.#connection.scope));
+  }
+
+  #offer(again: boolean): void {
+    this.#timer = setTimeout(() => this.#offer(true), backoff(this.#offers++, OFFERS));
+    this.#connection.transport.offer(this, again).catch(this.#fail);
+  }
+
+  readonly #fail = (error: unknown): void => this.#found.resolve({ error });
+
+  #listen(port: Port): void {
+    this.#ports.add(port);
+    port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+      if (data.type === 'error') this.#fail(new ServiceError(data.error));
+      if (data.type !== 'accepted') return;
+      if (data.version !== PROTOCOL_VERSION) return this.#fail(protocolMismatch());
+      const { epoch, link } = data;
+      if (link && !this.#isOver) this.#connection.transport.linkTo?.(epoch, link);
+      this.#found.resolve({ port, epoch, dismiss: () => dismiss(port) });
+    };
+  }
 }
 
 function callWorker(scope: string): BroadcastChannel {
@@ -100,7 +113,7 @@ function callWorker(scope: string): BroadcastChannel {
 /** Dismisses a worker that has accepted the port, or accepts it later: it must not wait for a question. */
 function dismiss(port: Port): void {
   port.onmessage = null;
-  port.postMessage({ type: 'cancel' } satisfies AskerMessage);
+  port.postMessage({ type: 'cancel' } satisfies RequesterMessage);
   port.close();
 }
 

@@ -2,6 +2,7 @@ import {
   fatalLoadsKey,
   NO_ENGINE,
   statusChannel,
+  WATCH_STATUS,
   CALL_HEADER,
   PROTOCOL_VERSION,
   type EngineStatus,
@@ -65,6 +66,9 @@ export class Localtext extends EventTarget {
   readonly #catalog: Catalog | undefined;
   /** Set by a failed `ready()`: if the engine's worker did not start, no engine reports it. */
   #buildReplaced = false;
+  #isWatching = false;
+  /** Epoch of the engine worker that was told of it last. */
+  #watched = '';
 
   constructor(membership: Membership, registration: ServiceWorkerRegistration, catalog?: Catalog) {
     super();
@@ -85,6 +89,8 @@ export class Localtext extends EventTarget {
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage | null>) => {
       // Any script of the origin can send here.
       if (data?.version !== PROTOCOL_VERSION || !data.status) return;
+      if (this.#isWatching && data.status.epoch !== this.#watched) this.#watch();
+      this.#watched = data.status.epoch;
       persistOnce(data.status, member.leading);
       // A tab of a later build may have the files.
       if (member.leading && data.status.models.some(isReplaced)) void member.queueAgain();
@@ -183,6 +189,17 @@ export class Localtext extends EventTarget {
   announceUpdate(): void {
     this.#emit('update');
     this.#emit('status');
+  }
+
+  /** Listening to `status` lets the engine report each request. */
+  override addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void {
+    super.addEventListener(...parameters);
+    if (parameters[0] === 'status') this.#watch();
+  }
+
+  #watch(): void {
+    this.#isWatching = true;
+    if (!this.stopped.aborted) this.#channel.postMessage(WATCH_STATUS);
   }
 
   #emit(type: 'status' | 'update'): void {

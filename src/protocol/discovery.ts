@@ -2,7 +2,7 @@ import { nameIn } from './locks.ts';
 import type { WireError } from '#base';
 
 /**
- * Service worker → every window of the origin: a request waits, and the port with it leads to the asker. The
+ * Service worker → every window of the origin: a request waits, and the port with it leads to the requester. The
  * leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays
  * silent.
  */
@@ -29,7 +29,7 @@ export type PageToServiceWorker =
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
 
-/** Leader page, or an asker by its link → engine worker: the port of one request. */
+/** Leader page, or a requester by its link → engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';
 }
@@ -51,7 +51,7 @@ export interface LeaderExit {
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**
- * Name of the BroadcastChannel on which an asker calls the engine worker itself: a page, or the service
+ * Name of the BroadcastChannel on which a requester calls the engine worker itself: a page, or the service
  * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name
  * stands in for a port. The leading page answers for a worker that does not start.
  */

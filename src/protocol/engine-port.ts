@@ -1,17 +1,17 @@
-import type { EngineStatus, LoadProgress } from './worker-control.ts';
+import type { EngineStatus, LoadProgress } from './status.ts';
 import type { EventOf, Job, Kind } from '#jobs';
 import type { WeightsCommand } from './weights-command.ts';
 import type { WeightsReplies } from './weights-messages.ts';
 import type { WireError } from '#base';
 
 /**
- * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight
- * to the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it needs the answer;
+ * The channel of one request: a MessagePort from the requester (service worker, or a page without one) straight
+ * to the engine worker. The requester holds the Web Lock `requestLock(id)` for as long as it needs the answer;
  * the worker queues for that lock and stops generating once it gets it early.
  */
-export type AskerMessage =
+export type RequesterMessage =
   | (Question & { version: number; id: string })
-  /** The asker has room for `count` more deltas. */
+  /** The requester has room for `count` more deltas. */
   | { type: 'credit'; count: number }
   | { type: 'cancel' };
 
@@ -54,7 +54,7 @@ export interface StageFacts {
 
 /** `K`: the kind of the job that is answered. */
 export type EngineMessage<K extends Kind = Kind> =
-  /** The worker has accepted the port; the asker now watches `engineLock(epoch)` to learn of its death. */
+  /** The worker has accepted the port; the requester now watches `engineLock(epoch)` to learn of its death. */
   | {
       type: 'accepted';
       version: number;
@@ -65,7 +65,7 @@ export type EngineMessage<K extends Kind = Kind> =
   /** Reports that nothing has been generated yet, and why. */
   | ({ type: 'waiting'; stage: WaitingStage } & StageFacts)
   | { type: 'event'; event: EventOf<K> }
-  /** The job gives way to others: the asker asks again for the rest. */
+  /** The job gives way to others: the requester asks again for the rest. */
   | { type: 'paused' }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }

@@ -13,7 +13,7 @@ export {
 } from './discovery.ts';
 export {
   CREDIT_WINDOW,
-  type AskerMessage,
+  type RequesterMessage,
   type EngineMessage,
   type Origin,
   type Question,
@@ -95,26 +95,31 @@ export {
   type WeightsReplies,
 } from './weights-messages.ts';
 export {
-  NO_ENGINE,
   fatalLoadsKey,
-  idleStatus,
   loadsKey,
-  statusChannel,
   type DecodeAudio,
-  type DeviceLimits,
-  type EngineStatus,
-  type ImageOptions,
-  type LoadProgress,
   type LoadRecords,
-  type ModelStatus,
-  type OnProgress,
   type PageAudio,
   type PageServices,
+} from './page-services.ts';
+export {
+  NO_ENGINE,
+  WATCH_STATUS,
+  idleStatus,
+  statusChannel,
+  type EngineStatus,
+  type LoadProgress,
+  type ModelStatus,
+  type OnProgress,
   type Progress,
-  type SourceOptions,
   type StatusMessage,
   type VariantEstimate,
   type VariantReason,
-  type WorkerControl,
-  type WorkerOptions,
+} from './status.ts';
+export type {
+  DeviceLimits,
+  ImageOptions,
+  SourceOptions,
+  WorkerControl,
+  WorkerOptions,
 } from './worker-control.ts';

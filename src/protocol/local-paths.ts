@@ -1,4 +1,4 @@
-import type { LoadProgress } from './worker-control.ts';
+import type { LoadProgress } from './status.ts';
 import type { WireError } from '#base';
 
 /**

@@ -3,7 +3,7 @@ import type { Origin, StageFacts, WaitingStage } from './engine-port.ts';
 import type { ChatMessage, EventOf, JobOf, Kind, ModelKind } from '#jobs';
 import type { ModelFacts } from './model-facts.ts';
 import type { RequestLogEntry } from './request-log.ts';
-import type { ModelStatus, VariantReason } from './worker-control.ts';
+import type { ModelStatus, VariantReason } from './status.ts';
 
 /** The service's dependencies. Everything else is computed from the request. */
 export interface ServiceDependencies {
@@ -97,8 +97,8 @@ export interface StoredResponse {
   keyId: string;
   /** Milliseconds since 1970. */
   created: number;
-  /** Response object as it was sent. */
-  response: Record<string, unknown>;
+  /** Response as it was sent: JSON text, which keeps the numbers in schemas. */
+  response: string;
   /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
   /** Conversation including the reply, without instructions: they apply to one response only. */

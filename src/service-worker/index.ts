@@ -45,10 +45,10 @@ const v1 = browserV1(engine, new KeyCache(scope, navigator.locks));
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.
  * If it does not pass the port on, its worker is called.
  */
-async function askWindows({ openPort, callWorker }: Ways, again: boolean): Promise<void> {
-  if (again) callWorker();
+async function askWindows(ways: Ways, again: boolean): Promise<void> {
+  if (again) ways.callWorker();
   const windows = await self.clients.matchAll({ includeUncontrolled: true });
-  for (const client of windows) client.postMessage(needEngine, [openPort()]);
+  for (const client of windows) client.postMessage(needEngine, [ways.openPort()]);
 }
 
 /**

@@ -19,8 +19,7 @@ function pathBelow(url: string): string | null {
 
 /** Answers with the stored file or a part of it; from the network if it is not completely stored. */
 export async function respondStored(request: Request): Promise<Response> {
-  const path = decodeURIComponent(pathBelow(request.url) ?? '');
-  const stored = await findStored(scopeOf(self.registration.scope), path).catch(() => null);
+  const stored = await find(request.url).catch(() => null);
   if (!stored) return fetch(request);
   const { blob, sha256 } = stored;
   const headers = new Headers({
@@ -29,6 +28,8 @@ export async function respondStored(request: Request): Promise<Response> {
     'cross-origin-resource-policy': 'same-origin',
     etag: `"${sha256}"`,
   });
+  if (namesTag(request.headers.get('if-none-match'), sha256))
+    return new Response(null, { status: 304, headers });
   const condition = request.headers.get('if-range');
   const wanted =
     condition === null || condition === headers.get('etag') ? request.headers.get('range') : null;
@@ -42,6 +43,14 @@ export async function respondStored(request: Request): Promise<Response> {
   if (range) headers.set('content-range', `bytes ${from}-${to - 1}/${blob.size}`);
   return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
 }
+
+async function find(url: string): Promise<Awaited<ReturnType<typeof findStored>>> {
+  return findStored(scopeOf(self.registration.scope), decodeURIComponent(pathBelow(url) ?? ''));
+}
+
+/** Whether an `If-None-Match` header names the tag: weak ones match too, and `*` any. */
+const namesTag = (header: string | null, tag: string): boolean =>
+  (header ?? '').split(',').some((each) => ['*', `"${tag}"`].includes(each.trim().replace(/^W\//, '')));
 
 /**
  * First byte, and the byte after the last; null: a form that may be ignored (several ranges, other units).

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
-import type { VariantReason } from '../../src/protocol/worker-control.ts';
+import type { VariantReason } from '../../src/protocol/status.ts';
 import { launch } from '../support/launch.ts';
 import { SlowSite } from '../support/slow-site.ts';
 import { AlteredSite } from '../support/altered-site.ts';

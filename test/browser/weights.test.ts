@@ -67,16 +67,24 @@ test('stored weights are listed, also during a download, served at their path in
   await site.stop();
   const answered = await page.evaluate(async (path) => {
     const url = `/models/${path}`;
-    const [part, tail, beyond, whole] = await Promise.all([
+    const [part, tail, beyond, any, known, other, whole] = await Promise.all([
       fetch(url, { headers: { range: 'bytes=100-199' } }),
       fetch(url, { headers: { range: 'bytes=-10' } }),
       fetch(url, { headers: { range: 'bytes=999999999-' } }),
+      fetch(url, { headers: { 'if-none-match': '*' } }),
+      fetch(url, {
+        headers: {
+          'if-none-match': '"a", W/"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"',
+        },
+      }),
+      fetch(url, { headers: { 'if-none-match': '"a"', range: 'bytes=0-0' } }),
       fetch(url),
     ]);
     return {
       part: [part.status, part.headers.get('content-range'), (await part.arrayBuffer()).byteLength],
       tail: [tail.status, tail.headers.get('content-range')],
       beyond: [beyond.status, beyond.headers.get('content-range')],
+      unchanged: [any.status, known.status, other.status],
       whole: [whole.status, (await whole.arrayBuffer()).byteLength, whole.headers.get('etag')],
     };
   }, SAFETENSORS);
@@ -84,6 +92,7 @@ test('stored weights are listed, also during a download, served at their path in
     part: [206, 'bytes 100-199/90868376', 100],
     tail: [206, 'bytes 90868366-90868375/90868376'],
     beyond: [416, 'bytes */90868376'],
+    unchanged: [304, 304, 206],
     whole: [200, 90868376, '"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"'],
   });
 

@@ -4,7 +4,7 @@ import { afterAll, expect, inject, test } from 'vitest';
 import type { CatalogModel } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
-import type { VariantEstimate } from '../../src/protocol/worker-control.ts';
+import type { VariantEstimate } from '../../src/protocol/status.ts';
 import { findWeights } from '../../tools/bench/quality/find-weights.ts';
 import { serveWeights } from '../../tools/bench/quality/quality-page.ts';
 import { launch } from '../support/launch.ts';

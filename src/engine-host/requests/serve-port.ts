@@ -8,7 +8,7 @@ import {
   requestLock,
   whenReleased,
   PROTOCOL_VERSION,
-  type AskerMessage,
+  type RequesterMessage,
   type EngineMessage,
   type EngineStatus,
   type OnProgress,
@@ -19,7 +19,7 @@ import type { Weights } from '#weights';
 import { type JobSink, serveJob } from './serve-job.ts';
 import { SharedJobs } from './shared-jobs.ts';
 
-type AskedQuestion = Extract<AskerMessage, { id: string }>;
+type AskedQuestion = Extract<RequesterMessage, { id: string }>;
 
 /** Time after which a port without a request is closed: its client has died, or asked another engine. */
 const SILENCE_MS = 30_000;
@@ -51,9 +51,9 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   const silence = setTimeout(() => port.close(), SILENCE_MS);
   let hasQuestion = false;
 
-  port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
+  port.onmessage = ({ data }: MessageEvent<RequesterMessage>) => {
     if (data.type === 'credit') credit.add(data.count);
-    else if (data.type === 'cancel') abort.abort(new DOMException('The asker cancelled.', 'AbortError'));
+    else if (data.type === 'cancel') abort.abort(new DOMException('The requester cancelled.', 'AbortError'));
     else if (!hasQuestion) {
       hasQuestion = true;
       clearTimeout(silence);
@@ -70,7 +70,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
       port.close();
       return;
     }
-    const stopWatching = watchAsker(question.id);
+    const stopWatching = watchRequester(question.id);
     // A status request must not trigger another status broadcast.
     const end = question.type === 'status' ? null : serving.onRequest();
     try {
@@ -93,10 +93,10 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   }
 
   /** Queues for the client's lock. Acquiring it before the answer is complete means that the client has died. */
-  function watchAsker(id: string): () => void {
+  function watchRequester(id: string): () => void {
     const answered = new AbortController();
     whenReleased(serving.locks, requestLock(serving.scope, id), answered.signal).then(
-      () => abort.abort(new DOMException('The asker is gone.', 'AbortError')),
+      () => abort.abort(new DOMException('The requester is gone.', 'AbortError')),
       () => undefined,
     );
     return () => answered.abort();
@@ -134,7 +134,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   }
 }
 
-/** Answers a port that the page passed on, and gives its asker a link over which to send later ports directly. */
+/** Answers a port that the page passed on, and gives its requester a link over which to send later ports directly. */
 export function serveLinked(port: MessagePort, serving: Serving): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);

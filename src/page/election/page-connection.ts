@@ -7,9 +7,9 @@ export const pageConnection = (member: ElectionMember): EngineConnection => ({
   scope: member.scope,
   locks: navigator.locks,
   transport: {
-    offer({ openPort, callWorker }) {
-      if (member.leading) member.serve(openPort(), PROTOCOL_VERSION);
-      else callWorker();
+    offer(ways) {
+      if (member.leading) member.serve(ways.openPort(), PROTOCOL_VERSION);
+      else ways.callWorker();
       return Promise.resolve();
     },
   },

@@ -1,7 +1,8 @@
 /// An engine worker like the library's own, with engines that count: they need no weights, and are as quick everywhere.
 import { expose } from 'comlink';
 
-import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
+import type { EngineStatus } from '../../../src/protocol/status.ts';
+import type { WorkerControl } from '../../../src/protocol/worker-control.ts';
 import { listenForCalls, type ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
@@ -61,7 +62,13 @@ const transcriptionEngine: Engine<'transcription'> = {
   },
 };
 
-const ENGINES = { chat: countingEngine, embedding: embeddingEngine, transcription: transcriptionEngine };
+const ENGINES = {
+  chat: countingEngine,
+  embedding: embeddingEngine,
+  transcription: transcriptionEngine,
+  // No test speaks with this engine.
+  speech: countingEngine,
+};
 
 let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));

@@ -6,7 +6,7 @@ import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
 import { EngineHost } from '../../../src/engine-host/engine-host.ts';
 import { loadId } from '../../../src/models/crash-guard.ts';
-import type { PageServices } from '../../../src/protocol/worker-control.ts';
+import type { PageServices } from '../../../src/protocol/page-services.ts';
 import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
 import type { Engines } from '../../../src/engine-kit/engine.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';

@@ -1,5 +1,5 @@
 import type { EngineTransport, Ways } from '../../../src/link/engine-connection.ts';
-import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
+import type { RequesterMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/jobs/chat.ts';
 import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
@@ -7,12 +7,12 @@ import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import type { FakeLocks } from '../../support/fake-locks.ts';
 
-export type Question = Extract<AskerMessage, { id: string }>;
+export type Question = Extract<RequesterMessage, { id: string }>;
 
 /** One side of a request's port, as the engine sees it. */
 export interface FakePort {
   question: Question;
-  heard: AskerMessage[];
+  heard: RequesterMessage[];
   send(message: EngineMessage): void;
 }
 
@@ -40,7 +40,7 @@ export class FakeLeader implements EngineTransport {
     );
   }
 
-  offer({ openPort }: Pick<Ways, 'openPort'>): Promise<void> {
+  offer(ways: Pick<Ways, 'openPort'>): Promise<void> {
     this.offers++;
     const { port1, port2 } = new MessageChannel();
     this.#ports.push(port1);
@@ -49,15 +49,15 @@ export class FakeLeader implements EngineTransport {
       this.linked++;
       this.#accept(next);
     };
-    this.#accept(openPort(), port2);
+    this.#accept(ways.openPort(), port2);
     return Promise.resolve();
   }
 
   #accept(port: MessagePort, link?: MessagePort): void {
     this.#ports.push(port);
-    const heard: AskerMessage[] = [];
+    const heard: RequesterMessage[] = [];
     const send = (message: EngineMessage): void => port.postMessage(message);
-    port.addEventListener('message', ({ data }: MessageEvent<AskerMessage>) => {
+    port.addEventListener('message', ({ data }: MessageEvent<RequesterMessage>) => {
       heard.push(data);
       if (data.type === 'credit' || data.type === 'cancel') return;
       this.#onQuestion({ question: data, heard, send });

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { loadProgress, onlyForward } from '../../../src/models/load-progress.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { openStore } from '../weights/open-store.ts';
-import type { Progress } from '../../../src/protocol/worker-control.ts';
+import type { Progress } from '../../../src/protocol/status.ts';
 
 const file = (path: string, bytes: number) => ({
   path,

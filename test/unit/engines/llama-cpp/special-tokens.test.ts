@@ -35,7 +35,7 @@ test('the texts of the special tokens are read from behind other metadata', asyn
 });
 
 test('special tokens are reserved, and others that look like control tokens', async () => {
-  const tokens = ['<unk>', '[INST]', '<|im_end|>', '<td>', 'a', '<think>'];
+  const tokens = ['<unk>', '[INST]', '<|im_end|>', '<td>', '<s>', '<think>'];
   const { reserved } = await specialTokens(head(tokens, [2, 3, 4, 4, 1, 4]), 0, 4);
   expect(reserved).toEqual(['<unk>', '[INST]', '<|im_end|>']);
 });

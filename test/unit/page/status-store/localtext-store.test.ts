@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import type { Localtext, LocaltextStatus } from '../../../../src/page/localtext.ts';
-import type { ModelStatus } from '../../../../src/protocol/worker-control.ts';
+import type { ModelStatus } from '../../../../src/protocol/status.ts';
 import { createStore } from '../../../../src/page/status-store/index.ts';
 import { INITIAL_MODEL } from '../../../../src/page/status-store/state.ts';
 

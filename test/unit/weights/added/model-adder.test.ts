@@ -7,7 +7,7 @@ import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
 import { runCommand } from '../../../../src/weights/commands.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
-import type { LoadProgress } from '../../../../src/protocol/worker-control.ts';
+import type { LoadProgress } from '../../../../src/protocol/status.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
 
