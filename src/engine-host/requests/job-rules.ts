@@ -148,7 +148,7 @@ async function withGrammar(
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
   if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
   const { compileSchema } = await import('#grammar');
-  const { gbnf, loosened } = compileSchema(constraint);
+  const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { checkJsonSchema } from '../../../../src/service/body/json-schema.ts';
-import { withPointers } from '../../../../src/grammar/schema-references.ts';
-import { ServiceError } from '../../../../src/base/errors/service-error.ts';
-import { chat, fakeService } from '../../../support/fake-service.ts';
-import { validator } from '../../../support/grammar/validate.ts';
+import { checkJsonSchema } from '../../../src/grammar/check-schema.ts';
+import { withPointers } from '../../../src/grammar/schema-references.ts';
+import { ServiceError } from '../../../src/base/errors/service-error.ts';
+import { validator } from '../../support/grammar/validate.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -107,24 +106,6 @@ describe('a schema is refused by the place', () => {
 
   test('booleans count among its schemas', () => {
     expect(refusal({ anyOf: numbered(3000, () => true) })).toMatch(/^schema/);
-  });
-
-  test('that of all tools together', async () => {
-    const { fetch } = await fakeService();
-    const tool = (strict: boolean) => (index: number) => ({
-      type: 'function',
-      function: {
-        name: `f${index}`,
-        parameters: closed(properties(60, { type: 'string' })),
-        strict,
-      },
-    });
-    const path = '/v1/chat/completions';
-    expect((await fetch(path, chat({ tools: numbered(10, tool(true)) }))).status).toBe(200);
-    expect((await fetch(path, chat({ tools: numbered(60, tool(false)) }))).status).toBe(200);
-    const response = await fetch(path, chat({ tools: numbered(60, tool(true)) }));
-    expect(response.status).toBe(400);
-    expect((await response.json()).error.param).toMatch(/^tools\[\d+\]\.function\.parameters/);
   });
 });
 

@@ -1,18 +1,16 @@
 import {
-  isNumber,
-  writeJson,
-  MAX_KEY,
-  targetOf,
-  children,
-  isObject,
-  SCHEMA_LISTS,
-  SCHEMA_MAPS,
+  describe,
   invalidField,
-  type Child,
-  type Schema,
+  isNumber,
+  isObject,
+  MAX_KEY,
   type ServiceError,
+  shortened,
+  writeJson,
 } from '#base';
-import { describe, shortened } from './schema-issues.ts';
+import type { Schema as AnySchema, SchemaObject as Schema } from './forms.ts';
+import { type Child, children, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-children.ts';
+import { targetOf } from './schema-target.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
@@ -71,7 +69,7 @@ export function checkJsonSchema(
 /** Contents of a schema, read once however many references lead to it. */
 interface Parts {
   children: Child[];
-  target: Schema | boolean | undefined;
+  target: AnySchema | undefined;
   literals: number;
 }
 

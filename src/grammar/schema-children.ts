@@ -1,9 +1,5 @@
-import { ExactNumber } from './exact-json.ts';
-
-export type Schema = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+import { isObject } from '#base';
+import type { SchemaObject } from './forms.ts';
 
 export const SCHEMA_MAPS = 'properties patternProperties $defs definitions'.split(' ');
 export const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
@@ -17,7 +13,7 @@ export interface Child {
 }
 
 /** Yields the values at the places where a schema may have subschemas. */
-export function* children(schema: Schema): Generator<Child> {
+export function* children(schema: SchemaObject): Generator<Child> {
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];
     for (const [name, child] of Object.entries(isObject(map) ? map : {}))
