@@ -165,13 +165,14 @@ describe('a key that is over its limit', () => {
   });
 });
 
-/** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
+/** Each endpoint that counts against a key's limits. */
 const METERED = ALL_ENDPOINTS.flatMap(([name, { path, isMetered, sample }]) =>
   isMetered ? [[name, path, sample] as const] : [],
 );
 
-describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => {
+describe.each(METERED)('each limit of a key holds for %s', (name, path, sample) => {
   const valid = (): BodyInit => {
+    if (name === 'speech') return JSON.stringify({ model: 'voice-4', input: 'Hi! '.repeat(20) });
     if (sample) return JSON.stringify(sample);
     const form = new FormData();
     form.set('file', new File(['sound'], 'a.wav'));
@@ -184,6 +185,7 @@ describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => 
     models: [
       { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
       { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
+      { id: 'voice-4', kind: 'speech', created, variants: [] },
     ],
   }));
   const limited = async (limits: Partial<KeyLimits>) => {
@@ -213,7 +215,8 @@ describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => 
     };
     const endless = new ReadableStream({ pull }, { highWaterMark: 0 });
     const gone = new AbortController();
-    const headers = { 'content-type': sample ? 'application/json' : 'multipart/form-data; boundary=x' };
+    const isJson = typeof valid() === 'string';
+    const headers = { 'content-type': isJson ? 'application/json' : 'multipart/form-data; boundary=x' };
     const upload = { headers, body: endless, signal: gone.signal, duplex: 'half' } as RequestInit;
     const first = fetch(path, upload).catch((error: unknown) => error);
     await started.promise;
