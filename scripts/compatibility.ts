@@ -105,7 +105,7 @@ const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: st
     'OpenAI’s parameter of `/v1/responses`; LiteLLM',
   ],
   capabilities: [
-    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
+    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `speech`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
     'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
   ],
   size_bytes: [

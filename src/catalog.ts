@@ -11,6 +11,7 @@ export type {
   HubSource,
   TransformersVariant,
   UpstreamVariant,
+  VoiceVariant,
   Variant,
   VariantBase,
   WebLlmVariant,
@@ -26,3 +27,4 @@ export { parseCatalog } from '#catalog/parse';
 export { hubModels } from '#catalog';
 export { speech } from '#catalog';
 export { vision } from '#catalog';
+export { voices } from '#catalog';

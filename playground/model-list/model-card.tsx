@@ -16,7 +16,12 @@ import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 import { inWords } from '../problem.ts';
 
-const PURPOSES = { chat: 'chat', embedding: 'embeddings', transcription: 'speech to text' } as const;
+const PURPOSES = {
+  chat: 'chat',
+  embedding: 'embeddings',
+  transcription: 'speech to text',
+  speech: 'text to speech',
+} as const;
 const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
 
 /** Card of one set of weights, with all ids that it answers. */

@@ -14,7 +14,16 @@ export class ExactNumber {
   valueOf(): number {
     return Number(this.text);
   }
+
+  /** `JSON.stringify` rounds it. */
+  toJSON(): number {
+    return Number(this.text);
+  }
 }
+
+/** Whether a value is a JSON object. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 export const isNumber = (value: unknown): value is number | ExactNumber =>
   typeof value === 'number' || value instanceof ExactNumber;
@@ -68,25 +77,31 @@ export interface Places {
  * The rest of the text is skipped.
  */
 export function restoreExact(text: string, parsed: object, places: Places): void {
-  if (Object.keys(places).some((key) => typeof (parsed as JsonObject)[key] === 'object'))
-    restore(new JsonReader(text), parsed, places);
+  restore(new JsonReader(text), parsed, places);
 }
 
 function restore(reader: JsonReader, parsed: unknown, places: Places | true): unknown {
-  const isObject = typeof parsed === 'object' && parsed !== null;
-  if (isObject && places === true) return reader.value();
-  if (isObject && places !== true && Array.isArray(parsed) === reader.isArray()) {
+  if (isContainer(parsed) && places === true) return reader.value();
+  if (places !== true && hasPlaces(parsed, places) && Array.isArray(parsed) === reader.isArray()) {
     for (const key of reader.keys()) {
       const place = Array.isArray(parsed) ? '*' : key;
       const inner = Object.hasOwn(places, place) && places[place];
       // Of several members of one name, `parsed` has the last.
       if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
-      else (parsed as JsonObject)[key] = restore(reader, (parsed as JsonObject)[key], inner);
+      else parsed[key] = restore(reader, parsed[key], inner);
     }
     return parsed;
   }
   reader.skip();
   return parsed;
+}
+
+const isContainer = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
+
+/** Whether a value has objects or arrays at some of the places. */
+function hasPlaces(value: unknown, places: Places): value is JsonObject {
+  if (Array.isArray(value)) return Object.hasOwn(places, '*') && value.some(isContainer);
+  return isContainer(value) && Object.keys(places).some((key) => isContainer(value[key]));
 }
 
 const SPACE = /\s*/y;

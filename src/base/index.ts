@@ -40,15 +40,17 @@ export {
   entriesOf,
   fromEntries,
   isNumber,
+  isObject,
   readJson,
   restoreExact,
   writeJson,
   ExactNumber,
   type Places,
 } from './exact-json.ts';
+export { describe, shortened } from './describe.ts';
 export { literal } from './gbnf.ts';
 export { MAX_KEY, findExcess } from './json-bounds.ts';
-export { targetOf, valueAt } from './json-pointer.ts';
+export { valueAt } from './value-at.ts';
 export { parseJson } from './parse-json.ts';
 export { messageOf, printable } from './printable.ts';
 export { readStream } from './read-stream.ts';
@@ -63,7 +65,6 @@ export {
   reach,
   withRetries,
 } from './retry.ts';
-export { SCHEMA_LISTS, SCHEMA_MAPS, children, isObject, type Child, type Schema } from './schema-children.ts';
 export { sha256 } from './sha256.ts';
 export type { SiteFile } from './site-file.ts';
 export { TokenTexts } from './token-texts.ts';

@@ -8,6 +8,7 @@ export type { BuiltInVariant };
 export type { VariantSampling, WllamaVariant } from './engines/llama-cpp.ts';
 export type { TransformersVariant } from './engines/transformers.ts';
 export type { UpstreamVariant } from './engines/upstream.ts';
+export type { VoiceVariant } from './engines/voice.ts';
 export type { WebLlmVariant } from './engines/web-llm.ts';
 export type { WhisperVariant } from './engines/whisper.ts';
 export * from './variant.ts';

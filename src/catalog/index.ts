@@ -28,6 +28,7 @@ export {
   type Variant,
   type VariantBase,
   type VariantSampling,
+  type VoiceVariant,
   type WebLlmVariant,
   type RemoteFile,
   type WeightFile,
@@ -50,11 +51,13 @@ export { rulesOf } from './engines/index.ts';
 export { COPIED_SHARE, SLOTS, llamaCpp as llamaCppRules, promptStates } from './engines/llama-cpp.ts';
 export { transformers as transformersRules } from './engines/transformers.ts';
 export { CHAT_CONFIG, folderOf, libraryPath, webLlm as webLlmRules } from './engines/web-llm.ts';
+export { voice as voiceRules } from './engines/voice.ts';
 export { whisper as whisperRules } from './engines/whisper.ts';
 export { hubModels } from './hub-models.ts';
 export { MIN_CONTEXT, chooseContext, estimateMemory, halvedLengths } from './memory-estimate.ts';
 export { speech } from './speech-models.ts';
 export { hasProjector } from './variant.ts';
+export { voices } from './voice-models.ts';
 export { vision } from './vision-models.ts';
 export {
   MANIFEST,

@@ -3,6 +3,7 @@ import { builtIn } from './built-in/plugin.ts';
 import type { EnginePlugin } from '#engine-kit';
 import { llamaCpp } from './llama-cpp/plugin.ts';
 import { transformers } from './onnx/plugin.ts';
+import { voice } from './voice/plugin.ts';
 import { webLlm } from './web-llm/plugin.ts';
 import { whisper } from './whisper/plugin.ts';
 
@@ -13,6 +14,7 @@ export const ENGINES: { [E in DeviceEngine]: EnginePlugin<Extract<Variant, { eng
   wllama: llamaCpp,
   transformers,
   whisper,
+  voice,
   'web-llm': webLlm,
   'built-in': builtIn,
 };

@@ -1,13 +1,12 @@
-import { invalidField, readJson, targetOf, valueAt } from '#base';
-import type { Constraint, SchemaPart } from '#jobs';
+import { invalidField, readJson, valueAt } from '#base';
+import type { SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
 import type { SchemaContext } from './schema-context.ts';
 import { SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
-
-type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
+import { targetOf } from './schema-target.ts';
 
 interface CompiledSchema {
   gbnf: string;
@@ -15,22 +14,34 @@ interface CompiledSchema {
   loosened: string[];
 }
 
+interface CompileOptions {
+  /** Whether a keyword that cannot be enforced is an error. */
+  strict?: boolean;
+  /** Path of the schema in the request, for error messages. */
+  param?: string;
+  /** Schemas of a request within the schema. Default: the schema is one. */
+  parts?: readonly SchemaPart[];
+}
+
 /**
- * Compiles a JSON Schema to a grammar. Keywords that cannot be enforced, or would cost too much, are refused
+ * Compiles a JSON Schema, given as JSON text, to a grammar. Keywords that cannot be enforced, or would cost too much, are refused
  * in `strict` parts and left out of the others.
  * @throws ServiceError 400
  */
-export function compileSchema({ schema: text, parts = [WHOLE] }: JsonSchema): CompiledSchema {
-  const original = readJson(text) as SchemaObject;
+export function compileSchema(
+  schemaText: string,
+  { strict = true, param = WHOLE.param, parts = [{ at: [], param, strict }] }: CompileOptions = {},
+): CompiledSchema {
+  const original = readJson(schemaText) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);
     const gbnf = attempt(schema, context);
     if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
   }
-  const { param } = parts.find((part) => part.strict) ?? parts[0] ?? WHOLE;
+  const faulty = parts.find((part) => part.strict) ?? parts[0] ?? WHOLE;
   const rule = 'cannot be enforced: no value fits it, or its grammar would be too large. Simplify the schema';
-  throw invalidField(param, rule, 'invalid_json_schema');
+  throw invalidField(faulty.param, rule, 'invalid_json_schema');
 }
 
 function withPointersAt(

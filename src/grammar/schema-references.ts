@@ -1,4 +1,6 @@
-import { copyJson, children, isObject, type Schema } from '#base';
+import { copyJson, isObject } from '#base';
+import type { SchemaObject } from './forms.ts';
+import { children } from './schema-children.ts';
 
 const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */
@@ -10,7 +12,7 @@ const BASE = 'https://schema.invalid/';
 const MAX_LENGTH = 1024;
 
 interface Place {
-  schema: Schema;
+  schema: SchemaObject;
   pointer: string;
   /** The URI of the nearest `$id` around it. */
   base: string;
@@ -22,10 +24,10 @@ interface Place {
  * @param at pointer to the schema from the root at which pointers begin; pointers outside an inner `$id`
  *   begin there already
  */
-export function withPointers(root: Schema, at = ''): Schema {
+export function withPointers(root: SchemaObject, at = ''): SchemaObject {
   const isPlain = ({ schema }: Place): boolean => NAMES.every((name) => schema[name] === undefined);
   if (allPlaces(root).every(isPlain)) return root;
-  const copy = copyJson(root) as Schema;
+  const copy = copyJson(root) as SchemaObject;
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
   const isKept = ({ schema, base }: Place): boolean =>
@@ -41,7 +43,7 @@ export function withPointers(root: Schema, at = ''): Schema {
 
 const isShort = (text: unknown): text is string => typeof text === 'string' && text.length <= MAX_LENGTH;
 
-function allPlaces(root: Schema): Place[] {
+function allPlaces(root: SchemaObject): Place[] {
   const open: Place[] = [{ schema: root, pointer: '', base: BASE }];
   for (const place of open) {
     const { schema, pointer } = place;

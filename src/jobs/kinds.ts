@@ -2,6 +2,7 @@ import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatEvent, ChatJob } from './chat.ts';
 import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
+import type { SpeechEvent, SpeechJob } from './speech.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
 /** Jobs by kind, with their events (`done` last). */
@@ -10,6 +11,7 @@ export interface JobKinds {
   embedding: { job: EmbeddingJob; event: EmbeddingEvent };
   transcription: { job: TranscriptionJob; event: TranscriptionEvent };
   decision: { job: DecisionJob; event: DecisionEvent };
+  speech: { job: SpeechJob; event: SpeechEvent };
 }
 
 export type Kind = keyof JobKinds;
@@ -48,6 +50,7 @@ export const KINDS = {
   chat: { noun: 'a chat', capability: 'chat', models: ['chat'] },
   embedding: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
   transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
+  speech: { noun: 'speech', capability: 'speech', models: ['speech'] },
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
 } as const satisfies Record<Kind, KindFacts>;
 

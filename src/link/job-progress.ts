@@ -25,6 +25,7 @@ const PROGRESS: { [K in Kind]: (job: JobOf<K>) => JobProgress<K> } = {
   chat: (job) => new ChatProgress(job),
   embedding: (job) => ({ deltas: 0, nextJob: () => job, note: (event) => event }),
   transcription: (job) => new PartProgress(job),
+  speech: (job) => new PartProgress(job),
   decision: ({ request: _request, ...job }) => new PartProgress(job),
 };
 

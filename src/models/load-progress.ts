@@ -1,9 +1,8 @@
 import { weightBytes, type WeightFile } from '#catalog';
-import type { LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '#weights';
 import type { Progress } from '#protocol';
 
-type OnProgress = LoadVariantOptions['onProgress'];
+type OnProgress = (progress: Progress) => void;
 
 const isOfEngine = (phase: Progress['phase']): boolean => phase === 'load' || phase === 'compile';
 
@@ -33,7 +32,7 @@ export interface FilesProgress {
 export async function loadProgress(
   store: WeightStore,
   files: readonly WeightFile[],
-  { onProgress }: LoadVariantOptions,
+  { onProgress }: { onProgress: OnProgress },
 ): Promise<FilesProgress> {
   const totalBytes = weightBytes({ files });
   const missing = new Set(await store.missing(files));
@@ -57,4 +56,36 @@ export async function loadProgress(
       report();
     },
   };
+}
+
+const WINDOW_MS = 5000;
+/** Time before the first estimate. The first bytes arrive slowly, and would give estimates of days. */
+const SETTLE_MS = 2000;
+/** Minimum time between samples, as progress may be reported for every network packet. */
+const SAMPLE_MS = 100;
+
+/** Measures bytes per second over a sliding window, so that a stall shows and a burst does not. */
+export class RateMeter {
+  #samples: { at: number; bytes: number }[] = [];
+  #since: number | null = null;
+
+  /** @param bytes total so far @returns bytes per second; null until bytes have arrived for a while */
+  add(bytes: number): number | null {
+    const now = performance.now();
+    const latest = this.#samples.at(-1);
+    if (latest && bytes < latest.bytes) {
+      this.#samples = [];
+      this.#since = null;
+    }
+    const last = this.#samples.at(-1);
+    if (!last || now - last.at >= SAMPLE_MS) {
+      this.#samples = this.#samples.filter(({ at }) => now - at <= WINDOW_MS);
+      this.#samples.push({ at: now, bytes });
+    }
+    const first = this.#samples[0];
+    if (!first || bytes === first.bytes) return null;
+    this.#since ??= now;
+    if (now - this.#since < SETTLE_MS) return null;
+    return ((bytes - first.bytes) * 1000) / (now - first.at);
+  }
 }

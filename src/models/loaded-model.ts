@@ -5,7 +5,7 @@ import type { Engine } from '#engine-kit';
 import { KINDS } from '#jobs';
 import { JobQueue } from '#scheduling';
 import { loadFailed } from './load-failed.ts';
-import { RateMeter } from './rate-meter.ts';
+import { RateMeter } from './load-progress.ts';
 
 export interface LoadVariantOptions {
   signal: AbortSignal;

@@ -12,6 +12,7 @@ const ENGINE_FILES: Readonly<Record<Variant['engine'], string[]>> = {
   wllama: ['wllama.wasm'],
   transformers: ['ort-wasm-simd-threaded.wasm', 'ort-wasm-simd-threaded.asyncify.wasm'],
   whisper: ['ort-wasm-simd-threaded.wasm'],
+  voice: ['ort-wasm-simd-threaded.wasm'],
   'web-llm': [],
   'built-in': [],
   upstream: [],

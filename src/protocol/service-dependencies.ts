@@ -97,8 +97,8 @@ export interface StoredResponse {
   keyId: string;
   /** Milliseconds since 1970. */
   created: number;
-  /** Response object as it was sent. */
-  response: Record<string, unknown>;
+  /** Response as it was sent: JSON text, which keeps the numbers in schemas. */
+  response: string;
   /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
   /** Conversation including the reply, without instructions: they apply to one response only. */

@@ -12,6 +12,7 @@ import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
+import { upstreamSpeech } from './upstream/upstream-speech.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
@@ -27,6 +28,7 @@ const UPSTREAM: {
   chat: upstreamChat,
   embedding: upstreamEmbedding,
   transcription: upstreamTranscription,
+  speech: upstreamSpeech,
   decision: upstreamDecision,
 };
 

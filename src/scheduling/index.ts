@@ -1,7 +1,7 @@
 export { JobQueue, type Claim } from './job-queue.ts';
 export { JobPaused, Lease, type LeaseFacts } from './lease.ts';
 export { PartQueue, inParts, type Parts } from './part-queue.ts';
-export { classOf, nextPart, POLICY } from './policy.ts';
+export { nextPart, POLICY } from './policy.ts';
 export {
   filling,
   isRunning,

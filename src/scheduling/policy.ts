@@ -17,6 +17,8 @@ export const POLICY = {
     soundBytes: 1024,
     /** Bytes of a wav file. */
     wavBytes: 4096,
+    /** Characters that are spoken while a chat's token is generated. */
+    speechCharacters: 10,
   },
   job: {
     /** Maximum number of jobs that wait for one model's slots. */

@@ -90,6 +90,7 @@ export const ENDPOINTS = {
     label: 'transcription',
   },
   translation: { method: 'POST', path: '/v1/audio/translations', isMetered: true, label: 'translation' },
+  speech: { method: 'POST', path: '/v1/audio/speech', isMetered: true, label: 'speech' },
   decision: {
     method: 'POST',
     path: '/v1/decisions',

@@ -15,6 +15,7 @@ export const RULES = {
   completion: async () => (await import('./completions/completion-schema.ts')).completionRules,
   response,
   countResponse: response,
+  speech: async () => (await import('./speech/speech-schema.ts')).speechRules,
   decision: async () => (await import('./decisions/decision-schema.ts')).decisionRules,
   embeddings: async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules,
 } satisfies Partial<Record<EndpointName, () => Promise<BodyRules<z.ZodMiniType>>>>;

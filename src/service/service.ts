@@ -20,6 +20,7 @@ import {
   retrieveResponse,
 } from './responses/responses.ts';
 import { RULES } from './rules.ts';
+import { createSpeech } from './speech/speech.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 /** Answers a request. `id`: the parameter of its path, if it has one. @throws ServiceError */
@@ -38,6 +39,7 @@ const ANSWERS: Record<EndpointName, Answer> = {
   listInputItems,
   transcription: (exchange) => createTranscription(exchange, 'transcribe'),
   translation: (exchange) => createTranscription(exchange, 'translate'),
+  speech: withBody(RULES.speech, createSpeech),
   decision: withBody(RULES.decision, createDecision),
   embeddings: withBody(RULES.embeddings, createEmbeddings),
 };

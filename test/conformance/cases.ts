@@ -5,6 +5,7 @@ import { decisionCases } from './decision-cases.ts';
 import { embeddingCases } from './embedding-cases.ts';
 import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
+import { speechCases } from './speech-cases.ts';
 import { toolCases } from './tool-cases.ts';
 import { transcriptionCases } from './transcription-cases.ts';
 import { unknownValueCases } from './unknown-value-cases.ts';
@@ -19,5 +20,6 @@ export const cases: ConformanceCase[] = [
   ...embeddingCases,
   ...decisionCases,
   ...transcriptionCases,
+  ...speechCases,
   ...unknownValueCases,
 ];

@@ -1,9 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { catalogDirectory } from '../../src/service/model-list/models.ts';
 import { ENDPOINTS } from '../../src/service/endpoints.ts';
+import { RULES } from '../../src/service/rules.ts';
 import { createService } from '../../src/service/service.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
-import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
+import type { EventOf, JobOf, Kind, ModelKind } from '../../src/jobs/kinds.ts';
 import type { RequestLogEntry } from '../../src/protocol/request-log.ts';
 import type { EngineClient, KeyStore, Waiting } from '../../src/protocol/service-dependencies.ts';
 
@@ -46,7 +47,7 @@ const generated = { kind: 'chat', charged: 5, generates: true } as const;
 const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
 const counted = { kind: 'chat', charged: 50, usage: { promptTokens: 3 } } as const;
 const { chat, completion, response, countChat, countResponse, transcription, translation } = ENDPOINTS;
-const { decision, embeddings } = ENDPOINTS;
+const { decision, embeddings, speech } = ENDPOINTS;
 const longer = { max_tokens: 2 };
 
 const ROWS: Row[] = [
@@ -86,6 +87,15 @@ const ROWS: Row[] = [
   ]),
   { name: 'count of a chat', ...counted, request: json(countChat.path, countChat.sample) },
   { name: 'count of a response', ...counted, request: json(countResponse.path, countResponse.sample) },
+  {
+    name: 'speech',
+    streamed: true,
+    kind: 'speech',
+    charged: 3,
+    generates: true,
+    request: json(speech.path, { model: 'silver-lark-4', input: 'Hi', stream_format: 'sse' }),
+    usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 0 },
+  },
   {
     name: 'decision',
     kind: 'decision',
@@ -130,6 +140,16 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
       type: 'done',
       transcript: { answer: { text: 'ab' } },
       usage,
+      timings: { queueMs: 300, computeMs: 7000 },
+    },
+  ],
+  speech: [
+    { type: 'accepted', fingerprint: FINGERPRINT },
+    { type: 'delta', bytes: Uint8Array.of(1), text: 'a' },
+    { type: 'delta', bytes: Uint8Array.of(2), text: 'b' },
+    {
+      type: 'done',
+      usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 0 },
       timings: { queueMs: 300, computeMs: 7000 },
     },
   ],
@@ -212,7 +232,7 @@ async function ask({ request }: Row, ending: Ending) {
     settle: async (_, __, used) => void settled.push(used),
   };
   const created = 1_700_000_000;
-  const model = (id: string, kind: 'chat' | 'embedding' | 'transcription') => ({
+  const model = (id: string, kind: ModelKind) => ({
     id,
     kind,
     created,
@@ -228,6 +248,7 @@ async function ask({ request }: Row, ending: Ending) {
         model('amber-phoenix-4', 'chat'),
         model('jade-mole-4', 'embedding'),
         model('coral-wren-4', 'transcription'),
+        model('silver-lark-4', 'speech'),
       ],
     })),
     responses: { put: async () => {}, get: async () => null, delete: async () => {} },
@@ -260,15 +281,8 @@ async function ask({ request }: Row, ending: Ending) {
 }
 
 // Schemas are imported when a request needs them, which takes real time.
-beforeAll(() =>
-  Promise.all([
-    import('../../src/service/chat/chat-schema.ts'),
-    import('../../src/service/completions/completion-schema.ts'),
-    import('../../src/service/responses/response-schema.ts'),
-    import('../../src/service/decisions/decision-schema.ts'),
-    import('../../src/service/embeddings/embeddings-request.ts'),
-  ]),
-);
+// Imports take real time.
+beforeAll(() => Promise.all(Object.values(RULES).map((load) => load())));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
 });
@@ -304,7 +318,9 @@ describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) =>
     expect(got?.headers.get('x-ratelimit-limit-tokens')).toBe(isMetered ? '1000' : null);
     // Comments end once something is generated.
     if (streamed)
-      expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(text?.search(/"(a|delta)"|text":"a/) ?? 0);
+      expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(
+        text?.search(/"(a|delta)"|text":"a|audio\.delta/) ?? 0,
+      );
     else expect(text).not.toContain(': waiting');
   });
 

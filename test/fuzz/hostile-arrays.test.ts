@@ -6,6 +6,7 @@ import { upstreamChat } from '../../src/routing/upstream/upstream-chat.ts';
 import { upstreamDecision } from '../../src/routing/upstream/upstream-decision.ts';
 import { upstreamEmbedding } from '../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
+import { upstreamSpeech } from '../../src/routing/upstream/upstream-speech.ts';
 import { upstreamTranscription } from '../../src/routing/upstream/upstream-transcription.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
@@ -33,6 +34,7 @@ const JOBS: { [K in Kind]: JobOf<K> } = {
     stream: false,
     others: [],
   },
+  speech: { kind: 'speech', model: 'm', text: 'hi', format: 'wav', speed: 1 },
   decision: {
     kind: 'decision',
     model: 'm',
@@ -47,6 +49,8 @@ const SIZES: Record<Kind, number> = {
   chat: 2 ** 18,
   embedding: 2 ** 25,
   transcription: 2 ** 23,
+  // Any bytes are sound.
+  speech: 0,
   decision: 401 * 4096,
 };
 
@@ -64,6 +68,7 @@ async function read(kind: Kind, body: string): Promise<void> {
     chat: () => upstreamChat(server, JOBS.chat, never),
     embedding: () => upstreamEmbedding(server, JOBS.embedding, never),
     transcription: () => upstreamTranscription(server, JOBS.transcription, never),
+    speech: () => upstreamSpeech(server, JOBS.speech, never),
     decision: () => upstreamDecision(server, JOBS.decision, never),
   }[kind]();
   for await (const event of events) void event;

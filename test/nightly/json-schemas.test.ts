@@ -40,10 +40,9 @@ function nextSchema(random: Random, index: number): { schema: Record<string, unk
   for (;;) {
     const schema = index % 4 === 3 ? anySchema(random) : randomSchema(random);
     try {
-      const parts = [{ at: [], param: 'schema', strict: true }];
       return {
         schema,
-        gbnf: compileSchema({ kind: 'json_schema', schema: JSON.stringify(schema), parts }).gbnf,
+        gbnf: compileSchema(JSON.stringify(schema)).gbnf,
       };
     } catch (error) {
       if (index % 4 !== 3 || !(error instanceof ServiceError)) throw error;

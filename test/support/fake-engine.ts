@@ -3,6 +3,7 @@ import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
 import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
+import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
   EngineClient,
@@ -81,6 +82,7 @@ export class FakeEngine implements EngineClient {
       chat: (chat) => this.#chat(chat, request),
       embedding: (embedding) => this.#embed(embedding, request),
       transcription: (transcription) => this.#transcribe(transcription, request),
+      speech: (speech) => this.#speak(speech, request),
       decision: (decision) => this.#decide(decision, request),
     };
     return runs[job.kind](job);
@@ -129,6 +131,16 @@ export class FakeEngine implements EngineClient {
       usage: { promptTokens, cachedTokens, completionTokens: thoughts.length + most },
       timings: { queueMs: 1, prefillMs: 2, decodeMs: 3 },
     };
+  }
+
+  async *#speak(
+    { text }: SpeechJob,
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | SpeechEvent, void, undefined> {
+    await pause(0, signal);
+    yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
+    yield { type: 'delta', bytes: new Uint8Array([1, 2, 3]), text };
+    yield { type: 'done', usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 0 } };
   }
 
   async *#transcribe(

@@ -3,17 +3,25 @@ import type { EngineRules } from './engine-rules.ts';
 import { llamaCpp, type WllamaVariant } from './llama-cpp.ts';
 import { transformers, type TransformersVariant } from './transformers.ts';
 import { upstream, type UpstreamVariant } from './upstream.ts';
+import { voice, type VoiceVariant } from './voice.ts';
 import { webLlm, type WebLlmVariant } from './web-llm.ts';
 import { whisper, type WhisperVariant } from './whisper.ts';
 
 export type Variant =
-  WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | BuiltInVariant | UpstreamVariant;
+  | WllamaVariant
+  | TransformersVariant
+  | WhisperVariant
+  | VoiceVariant
+  | WebLlmVariant
+  | BuiltInVariant
+  | UpstreamVariant;
 
 /** Rules of all engines that a catalog may name. */
 export const ENGINE_RULES: { [E in Variant['engine']]: EngineRules<Extract<Variant, { engine: E }>> } = {
   wllama: llamaCpp,
   transformers,
   whisper,
+  voice,
   'web-llm': webLlm,
   'built-in': builtIn,
   upstream,

@@ -90,6 +90,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     hasLongParts: true,
     work: ({ file }) => file.size / (/wav/.test(file.type) ? WORK.wavBytes : WORK.soundBytes),
   },
+  speech: {
+    run: runOnEngine,
+    hasLongParts: true,
+    work: ({ text }) => text.length / WORK.speechCharacters,
+  },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
       const { images } = job.input;
@@ -143,7 +148,7 @@ async function withGrammar(
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
   if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
   const { compileSchema } = await import('#grammar');
-  const { gbnf, loosened } = compileSchema(constraint);
+  const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

@@ -1,11 +1,11 @@
 import { z } from '#base/full-zod';
 
-import type { TransformersVariant, WhisperVariant } from '#catalog';
+import type { TransformersVariant, VoiceVariant, WhisperVariant } from '#catalog';
 import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
 import { corruptFile, serverError, ServiceError, messageOf } from '#base';
 
 /** A variant that onnxruntime runs. */
-export type OnnxVariant = TransformersVariant | WhisperVariant;
+export type OnnxVariant = TransformersVariant | WhisperVariant | VoiceVariant;
 
 const CONFIG = 'config.json';
 const TOKENIZER = 'tokenizer.json';

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { invalidField, requestError, isNumber, writeJson, valueAt, type ServiceError } from '#base';
+import { describe, invalidField, requestError, shortened, type ServiceError, valueAt } from '#base';
 
 type Issue = z.core.$ZodIssue;
 
@@ -23,22 +23,6 @@ function notation(path: readonly PropertyKey[]): string {
       typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + shortened(String(part)),
     )
     .join('');
-}
-
-/** Names that a client chose may be as long as the body. */
-export const shortened = (text: string, length = 64): string =>
-  text.length > length ? `${text.slice(0, length)}…` : text;
-
-/** Formats a value from a client, short enough for an error message. */
-export function describe(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
-  if (typeof value === 'string') {
-    if (value === '') return 'an empty string';
-    return JSON.stringify(shortened(value, 40));
-  }
-  if (isNumber(value) || typeof value === 'boolean') return shortened(writeJson(value), 40);
-  return 'an object';
 }
 
 interface Explanation {

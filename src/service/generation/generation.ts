@@ -12,7 +12,7 @@ import {
 import { callConstraint } from '../tools/call-constraint.ts';
 import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
-import { checkJsonSchema } from '../body/json-schema.ts';
+import { checkJsonSchema } from '#grammar/check';
 import type { ModelEntry } from '#protocol';
 
 /** A generation request in the form that all endpoints share. */

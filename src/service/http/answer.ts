@@ -7,8 +7,10 @@ import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
 export interface AnswerFormat<Event> {
   /** Content type. `text/event-stream` is sent while it is generated, every other type in one piece. */
   readonly type: string;
-  /** Takes an event. @returns the text to send now, if any */
-  event(event: Event): string;
+  /** Set if an answer of another type is sent while it is generated, too. */
+  readonly isLive?: true;
+  /** Takes an event. @returns the text or bytes to send now, if any */
+  event(event: Event): string | Uint8Array<ArrayBuffer>;
   /** Text after the last event: of a whole answer all of it. */
   end(): string | Promise<string>;
   /** Encodes an error as an event of a stream, whose status has been sent already. */
@@ -75,7 +77,7 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
     this.#run = run;
     this.#format = format;
     this.#jobs = jobs;
-    this.#isStream = format.type === EVENT_STREAM;
+    this.#isStream = format.type === EVENT_STREAM || format.isLive === true;
     this.#body = new EventStream(() => abort.abort(new Error('the client has left')));
     const passedMs = Date.now() - receivedAt;
     this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
@@ -104,7 +106,7 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
 
   async respond(work: (sink: JobSink<Event>) => Promise<void>): Promise<Response> {
     const { exchange } = this.#run;
-    exchange.continues();
+    exchange.continues(this.#isStream);
     const last = this.#compute(work);
     try {
       await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);
@@ -169,10 +171,10 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
     return this.#body.isClosed || this.#run.exchange.watch.gone.aborted;
   }
 
-  #send(text: string): void {
-    if (text === '') return;
+  #send(part: string | Uint8Array<ArrayBuffer>): void {
+    if (part.length === 0) return;
     this.#hasSent = true;
-    this.#body.send(text);
+    this.#body.send(part);
   }
 
   /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
@@ -202,6 +204,7 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
     const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
     this.#state = 'waiting';
     this.#stopWaiting();
+    if (this.#format.isLive) return;
     this.#timer = setInterval(comment, HEARTBEAT_MS);
     if (commentNow) comment();
   }

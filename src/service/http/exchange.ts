@@ -106,9 +106,9 @@ export class Exchange {
   }
 
   /** The answer continues after its headers, and stops the watch at its end. */
-  continues(): void {
+  continues(streamed: boolean): void {
     this.#continues = true;
-    this.trace.continues();
+    this.trace.continues(streamed);
   }
 
   /** The headers are sent. */

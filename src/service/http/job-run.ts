@@ -1,4 +1,12 @@
-import { engineLost, rateLimited, ServiceError, storageUnavailable, unsupported, delay } from '#base';
+import {
+  engineLost,
+  rateLimited,
+  ServiceError,
+  storageUnavailable,
+  unsupported,
+  delay,
+  shortened,
+} from '#base';
 import {
   fingerprintOf,
   type Timings,
@@ -10,7 +18,6 @@ import {
   type Kind,
 } from '#jobs';
 import type { WaitingStage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
-import { shortened } from '../body/schema-issues.ts';
 import { requireModel, usableModels } from '../model-list/models.ts';
 import type { Exchange } from './exchange.ts';
 

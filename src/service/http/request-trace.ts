@@ -53,9 +53,10 @@ export class RequestTrace {
     this.#tell();
   }
 
-  /** The answer continues after its headers. */
-  continues(): void {
+  /** The answer continues after its headers. `streamed`: it is sent while it is generated. */
+  continues(streamed: boolean): void {
     this.#open = true;
+    this.#entry.streamed = streamed;
   }
 
   /** Fingerprint of the variant that answers; null until it is known. */

@@ -33,9 +33,10 @@ export class EventStream {
     );
   }
 
-  /** Appends text to the body, unless it is closed. */
-  send(text: string): void {
-    if (text !== '') this.#controller?.enqueue(this.#encoder.encode(text));
+  /** Appends text or bytes to the body, unless it is closed. */
+  send(part: string | Uint8Array<ArrayBuffer>): void {
+    if (part.length === 0) return;
+    this.#controller?.enqueue(typeof part === 'string' ? this.#encoder.encode(part) : part);
   }
 
   get isFull(): boolean {

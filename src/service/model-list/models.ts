@@ -1,9 +1,8 @@
 import type OpenAI from 'openai';
 import type { Exchange } from '../http/exchange.ts';
 import { jsonResponse } from '../http/response.ts';
-import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ServedVariant, ModelDirectory, ModelEntry, ModelFacts } from '#protocol';
-import { requestError, type ServiceError } from '#base';
+import { requestError, type ServiceError, shortened } from '#base';
 import { answers, KINDS, type Kind } from '#jobs';
 import { maySee, type Catalog } from '#catalog';
 

@@ -87,7 +87,7 @@ async function storedItems({ dependencies, admitted }: Exchange, response: strin
   if (stored?.keyId !== admitted.keyId) return new Map();
   const { inputItem } = await import('./response-schema.ts');
   // Only `createResponse` writes it.
-  const output = stored.response['output'] as unknown[];
+  const { output } = JSON.parse(stored.response) as { output: unknown[] };
   return new Map(
     [...output, ...stored.input].flatMap((raw) => {
       const parsed = inputItem.safeParse(raw);

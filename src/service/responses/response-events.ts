@@ -4,7 +4,7 @@ import type { AnswerFormat } from '../http/answer.ts';
 import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
-import type { ServiceError } from '#base';
+import { type ServiceError, writeJson } from '#base';
 import { itemIds, type NextItemId } from './item-references.ts';
 import {
   toIncomplete,
@@ -68,7 +68,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
 
   async end(): Promise<string> {
     const response = await this.#options.keep(this.#state(this.#status, this.#options.usage()));
-    if (!this.#options.isStreamed) return JSON.stringify(response);
+    if (!this.#options.isStreamed) return writeJson(response);
     return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
 
@@ -122,7 +122,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
 const DONE = 'data: [DONE]\n\n';
 
 const encodeEvent = (event: Unnumbered, sequence: number): string =>
-  `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
+  `event: ${event.type}\ndata: ${writeJson({ ...event, sequence_number: sequence })}\n\n`;
 
 /**
  * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the

@@ -3,9 +3,9 @@ import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import { answerChoices, answerHead } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { EVENT_STREAM, jsonResponse, textResponse } from '../http/response.ts';
+import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
-import { invalidField, requestError } from '#base';
+import { invalidField, readJson, requestError, writeJson } from '#base';
 import { resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
@@ -47,7 +47,7 @@ export async function createResponse(
       id: head.id,
       keyId: exchange.admitted.keyId,
       created: exchange.receivedAt,
-      response,
+      response: writeJson(response),
       input: toInputItems(resolved.raw, head.id),
       messages: [...conversation, ...toMessages(state.output)],
     };
@@ -132,12 +132,12 @@ export async function retrieveResponse(exchange: Exchange, id: string): Promise<
   const query = new URL(exchange.request.url).searchParams;
   const stream = query.get('stream') ?? 'false';
   if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
-  if (stream === 'false') return jsonResponse(exchange, response);
+  if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
   const after = Number(query.get('starting_after') ?? -1);
   if (!Number.isInteger(after))
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');
   // Only `createResponse` writes it.
-  const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
+  const events = replayResponse(readJson(response) as ResponseObject, Math.max(after, -1));
   return textResponse(exchange, events, EVENT_STREAM);
 }
 

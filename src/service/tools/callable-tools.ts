@@ -1,6 +1,5 @@
-import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
-import { writeJson, conflicting, invalidField, requestError } from '#base';
-import { describe } from '../body/schema-issues.ts';
+import { checkJsonSchema, SchemaBudget } from '#grammar/check';
+import { writeJson, conflicting, invalidField, requestError, describe } from '#base';
 import { type GivenTool, listTools, type MoreTools, type ToolFields } from './given-tools.ts';
 import { type ChoiceFields, readChoice, selected, type ToolChoice } from './tool-choice.ts';
 import { calledName, CUSTOM_INPUT, type ToolFunction, type ToolName } from './tool-function.ts';

@@ -1,6 +1,5 @@
 import type * as z from 'zod/mini';
-import { unsupported } from '#base';
-import { shortened } from '../body/schema-issues.ts';
+import { unsupported, shortened } from '#base';
 import { flat, isKnown } from './tool-choice.ts';
 import type { chatTools, inputTools, legacyFunctions, responseTools } from './tool-schema.ts';
 

@@ -1,6 +1,5 @@
 import type * as z from 'zod/mini';
-import { invalidField, unsupported } from '#base';
-import { describe } from '../body/schema-issues.ts';
+import { invalidField, unsupported, describe } from '#base';
 import type { ToolFunction, ToolName } from './tool-function.ts';
 import type { chatToolChoice, legacyFunctionCall, responseToolChoice } from './tool-schema.ts';
 

@@ -62,7 +62,13 @@ const transcriptionEngine: Engine<'transcription'> = {
   },
 };
 
-const ENGINES = { chat: countingEngine, embedding: embeddingEngine, transcription: transcriptionEngine };
+const ENGINES = {
+  chat: countingEngine,
+  embedding: embeddingEngine,
+  transcription: transcriptionEngine,
+  // No test speaks with this engine.
+  speech: countingEngine,
+};
 
 let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { checkJsonSchema } from '../../../src/service/body/json-schema.ts';
+import { checkJsonSchema } from '../../../src/grammar/check-schema.ts';
 import { callConstraint } from '../../../src/service/tools/call-constraint.ts';
+import type { Constraint } from '../../../src/jobs/chat.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { withPointers } from '../../../src/grammar/schema-references.ts';
@@ -12,18 +13,14 @@ import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
 import { validator } from '../../support/grammar/validate.ts';
 
 type Schema = Record<string, unknown>;
-type JsonConstraint = Parameters<typeof compileSchema>[0];
+type JsonConstraint = Extract<Constraint, { kind: 'json_schema' }>;
 
 const SEED = 20_261_125;
 const SCHEMAS = 100;
 const DRAWS = 20;
 
 const compile = (schema: Schema, strict = true) =>
-  compileSchema({
-    kind: 'json_schema',
-    schema: JSON.stringify(schema),
-    parts: [{ at: [], param: 'schema', strict }],
-  });
+  compileSchema(JSON.stringify(schema), { param: 'schema', strict });
 
 function draws(schema: Schema, random: Random, count: number, strict = true): string[] {
   const sampler = new GbnfSampler(compile(schema, strict).gbnf);
@@ -472,9 +469,8 @@ test('an $id that is none, or too long, leaves the references around it as they 
 test('a strict part keeps its bounds beside one that is loosened', () => {
   const strict = { type: 'string', pattern: '^a+$' };
   const loose = { type: 'string', pattern: String.raw`\bx` };
-  const { gbnf, loosened } = compileSchema({
-    kind: 'json_schema',
-    schema: JSON.stringify({ type: 'array', prefixItems: [strict, loose], items: false }),
+  const schema = JSON.stringify({ type: 'array', prefixItems: [strict, loose], items: false });
+  const { gbnf, loosened } = compileSchema(schema, {
     parts: [
       { at: ['prefixItems', '0'], param: 'tools[0]', strict: true },
       { at: ['prefixItems', '1'], param: 'tools[1]', strict: false },
@@ -491,14 +487,13 @@ test('two parts may have the same anchor', () => {
     required: ['a'],
     $defs: { x: { $anchor: 'x', const: value } },
   });
-  const { gbnf } = compileSchema({
-    kind: 'json_schema',
-    schema: JSON.stringify({
-      type: 'array',
-      prefixItems: [{ $ref: '#/$defs/f' }, { $ref: '#/$defs/g' }],
-      items: false,
-      $defs: { f: named('of f'), g: named('of g') },
-    }),
+  const schema = JSON.stringify({
+    type: 'array',
+    prefixItems: [{ $ref: '#/$defs/f' }, { $ref: '#/$defs/g' }],
+    items: false,
+    $defs: { f: named('of f'), g: named('of g') },
+  });
+  const { gbnf } = compileSchema(schema, {
     parts: ['f', 'g'].map((name) => ({ at: ['$defs', name], param: `tools.${name}`, strict: true })),
   });
   const text = new GbnfSampler(gbnf).draw(new Random(1));
@@ -560,7 +555,8 @@ describe.each([
       { functions, mustCall: false, isNamed: false, maxCalls: 1 },
       { kind: 'json_schema', schema: JSON.stringify(schema), parts },
     );
-    const sampler = new GbnfSampler(compileSchema(constraint as JsonConstraint).gbnf);
+    const { schema: whole, parts: places = [] } = constraint as JsonConstraint;
+    const sampler = new GbnfSampler(compileSchema(whole, { parts: places }).gbnf);
     const seen = Array.from({ length: 30 }, (_, seed) => sampler.draw(new Random(seed)) ?? '');
     const values = new Set(seen.map((text) => JSON.stringify(JSON.parse(text))));
     const calls = functions.map(({ name }) => [{ name, arguments: value }]);

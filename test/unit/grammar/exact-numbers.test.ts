@@ -11,8 +11,7 @@ import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
 
 const SEED = 20_261_128;
 
-const compile = (schema: string) =>
-  compileSchema({ kind: 'json_schema', schema, parts: [{ at: [], param: 'schema', strict: true }] });
+const compile = (schema: string) => compileSchema(schema, { param: 'schema', strict: true });
 
 /** Texts that the grammar of a schema allows, without the spaces between tokens. */
 function draws(schema: string, count = 40): Set<string> {

@@ -2,7 +2,7 @@ import { zodFunction, zodResponseFormat, zodResponsesFunction, zodTextFormat } f
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { checkJsonSchema } from '../../../src/service/body/json-schema.ts';
+import { checkJsonSchema } from '../../../src/grammar/check-schema.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { Random } from '../../chaos/random.ts';
 import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
@@ -184,8 +184,7 @@ const cases = Object.entries(TYPES).flatMap(([name, type]) =>
 
 test.each(cases)('$name, as $writers', ({ type, schema, strict }) => {
   checkJsonSchema(schema, 'schema', strict);
-  const parts = [{ at: [], param: 'schema', strict }];
-  const { gbnf, loosened } = compileSchema({ kind: 'json_schema', schema: JSON.stringify(schema), parts });
+  const { gbnf, loosened } = compileSchema(JSON.stringify(schema), { param: 'schema', strict });
   expect(loosened).toEqual([]);
   const sampler = new GbnfSampler(gbnf);
   const random = new Random(SEED);
@@ -203,12 +202,7 @@ test('every writer is among them', () => {
 /** Formats without a pattern that are not known: zod checks them in code. */
 test.each([['jwt', z.jwt()]])('%s is refused by its place, or left out', (_, type) => {
   const schema = z.toJSONSchema(z.object({ a: type })) as Schema;
-  const compile = (strict: boolean) =>
-    compileSchema({
-      kind: 'json_schema',
-      schema: JSON.stringify(schema),
-      parts: [{ at: [], param: 'schema', strict }],
-    });
+  const compile = (strict: boolean) => compileSchema(JSON.stringify(schema), { param: 'schema', strict });
   expect(() => compile(true)).toThrow('`schema.properties.a.format`');
   expect(compile(false).loosened).toEqual(['schema.properties.a.format']);
 });

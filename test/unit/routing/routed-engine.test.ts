@@ -122,6 +122,10 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       fail();
       yield { type: 'waiting', stage: 'loading' };
     },
+    async *speech() {
+      fail();
+      yield { type: 'accepted', fingerprint: 'device' };
+    },
     async *decision() {
       fail();
       const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };

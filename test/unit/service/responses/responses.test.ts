@@ -345,7 +345,7 @@ describe('what is kept', () => {
         id: `${name} ${index}`,
         keyId: 'key',
         created: created + index,
-        response: {},
+        response: '{}',
         input: [],
         messages: [{ role: 'user', content: 'x'.repeat(1000) }],
       });
@@ -362,7 +362,7 @@ describe('what is kept', () => {
         id: `of many ${index}`,
         keyId: 'many',
         created,
-        response: {},
+        response: '{}',
         input: [],
         messages: [],
       });
@@ -375,7 +375,7 @@ describe('what is kept', () => {
   test("another key's answers drive none out", async () => {
     const store = createResponseStore('/', { responses: 2, characters: 1e9 });
     const put = (id: string, keyId: string, created: number): Promise<void> =>
-      store.put({ id, keyId, created, response: {}, input: [], messages: [] });
+      store.put({ id, keyId, created, response: '{}', input: [], messages: [] });
     await put('first', 'quiet', 2e12 - 300);
     for (let index = 0; index < 5; index++) await put(`busy ${index}`, 'busy', 2e12 - 200 + index);
     await expect.poll(() => store.get('busy 2')).toBeNull();
@@ -392,7 +392,7 @@ describe('what is kept', () => {
       id: 'seen',
       keyId: 'key',
       created: 2e12 - 50,
-      response: { tools: [{ url: 1 }] },
+      response: '{"url":1}',
       input: [{ role: 'user', content, url: 0 }],
       messages: [{ role: 'user' as const, content: 'What?', images: [{ at: 5, url, param: 'input' }] }],
     };

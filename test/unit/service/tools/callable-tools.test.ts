@@ -269,6 +269,29 @@ test('parameters that an engine cannot enforce are a fault of the tools', async 
   expect(await refused({ response_format })).toMatchObject({ param: 'response_format' });
 });
 
+test('the schemas of all tools together are bounded with strict', async () => {
+  const { fetch } = await fakeService();
+  const properties = Object.fromEntries(
+    Array.from({ length: 60 }, (_, index) => [`p${index}`, { type: 'string' }]),
+  );
+  const parameters = {
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  };
+  const many = (length: number, strict: boolean) =>
+    Array.from({ length }, (_, index) => ({
+      type: 'function',
+      function: { name: `f${index}`, parameters, strict },
+    }));
+  expect((await fetch(PATH, chat({ tools: many(10, true) }))).status).toBe(200);
+  expect((await fetch(PATH, chat({ tools: many(60, false) }))).status).toBe(200);
+  const response = await fetch(PATH, chat({ tools: many(60, true) }));
+  expect(response.status).toBe(400);
+  expect((await response.json()).error.param).toMatch(/^tools\[\d+\]\.function\.parameters/);
+});
+
 describe('streamed', () => {
   const stream = async (engine: FakeEngine, extra: Record<string, unknown>) => {
     const { fetch } = await fakeService({ engine });

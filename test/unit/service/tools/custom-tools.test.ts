@@ -36,9 +36,8 @@ const promptOf = (engine: FakeEngine) => {
 /** Texts of a job's grammar. */
 function draws(engine: FakeEngine): string[] {
   const { constraint } = chatJob(engine);
-  const sampler = new GbnfSampler(
-    compileSchema(constraint as Extract<typeof constraint, { kind: 'json_schema' }>).gbnf,
-  );
+  if (constraint?.kind !== 'json_schema') throw new Error('the job has no schema');
+  const sampler = new GbnfSampler(compileSchema(constraint.schema, constraint).gbnf);
   return Array.from({ length: 20 }, (_, seed) => sampler.draw(new Random(seed)) ?? '');
 }
 

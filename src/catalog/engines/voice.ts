@@ -1,0 +1,21 @@
+import { z } from '#base/full-zod';
+import type { VariantBase } from '../variant.ts';
+import { type EngineRules, proportional } from './engine-rules.ts';
+
+/** Text to speech: a voice for each name, and the tables that turn English text into phonemes. */
+export interface VoiceVariant extends VariantBase {
+  engine: 'voice';
+  /** Backend. Only WASM. */
+  device?: 'wasm';
+  /** File of each voice, by the name that requests use. The first is the default. */
+  voices: Record<string, string>;
+}
+
+export const voice: EngineRules<VoiceVariant> = {
+  fields: {
+    device: z.literal('wasm').optional(),
+    voices: z.record(z.string().regex(/^[\w-]{1,64}$/), z.string().min(1)),
+  },
+  kinds: () => ['speech'],
+  memory: proportional(220e6, 4),
+};

@@ -1,0 +1,2 @@
+export { Phonemizer, type PhonemeTables, type ReadUnknown } from './phonemizer.ts';
+export { findUnspeakable, toSpeakable } from './speakable.ts';

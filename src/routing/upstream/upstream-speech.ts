@@ -1,0 +1,31 @@
+import type { SpeechEvent, SpeechJob } from '#jobs';
+import { estimateTokens } from '#jobs';
+import { Deadline, readBytes } from './read-answer.ts';
+import { runOnServer, SILENCE_MS } from './run-on-server.ts';
+
+/** Half an hour of sound, uncompressed. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** Time between two parts of the sound. */
+const MAX_PAUSE_MS = 60_000;
+
+/** Speaks a text on a server. `accepted` is sent with the first bytes: until then the next variant can answer unseen. */
+export const upstreamSpeech = runOnServer<SpeechJob, SpeechEvent>(async function* (server, job, signal) {
+  const { fingerprint, variant } = server;
+  const { text: input, voice = 'alloy', format: response_format, speed, instructions } = job;
+  const body = { model: variant.model, input, voice, response_format, speed, instructions };
+  const response = await server.post('/audio/speech', body, signal, SILENCE_MS);
+  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  const deadline = new Deadline();
+  const wait = (): void => deadline.set(MAX_PAUSE_MS, 'It sent no sound');
+  wait();
+  let isAccepted = false;
+  for await (const bytes of readBytes(response, MAX_BODY_BYTES, deadline)) {
+    server.noteData();
+    if (!isAccepted) yield { type: 'accepted', fingerprint };
+    isAccepted = true;
+    yield { type: 'delta', bytes, text: '' };
+    wait();
+  }
+  const usage = { promptTokens: estimateTokens(input.length), cachedTokens: 0, completionTokens: 0 };
+  yield { type: 'done', usage };
+});

@@ -1,0 +1,80 @@
+import { estimateTokens, type ChatUsage, type SpeechEvent, type SpeechFormat, type SpeechJob } from '#jobs';
+import { omitNulls } from '../generation/generation.ts';
+import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { JobMeter, JobRun } from '../http/job-run.ts';
+import { EVENT_STREAM } from '../http/response.ts';
+import type { SpeechBody } from './speech-schema.ts';
+
+const TYPES: Readonly<Record<SpeechFormat, string>> = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+};
+/** OpenAI's default. */
+const DEFAULT_FORMAT = 'mp3';
+
+/** POST /v1/audio/speech */
+export async function createSpeech(exchange: Exchange, body: SpeechBody): Promise<Response> {
+  const { input, voice, speed, response_format: named, stream_format: stream, instructions } = body;
+  const text = input.toWellFormed();
+  const tokens = estimateTokens(text.length);
+  const run = await JobRun.admit(exchange, {
+    model: body.model,
+    kind: 'speech',
+    meter: new JobMeter(tokens),
+    isStreamed: true,
+    reserved: tokens,
+  });
+  const format = named ?? DEFAULT_FORMAT;
+  const job: SpeechJob = {
+    kind: 'speech',
+    model: run.model.id,
+    text,
+    format,
+    speed: speed ?? 1,
+    ...omitNulls({ voice: typeof voice === 'object' ? voice?.id : voice, instructions }),
+  };
+  const read = (event: SpeechEvent): Uint8Array<ArrayBuffer> | null => {
+    if (event.type === 'done') run.meter.count(Math.max(tokens, event.usage.promptTokens), event.usage);
+    if (event.type !== 'delta') return null;
+    if (event.text !== '') run.generated(event.text);
+    return event.bytes;
+  };
+  const sound: AnswerFormat<SpeechEvent> = {
+    type: TYPES[format],
+    isLive: true,
+    event: (event) => read(event) ?? '',
+    end: () => '',
+  };
+  const events: AnswerFormat<SpeechEvent> = {
+    type: EVENT_STREAM,
+    event(event) {
+      const bytes = read(event);
+      if (event.type === 'done') return doneEvent(event.usage);
+      return bytes
+        ? `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: toBase64(bytes) })}\n\n`
+        : '';
+    },
+    end: () => '',
+    failure: errorEvent,
+  };
+  return respond(run, stream === 'sse' ? events : sound, (sink) => run.run(job, sink));
+}
+
+const doneEvent = ({ promptTokens: input, completionTokens: output }: ChatUsage): string => {
+  const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
+  return `data: ${JSON.stringify({ type: 'speech.audio.done', usage })}\n\n`;
+};
+
+const CHUNK = 0x8000;
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += CHUNK)
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(binary);
+}
