@@ -48,7 +48,7 @@ const OTHER_TYPES = [
   'text/html',
   `a${'a'.repeat(5000)}`,
 ];
-const isFormPath = (path: string): boolean => /^\/v1\/audio\/trans/.test(path);
+const isFormPath = (path: string): boolean => path.startsWith('/v1/audio/trans');
 
 const part = (head: string, content: string): string => `--${BOUNDARY}\r\n${head}\r\n\r\n${content}\r\n`;
 const field = (name: string, content = 'x'): string =>
