@@ -69,7 +69,8 @@ const project = (name: string, options: Options): TestProjectInlineConfiguration
   test: {
     name,
     root: here('./'),
-    maxWorkers: 2,
+    // One more than most machines of CI have processors: many tests wait for a server or a program.
+    maxWorkers: 3,
     // Vitest's own 5 s, and 1 s for `expect.poll`, end a test on a machine that others keep busy. Limits are for what hangs.
     testTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
@@ -79,6 +80,7 @@ const project = (name: string, options: Options): TestProjectInlineConfiguration
 
 /** Tests that wait for a browser more than they compute: two files at once. A process that is kept loads its modules once. */
 const inBrowser: Options = {
+  maxWorkers: 2,
   isolate: false,
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,

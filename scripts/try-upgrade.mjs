@@ -12,7 +12,7 @@ const SENTINELS = {
       'test/unit/llama',
       'test/unit/engines/llama-cpp',
       'test/unit/gguf/architectures.test.ts',
-      'test/unit/tools/wllama-worker.test.ts',
+      'test/unit/node/engine-files/wllama-worker.test.ts',
       'test/unit/tools/kernels',
     ],
     browser: ['test/browser/llama-calls.test.ts'],

@@ -53,8 +53,9 @@ function NoWeights() {
       <p class="small">Download them where the site is built, and reload this page:</p>
       <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
       <p class="small">
-        In a clone of the repository, <code>python3 tools/weights/speech/weights.py public/models</code>{' '}
-        writes weights for English alone, without the model hub.
+        In a clone of the repository,{' '}
+        <code>python3 test/support/speech/weights/weights.py public/models</code> writes weights for English
+        alone, without the model hub.
       </p>
       {!hubAllowed.value && (
         <div class="row">

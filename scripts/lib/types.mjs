@@ -22,7 +22,6 @@ const entries = {
 
 /** Emits only the declarations that the entry points export. */
 export function emitTypes(out = 'dist/types') {
-  // Sources import files of `tools` too, so `src` is a folder of what is emitted.
   const emitted = join(out, 'emitted');
   for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, emitted);
   cpSync(join(emitted, 'src'), out, { recursive: true });

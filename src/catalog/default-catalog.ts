@@ -54,7 +54,7 @@ const allMiniLm = {
 } as const;
 
 /**
- * Variant with the published float32 weights. `onnx/model.onnx` contains only the graph (tools/weights writes it).
+ * Variant with the published float32 weights. `onnx/model.onnx` contains only the graph (src/node/graphs writes it).
  * It refers to the tensors in `model.safetensors` as `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
@@ -79,7 +79,7 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * Variant with the weights in 8 bits (tools/weights): a quarter of the bytes, about twice as fast on the CPU. Its
+ * Variant with the weights in 8 bits (src/node/graphs): a quarter of the bytes, about twice as fast on the CPU. Its
  * vectors differ slightly (docs/decisions/onnx-embeddings.md), so it is opt-in. Its small files are the same JSON
  * without spaces, so that the variants share no stored file.
  */

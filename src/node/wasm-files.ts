@@ -20,7 +20,7 @@ export const wasmFiles = (): Promise<Map<string, string>> => (found ??= findWasm
 
 async function findWasmFiles(): Promise<Map<string, string>> {
   if (isClone()) {
-    const { engineFiles } = await import('../../tools/engine-files/engine-files.ts');
+    const { engineFiles } = await import('./engine-files/engine-files.ts');
     return new Map([...(await engineFiles())].map(([name, path]) => [hashedName(name, path), path]));
   }
   const folder = packageFile(WASM_FOLDER);

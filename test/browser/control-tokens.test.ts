@@ -69,3 +69,20 @@ test('a special token in a text to embed is several tokens', async () => {
   for (const token of ['[SEP]', '[CLS]', '[MASK]', '[PAD]'])
     expect((await count(`rain ${token} snow`)) - 2 - around, token).toBeGreaterThan(2);
 });
+
+test('a choice that is a special token is scored as text', async () => {
+  const answer = await page.evaluate(async (apiKey) => {
+    const choices = ['<|im_end|>', 'yes', 'no'].map((value) => ({ value }));
+    const question = { type: 'choice', instructions: 'Is snow white?', choices };
+    const response = await fetch('/v1/decisions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'amber-phoenix-4', input: 'Snow', questions: [question] }),
+    });
+    return { status: response.status, body: (await response.json()) as unknown };
+  }, key);
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { answers: [{ choice: expect.any(String) as string }] },
+  });
+});

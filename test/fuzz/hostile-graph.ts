@@ -1,4 +1,4 @@
-import { encodeMessage } from '../../tools/weights/graph-builder.ts';
+import { encodeMessage } from '../../src/node/graphs/graph-builder.ts';
 import type { Random } from '../chaos/random.ts';
 import { tinyGraph } from '../support/tiny-onnx/tiny-model.ts';
 

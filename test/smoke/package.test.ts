@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ask, openExample } from '../examples/support/drive.ts';
 import { linkModels } from '../examples/support/models.ts';
 import { startVite } from '../examples/support/vite-server.ts';
-import { installExamples, packTarball, run, SMOKE_FOLDER } from '../examples/support/workspace.ts';
+import { packTarball, run, SMOKE_FOLDER, unpackExample } from '../examples/support/workspace.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 
@@ -17,7 +17,7 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   await packTarball(SMOKE_FOLDER);
-  await installExamples([NAME], SMOKE_FOLDER);
+  await unpackExample(NAME, SMOKE_FOLDER);
   context = await launch();
 });
 

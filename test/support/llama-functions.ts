@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { functionNames, namesIn } from '../../tools/engine-files/linker/function-names.ts';
+import { functionNames, namesIn } from '../../src/node/engine-files/linker/function-names.ts';
 import {
   joined,
   KIND,
@@ -10,7 +10,7 @@ import {
   sectionsOf,
   WasmReader,
   writeModule,
-} from '../../tools/engine-files/linker/wasm-module.ts';
+} from '../../src/node/engine-files/linker/wasm-module.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const WASM = resolve('@wllama/wllama-compat/wasm/wllama.wasm');

@@ -47,7 +47,6 @@ export const measurements: Record<string, Measurement> = {
   abort,
   'given-up': givenUp,
   prefill: inPage('prefill'),
-  settings: inPage('settings'),
   turns: inPage('turns'),
   interleaved: inPage('interleaved'),
   choices: inPage('choices'),

@@ -12,9 +12,9 @@ const TYPES = { 2: 'Q4_0', 3: 'Q4_1', 6: 'Q5_0', 7: 'Q5_1', 8: 'Q8_0', 12: 'Q4_K
 const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, letters and people.';
 const TOKENS = 4;
 
-const { functionNames } = await loadModule('/tools/engine-files/linker/function-names.ts');
-const { linkObject } = await loadModule('/tools/engine-files/linker/link-object.ts');
-const { REPLACED } = await loadModule('/tools/engine-files/linker/llama-abi.ts');
+const { functionNames } = await loadModule('/src/node/engine-files/linker/function-names.ts');
+const { linkObject } = await loadModule('/src/node/engine-files/linker/link-object.ts');
+const { REPLACED } = await loadModule('/src/node/engine-files/linker/llama-abi.ts');
 const { launch } = await loadModule('/test/support/launch.ts');
 
 const library = 'node_modules/@wllama/wllama';

@@ -1,12 +1,12 @@
 /**
- * Code added to llama.cpp's worker. `tools/engine-files/wllama-worker.ts` bundles it and appends it to
+ * Code added to llama.cpp's worker. `src/node/engine-files/wllama-worker.ts` bundles it and appends it to
  * the package's worker script, whose top-level names it uses. The result is also the script of
  * llama.cpp's threads (`em-pthread`).
  * @remarks
  * - Relies on: the names declared below; that a thread is a worker with this name which
  *   runs Emscripten's script at once.
  * - Read in: @wllama/wllama 3.8.1, `src/workers-code/llama-cpp.js`, `src/worker.ts`.
- * - Notices: test/unit/tools/wllama-worker.test.ts compares the file with what the package starts.
+ * - Notices: test/unit/node/engine-files/wllama-worker.test.ts compares the file with what the package starts.
  * - Then: the engine does not start, and a test fails before a release.
  */
 import { BLOCKED_WORKER, onBlockedWorker, hasTrustedTypes, trusting } from '#browser';

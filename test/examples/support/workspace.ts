@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -10,7 +10,7 @@ const windows = process.platform === 'win32';
 
 /** One node_modules for all examples: installed at the first run, looked over at the next. */
 export const FOLDER = resolve('node_modules/.cache/localtext-examples');
-/** Folder of the examples that `npm test` installs. */
+/** Folder of the example that `npm test` builds. */
 export const SMOKE_FOLDER = resolve('node_modules/.cache/localtext-smoke');
 
 interface Package {
@@ -65,6 +65,28 @@ export async function packTarball(folder = FOLDER): Promise<void> {
   await run(resolve(), 'npm', 'pack', '--pack-destination', folder, '--loglevel', 'error');
 }
 
+/**
+ * Copies an example, with localtext from the tarball and its other packages from the repository's own node_modules: nothing is
+ * downloaded.
+ */
+export async function unpackExample(name: string, folder: string): Promise<void> {
+  const target = join(folder, name);
+  await rm(target, { recursive: true, force: true });
+  await copyExample(name, target);
+  const unpacked = join(target, 'node_modules/localtext');
+  await mkdir(unpacked, { recursive: true });
+  await run(unpacked, 'tar', '-xzf', await tarballPath(folder), '--strip-components=1');
+  const packages = join(folder, 'node_modules');
+  await rm(packages, { recursive: true, force: true });
+  await symlink(resolve('node_modules'), packages, 'junction');
+}
+
+const copyExample = (name: string, target: string): Promise<void> =>
+  cp(join('examples', name), target, {
+    recursive: true,
+    filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
+  });
+
 /** @returns the names of those that are packages */
 export async function allExamples(): Promise<string[]> {
   const names = await readdir('examples');
@@ -78,10 +100,7 @@ export async function installExamples(names: readonly string[], folder = FOLDER)
   for (const name of names) {
     const target = join(folder, name);
     await rm(target, { recursive: true, force: true });
-    await cp(join('examples', name), target, {
-      recursive: true,
-      filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
-    });
+    await copyExample(name, target);
     const path = join(target, 'package.json');
     const description = JSON.parse(await readFile(path, 'utf8')) as Package;
     for (const [dependency, version] of Object.entries(description.overrides ?? {}))

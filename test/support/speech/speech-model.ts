@@ -33,7 +33,7 @@ export async function whisperFiles(): Promise<Record<string, Uint8Array>> {
   if (!python) throw new Error('This test needs Python 3.11 or later, with pip.');
   const folder = await tempFolder('speech');
   try {
-    const script = join(HERE, '../../../tools/weights/speech/weights.py');
+    const script = join(HERE, '../../../test/support/speech/weights/weights.py');
     const { status, errors } = await execute([...python, script, folder], signal);
     if (status !== 0) throw new Error(`the weights could not be written: ${errors}`);
     const model: Record<string, Uint8Array> = {};

@@ -1,4 +1,4 @@
-import { encodeMessage } from '../../../tools/weights/graph-builder.ts';
+import { encodeMessage } from '../../../src/node/graphs/graph-builder.ts';
 import { tinyGraph } from './tiny-model.ts';
 
 /** ONNX graphs that are written to do harm. Field numbers are those of onnx.proto. */

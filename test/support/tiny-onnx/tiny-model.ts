@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
 import type { SafetensorsTensor } from '../../../src/gguf/read-safetensors.ts';
-import { bertGraph } from '../../../tools/weights/bert-graph.ts';
+import { bertGraph } from '../../../src/node/graphs/bert-graph.ts';
 
 /** Ids after the 256 bytes. */
 const SPECIAL = ['<|start|>', '<|end|>'];

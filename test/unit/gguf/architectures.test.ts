@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from '../../../src/gguf/architectures.ts';
-import { SECTION, sectionOf, sectionsOf } from '../../../tools/engine-files/linker/wasm-module.ts';
+import { SECTION, sectionOf, sectionsOf } from '../../../src/node/engine-files/linker/wasm-module.ts';
 import { llamaArchitectures } from '../../support/llama-architectures.ts';
 
 const FILE = 'src/gguf/architectures.ts';

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 
-import { CHAT_MODEL, EMBEDDING_MODEL, localtext, openai, story } from './engines.ts';
+import { CHAT_MODEL, EMBEDDING_MODEL, localtext, type Messages, openai, story } from './engines.ts';
 
 /** Tokens a second of one chat: alone, and while a second model is loaded from the storage. */
 export async function besideLoad(): Promise<{ alone: number; beside: number; loadMs: number }> {
@@ -11,7 +11,7 @@ export async function besideLoad(): Promise<{ alone: number; beside: number; loa
   const alone = await arrivals(client, 64);
   const load = { from: 0, to: 0 };
   let loading: Promise<void> = Promise.resolve();
-  const during = await arrivals(client, 160, (count) => {
+  const during = await arrivals(client, 160, story, (count) => {
     if (count !== 8) return;
     load.from = performance.now();
     loading = handle.ready(EMBEDDING_MODEL).then(() => void (load.to = performance.now()));
@@ -28,14 +28,15 @@ const perSecond = (times: number[]): number =>
   ((times.length - 1) * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0));
 
 /** Times at which the tokens of a reply came. */
-async function arrivals(
+export async function arrivals(
   client: OpenAI,
   tokens: number,
+  messages: Messages = story,
   onToken?: (count: number) => void,
 ): Promise<number[]> {
   const stream = await client.chat.completions.create({
     model: CHAT_MODEL,
-    messages: story,
+    messages,
     max_tokens: tokens,
     temperature: 0,
     stream: true,

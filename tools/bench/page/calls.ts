@@ -22,6 +22,7 @@ import { loadVision, pictureOurs } from './pictures.ts';
 import { speechOurs, speechRaw } from './speech.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
+import { elapsed } from './once.ts';
 
 /** Milliseconds since 1970: to compare with times of the engine's worker. */
 const clock = (): number => performance.timeOrigin + performance.now();
@@ -73,17 +74,14 @@ export const calls = {
   /** GET /v1/models, until its body is read. */
   async models(): Promise<number> {
     const client = await openai();
-    const began = performance.now();
-    await client.models.list();
-    return performance.now() - began;
+    return elapsed(() => client.models.list());
   },
 
   /** The service worker's smallest answer: no key, no database, no body. */
   async emptyAnswer(): Promise<number> {
     await localtext();
-    const began = performance.now();
-    await fetch(KEEP_ALIVE_PATH, { headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) } });
-    return performance.now() - began;
+    const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+    return elapsed(() => fetch(KEEP_ALIVE_PATH, { headers }));
   },
 
   async decodeOurs(maxTokens: number): Promise<number> {
@@ -145,9 +143,9 @@ export const calls = {
   async embed(count: number): Promise<number> {
     const client = await openai();
     const input = texts(count, 3, 8);
-    const began = performance.now();
-    await client.embeddings.create({ model: EMBEDDING_MODEL, input, encoding_format: 'base64' });
-    return performance.now() - began;
+    return elapsed(() =>
+      client.embeddings.create({ model: EMBEDDING_MODEL, input, encoding_format: 'base64' }),
+    );
   },
 };
 

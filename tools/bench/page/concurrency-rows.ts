@@ -1,17 +1,12 @@
 import { ratio, type Row } from '../row.ts';
 import { CHAT_MODEL, generateThroughV1, openai } from './engines.ts';
 import { longText } from './long-text.ts';
+import { elapsed } from './once.ts';
 
 type Message = { role: 'user' | 'system' | 'assistant'; content: string };
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 }
 
 /** 4 chats with a long common prefix: in turn ÷ together. */
@@ -28,11 +23,11 @@ export async function batching(rounds: number): Promise<Row> {
     );
   for (let round = 0; round < rounds; round++) {
     inTurn.push(
-      await timed(async () => {
+      await elapsed(async () => {
         for (let i = 1; i <= 4; i++) await chat(`a${round}`, i)();
       }),
     );
-    together.push(await timed(() => Promise.all([1, 2, 3, 4].map((i) => chat(`b${round}`, i)()))));
+    together.push(await elapsed(() => Promise.all([1, 2, 3, 4].map((i) => chat(`b${round}`, i)()))));
   }
   return ratio(
     '4 chats with a long common prefix: in turn ÷ together',

@@ -1,5 +1,6 @@
 import { ratio, type Row } from '../row.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, openai } from './engines.ts';
+import { elapsed } from './once.ts';
 
 /** About 20 tokens; `salt` keeps it out of the prompt cache. */
 const note = (salt: string): string =>
@@ -45,15 +46,9 @@ const QUESTIONS = [
   score('How angry is the writer?', 'calm', 'annoyed', 'furious'),
 ];
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
-}
-
 async function timeDecisions(model: string, input: string, questions: Question[]): Promise<number> {
   const client = await openai();
-  return timed(() => client.post('/decisions', { body: { model, input, questions } }));
+  return elapsed(() => client.post('/decisions', { body: { model, input, questions } }));
 }
 
 const labelsOf = ({ choices, levels }: Question): string[] =>
@@ -69,7 +64,7 @@ async function timeChat(input: string, question: Question): Promise<number> {
     additionalProperties: false,
   };
   const asked = `q1: ${question.instructions} Answer with one of: ${labelsOf(question).join(', ')}.`;
-  return timed(() =>
+  return elapsed(() =>
     client.chat.completions.create({
       model: CHAT_MODEL,
       messages: [{ role: 'user', content: `${input}\n\n${asked}` }],

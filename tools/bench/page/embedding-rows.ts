@@ -2,12 +2,13 @@ import { ratio, type Row } from '../row.ts';
 import { texts } from './embedding-texts.ts';
 import { EMBEDDING_MODEL, expectVariant, INT8_VARIANT, openai, prefer } from './engines.ts';
 import { rawEmbedding } from './raw-embedding.ts';
+import { elapsed } from './once.ts';
 
 async function timeRawLoop(inputs: string[]): Promise<number> {
   const pipeline = await rawEmbedding();
-  const began = performance.now();
-  for (const input of inputs) await pipeline(input, { pooling: 'mean', normalize: true });
-  return performance.now() - began;
+  return elapsed(async () => {
+    for (const input of inputs) await pipeline(input, { pooling: 'mean', normalize: true });
+  });
 }
 
 async function timeRawBatches(inputs: string[], size: number): Promise<number> {
@@ -20,9 +21,7 @@ async function timeRawBatches(inputs: string[], size: number): Promise<number> {
 
 async function timeOurs(inputs: string[]): Promise<number> {
   const client = await openai();
-  const began = performance.now();
-  await client.embeddings.create({ model: EMBEDDING_MODEL, input: inputs });
-  return performance.now() - began;
+  return elapsed(() => client.embeddings.create({ model: EMBEDDING_MODEL, input: inputs }));
 }
 
 async function warm(): Promise<void> {
@@ -106,12 +105,10 @@ export async function concurrent(rounds: number): Promise<Row> {
   const together: number[] = [];
   await timeOurs(['warm']);
   for (let round = 0; round < rounds * 2; round++) {
-    let began = performance.now();
-    for (const input of inputs) await timeOurs([input]);
-    inTurn.push(performance.now() - began);
-    began = performance.now();
-    await Promise.all(inputs.map((input) => timeOurs([input])));
-    together.push(performance.now() - began);
+    let sum = 0;
+    for (const input of inputs) sum += await timeOurs([input]);
+    inTurn.push(sum);
+    together.push(await elapsed(() => Promise.all(inputs.map((input) => timeOurs([input])))));
   }
   return ratio(
     '64 one-text embedding requests: in turn ÷ together',

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { start, type Localtext } from '../../../src/index.ts';
 
+import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { once } from './once.ts';
 import { rawChat, type RawSettings } from './raw-chat.ts';
 
@@ -28,6 +29,11 @@ export async function clientOf({ baseURL, keys }: Localtext): Promise<OpenAI> {
   });
   return new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true, maxRetries: 0 });
 }
+
+/** Starts localtext with a catalog, once in a page. */
+let other: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
+export const withCatalog = (catalog: Catalog): Promise<{ handle: Localtext; client: OpenAI }> =>
+  (other ??= start({ catalog }).then(async (handle) => ({ handle, client: await clientOf(handle) })));
 
 export interface Generation {
   firstTokenMs: number;

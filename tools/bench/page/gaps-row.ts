@@ -1,19 +1,12 @@
 import { ratio, summarize, type Row } from '../row.ts';
-import { CHAT_MODEL, openai } from './engines.ts';
+import { arrivals } from './beside-load.ts';
+import { openai } from './engines.ts';
 
 /** Measures the worst of 4 chats at once: the longest gap between two tokens ÷ the median gap. */
 export async function gaps(rounds: number): Promise<Row> {
   const client = await openai();
   const gapsOf = async (content: string): Promise<number[]> => {
-    const stream = await client.chat.completions.create({
-      model: CHAT_MODEL,
-      messages: [{ role: 'user', content }],
-      max_tokens: 32,
-      temperature: 0,
-      stream: true,
-    });
-    const times: number[] = [];
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) times.push(performance.now());
+    const times = await arrivals(client, 32, [{ role: 'user', content }]);
     return times.slice(1).map((time, index) => time - (times[index] ?? time));
   };
   const questions = ['red', 'green', 'blue', 'black'].map(

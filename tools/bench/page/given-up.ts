@@ -2,6 +2,7 @@ import { type Localtext, start } from '../../../src/index.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL } from './engines.ts';
 import { longText } from './long-text.ts';
 import { SPEECH_MODEL, type SpeechFiles } from './speech.ts';
+import { elapsed } from './once.ts';
 
 interface Work {
   model: string;
@@ -119,9 +120,7 @@ export async function shortOnes(
   const times: number[] = [];
   for (let at = from; at < from + count; at++) {
     const body = await short(at, files);
-    const began = performance.now();
-    await ask(files, path, body);
-    times.push(performance.now() - began);
+    times.push(await elapsed(() => ask(files, path, body)));
   }
   return times;
 }

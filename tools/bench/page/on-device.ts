@@ -3,7 +3,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { start } from '../../../src/index.ts';
 import { texts } from './embedding-texts.ts';
 import { clientOf } from './engines.ts';
-import { once } from './once.ts';
+import { elapsed, once } from './once.ts';
 
 const TEXTS = { short: texts(32, 5, 12), mixed: texts(256, 1, 298) };
 export type EmbeddingTexts = keyof typeof TEXTS;
@@ -26,7 +26,5 @@ const clients = {
 /** One request; in milliseconds. A page keeps to the first device that it is called with. */
 export async function embedOn(device: 'wasm' | 'webgpu', which: EmbeddingTexts): Promise<number> {
   const client = await clients[device]();
-  const began = performance.now();
-  await client.embeddings.create({ model: 'embedding', input: TEXTS[which] });
-  return performance.now() - began;
+  return elapsed(() => client.embeddings.create({ model: 'embedding', input: TEXTS[which] }));
 }

@@ -1,8 +1,6 @@
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { type Localtext, start } from '../../../src/index.ts';
-import type OpenAI from 'openai';
 
-import { clientOf, timed } from './engines.ts';
+import { timed, withCatalog } from './engines.ts';
 
 /** Location of the weights, `<url>/vision`, and the model's id. */
 export interface VisionFiles {
@@ -14,22 +12,20 @@ export interface VisionFiles {
 /** Both hand the first token out when the second is computed. */
 const TOKENS = 2;
 
-let ours: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
-
 export async function loadVision({ catalog, model }: VisionFiles): Promise<void> {
-  ours ??= (async () => {
-    const handle = await start({ catalog });
-    return { handle, client: await clientOf(handle) };
-  })();
-  const { handle } = await ours;
+  const { handle } = await withCatalog(catalog);
   await handle.ready(model);
 }
 
 /** Milliseconds to the first token. */
-export async function pictureOurs({ model }: VisionFiles, url: string, text: string): Promise<number> {
-  const { client } = (await ours) ?? {};
+export async function pictureOurs(
+  { catalog, model }: VisionFiles,
+  url: string,
+  text: string,
+): Promise<number> {
+  const { client } = await withCatalog(catalog);
   const { firstTokenMs } = await timed(async (onDelta) => {
-    const stream = await client?.chat.completions.create({
+    const stream = await client.chat.completions.create({
       model,
       messages: [
         {
@@ -44,7 +40,7 @@ export async function pictureOurs({ model }: VisionFiles, url: string, text: str
       temperature: 0,
       stream: true,
     });
-    for await (const chunk of stream ?? []) onDelta(chunk.choices[0]?.delta.content ?? '');
+    for await (const chunk of stream) onDelta(chunk.choices[0]?.delta.content ?? '');
     return TOKENS;
   });
   return firstTokenMs;

@@ -7,21 +7,19 @@ import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 /**
  * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `package`: as `ours`, in the package's own WASM.
- * `f16-cache`: as `ours`, with a KV cache in f16. `all-threads`: as `ours`, with a thread for each logical processor.
  */
-export type RawSettings = 'ours' | 'large-batches' | 'package' | 'f16-cache' | 'all-threads';
+export type RawSettings = 'ours' | 'large-batches' | 'package';
 
 function parameters(settings: RawSettings, threads: number): LoadModelParams {
-  const cache = settings === 'f16-cache' ? 'f16' : 'q8_0';
   return {
     n_ctx: 8192,
-    n_threads: settings === 'all-threads' ? navigator.hardwareConcurrency : threads,
+    n_threads: threads,
     n_gpu_layers: 0,
     n_parallel: 4,
     kv_unified: true,
     cache_idle_slots: false,
-    cache_type_k: cache,
-    cache_type_v: cache,
+    cache_type_k: 'q8_0',
+    cache_type_v: 'q8_0',
     flash_attn: true,
     warmup: false,
     ...(settings !== 'large-batches' && { n_batch: 16, n_ubatch: 16 }),

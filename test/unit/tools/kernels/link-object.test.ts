@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 
 import { expect, test } from 'vitest';
 
-import { namesIn, readTable } from '../../../../tools/engine-files/linker/function-names.ts';
-import { linkObject } from '../../../../tools/engine-files/linker/link-object.ts';
-import { checkStructs, REPLACED } from '../../../../tools/engine-files/linker/llama-abi.ts';
-import { kernelsVersion, linkLlama, packageWasm } from '../../../../tools/engine-files/llama-wasm.ts';
+import { namesIn, readTable } from '../../../../src/node/engine-files/linker/function-names.ts';
+import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
+import { checkStructs, REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
+import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/llama-wasm.ts';
 import {
   readBodies,
   SECTION,
   sectionOf,
   sectionsOf,
-} from '../../../../tools/engine-files/linker/wasm-module.ts';
+} from '../../../../src/node/engine-files/linker/wasm-module.ts';
 import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT } from './host-module.ts';
 
 const link = (functions: typeof LLAMA_FUNCTIONS, names = namesOf(functions)): Uint8Array =>

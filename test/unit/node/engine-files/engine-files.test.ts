@@ -1,19 +1,19 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 afterEach(() => {
-  vi.doUnmock('../../../tools/engine-files/llama-wasm.ts');
+  vi.doUnmock('../../../../src/node/engine-files/llama-wasm.ts');
   vi.resetModules();
 });
 
 test('kernels that cannot be linked end a build: a package never has the slow file', async () => {
   vi.resetModules();
-  vi.doMock('../../../tools/engine-files/llama-wasm.ts', async (original) => ({
+  vi.doMock('../../../../src/node/engine-files/llama-wasm.ts', async (original) => ({
     ...(await original<object>()),
     linkLlama: () => {
       throw new Error('no function mul_mat.');
     },
   }));
-  const { engineFiles } = await import('../../../tools/engine-files/engine-files.ts');
+  const { engineFiles } = await import('../../../../src/node/engine-files/engine-files.ts');
   await expect(engineFiles()).rejects.toThrow(
     'The fast kernels do not fit the installed @wllama/wllama (default): Error: no function mul_mat. Install the version in package-lock.json: npm ci.',
   );

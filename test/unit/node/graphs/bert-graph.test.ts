@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { bertInt8Graph } from '../../../../tools/weights/bert-graph.ts';
+import { bertInt8Graph } from '../../../../src/node/graphs/bert-graph.ts';
 import {
   type Matrix,
   pickColumns,
@@ -8,7 +8,7 @@ import {
   quantizeRows,
   scaleColumns,
   transpose,
-} from '../../../../tools/weights/operators.ts';
+} from '../../../../src/node/graphs/operators.ts';
 
 const matrix = (...rows: number[][]): Matrix => ({
   data: Float32Array.from(rows.flat()),

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import { bertGraph } from '../../../../tools/weights/bert-graph.ts';
-import { encodeMessage } from '../../../../tools/weights/graph-builder.ts';
-import { tensorsOfFile } from '../../../../tools/weights/write-graph.ts';
+import { bertGraph } from '../../../../src/node/graphs/bert-graph.ts';
+import { encodeMessage } from '../../../../src/node/graphs/graph-builder.ts';
+import { tensorsOfFile } from '../../../../src/node/graphs/write-graph.ts';
 import { miniLmConfig, miniLmTensors } from './mini-lm.ts';
 
 // The examples of the format's own documentation, protobuf.dev/programming-guides/encoding.

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { kernelsVersion, linkLlama, type LlamaBuild, packageWasm } from './llama-wasm.ts';
-import { repositoryFile } from './repository-file.ts';
+import { packageFile } from '../package-files.ts';
 import { wllamaWorker } from './wllama-worker.ts';
 
 /**
@@ -53,7 +53,7 @@ function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
  * @returns the path of a file that no package has
  */
 function generated(name: string, content: string | Uint8Array): string {
-  const folder = repositoryFile('node_modules/.cache/localtext');
+  const folder = packageFile('node_modules/.cache/localtext');
   const path = join(folder, name);
   if (existsSync(path) && Buffer.compare(readFileSync(path), Buffer.from(content)) === 0) return path;
   mkdirSync(folder, { recursive: true });

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { functionNames, namesIn } from './linker/function-names.ts';
 import { linkObject } from './linker/link-object.ts';
 import { checkStructs, REPLACED } from './linker/llama-abi.ts';
-import { repositoryFile } from './repository-file.ts';
+import { packageFile } from '../package-files.ts';
 
 /** wllama's builds: with 64-bit addresses, and the one for browsers without them. */
 export type LlamaBuild = 'default' | 'compat';
@@ -20,8 +20,7 @@ export function packageWasm(build: LlamaBuild): string {
 }
 
 /** The compiled kernels (tools/kernels). */
-const kernelObject = (bits: 32 | 64): Buffer =>
-  readFileSync(repositoryFile(`tools/kernels/kernels-${bits}.o`));
+const kernelObject = (bits: 32 | 64): Buffer => readFileSync(packageFile(`tools/kernels/kernels-${bits}.o`));
 
 const VERSION_LENGTH = 8;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
-import { repositoryFile } from './repository-file.ts';
+import { packageFile } from '../package-files.ts';
 
 const ADDITION = 'src/llama/internals/wllama-worker.ts';
 
@@ -24,7 +24,7 @@ export async function wllamaWorker(entry: string, compat?: string, kernels?: str
     `function wModuleInit() { ${emscripten.replace('var Module', 'var ___Module')}; return Module; }`,
     readFileSync(resolve(sources, 'workers-code/llama-cpp.js'), 'utf8'),
     ...(kernels ? [`self.KERNELS_VERSION = '${kernels}'`] : []),
-    await bundle(repositoryFile(ADDITION)),
+    await bundle(packageFile(ADDITION)),
     '',
   ].join('\n;\n');
 }

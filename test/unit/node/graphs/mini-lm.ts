@@ -1,4 +1,4 @@
-import type { BertConfig } from '../../../../tools/weights/bert-graph.ts';
+import type { BertConfig } from '../../../../src/node/graphs/bert-graph.ts';
 import type { SafetensorsTensor } from '../../../../src/gguf/read-safetensors.ts';
 
 export const miniLmConfig: BertConfig = {

@@ -4,8 +4,8 @@ import { createContext, runInContext } from 'node:vm';
 import { Wllama } from '@wllama/wllama/esm/index.js';
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { noCache } from '../../../src/llama/open-llama.ts';
-import { wllamaWorker } from '../../../tools/engine-files/wllama-worker.ts';
+import { noCache } from '../../../../src/llama/open-llama.ts';
+import { wllamaWorker } from '../../../../src/node/engine-files/wllama-worker.ts';
 
 const installed = createRequire(import.meta.url).resolve;
 const entry = installed('@wllama/wllama/esm/index.js');
