@@ -416,7 +416,8 @@ class BoundedInterpreter extends Interpreter {
 function unwrapped({ value }: Value): Plain {
   const inner: unknown = value;
   if (Array.isArray(inner)) return (inner as Value[]).map(unwrapped);
-  if (inner instanceof Number) return inner.valueOf();
+  const number: unknown = inner?.valueOf();
+  if (typeof number === 'number') return number;
   if (inner !== null && (typeof inner === 'object' || typeof inner === 'function'))
     throw new Error('an argument must be no dictionary');
   return inner as Plain;
