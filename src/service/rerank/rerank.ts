@@ -41,9 +41,9 @@ export async function createRerank(exchange: Exchange, body: RerankBody): Promis
     end: () => answer,
   };
   return respond(run, format, (sink) =>
-    embedCut(documents, body.max_tokens_per_doc ?? Infinity, (texts) =>
+    embedCut(documents, body.max_tokens_per_doc ?? Infinity, (kept) =>
       run.run(
-        { kind: 'embedding' as const, model: run.model.id, input: { texts: [query, ...texts] }, ranks: true },
+        { kind: 'embedding' as const, model: run.model.id, input: { texts: [query, ...kept] }, ranks: true },
         sink,
       ),
     ),
