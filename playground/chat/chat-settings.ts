@@ -33,7 +33,8 @@ export interface ChatSettings {
 }
 
 /** Without it, the smallest model answers a greeting with a text of its training: docs/models.md. */
-const DEFAULT_SYSTEM = 'You are a helpful assistant. To a greeting, say: Hello! How can I help you today?';
+const DEFAULT_SYSTEM =
+  'You are a polite and friendly assistant. To a greeting or a short message, say: Hello! How can I help you today?';
 
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,

@@ -13,7 +13,7 @@ export const speechState = computed<SpeechState>(() => {
   if (!engineStatus.value) return 'unknown';
   if (!status.value) return 'absent';
   const { reasons = [], state } = status.value;
-  if (reasons.length > 0 || state === 'ready') return 'usable';
+  if (reasons.some((reason) => reason.chosen) || state === 'ready') return 'usable';
   // Variants of all models are chosen together.
   const chosen = modelStatuses.value.some((model) => (model.reasons ?? []).length > 0);
   return chosen ? 'no weights' : 'unknown';

@@ -12,7 +12,7 @@ const WORD = /[\p{L}\p{N}_]/u;
 const NEVER_MARKED = /[\s"'\\]/;
 
 /** Texts that engines treat as control tokens even if the vocabulary does not mark them so. */
-const CONTROL_TOKEN = /^<[|｜].+[|｜]>$|^<(EOT|end_of_(turn|utterance)|fim[-_]\w+)>$/s;
+const CONTROL_TOKEN = /^<[|｜].+[|｜]>$|^<(EOT|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */

@@ -47,14 +47,7 @@ export {
   type ModelOf,
 } from './kinds.ts';
 export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
-export {
-  SAMPLING,
-  engineFields,
-  foldSeed,
-  type EngineSampling,
-  type Sampling,
-  type SamplingName,
-} from './sampling.ts';
+export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
 export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,

@@ -1,56 +1,58 @@
 import { FormatError, readGguf, readHeader, startOfBlob, TENSOR_TYPES } from '#gguf';
 
-/** Where the numbers of a block are, and how they are written. */
-type Numbers = readonly [write: keyof typeof IS_BROKEN, ...offsets: number[]];
-
 /** Scales above this are damage: a weight is some ones at most. The half floats end at 65,504. */
 const MAX_SCALE_BITS = 0x6400; // 1024
-/** Largest binary exponent of such a scale, in formats that only write the exponent. */
+/** Largest binary exponent of such a scale, in a format that only writes the exponent. */
 const MAX_EXPONENT = 127 + 10;
 
-/** Whether a number is not finite, or too large for what it is. */
-const IS_BROKEN = {
-  float: (view: DataView, at: number) => (view.getUint32(at, true) & 0x7f800000) === 0x7f800000,
-  brainFloat: (view: DataView, at: number) => (view.getUint16(at, true) & 0x7f80) === 0x7f80,
-  half: (view: DataView, at: number) => (view.getUint16(at, true) & 0x7c00) === 0x7c00,
-  scale: (view: DataView, at: number) => (view.getUint16(at, true) & 0x7fff) > MAX_SCALE_BITS,
-  exponent: (view: DataView, at: number) => view.getUint8(at) > MAX_EXPONENT,
-} as const;
-const BYTES = { float: 4, brainFloat: 2, half: 2, scale: 2, exponent: 1 } as const;
+type IsBroken = (bytes: Uint8Array, at: number) => boolean;
+
+const isLarge = (bytes: Uint8Array, at: number): boolean =>
+  ((((bytes[at + 1] ?? 0) & 0x7f) << 8) | (bytes[at] ?? 0)) > MAX_SCALE_BITS;
+
+/** One or two half floats at these offsets of a block. */
+const scales = (...offsets: number[]): IsBroken => {
+  const [first = 0, second = first] = offsets;
+  return (bytes, at) => isLarge(bytes, at + first) || isLarge(bytes, at + second);
+};
+
+/** The bits of the exponents in 32 bits of floats: of the first number and of the last, which may be the same. */
+type Exponents = readonly [first: number, last: number];
+
+type Numbers = Exponents | IsBroken;
 
 /**
- * Numbers by the name of an element type, as ggml-common.h has them. The types that are absent have scales of 8 bits,
- * or spread a scale over several bytes.
+ * Where the numbers are, as ggml-common.h has them. The types that are absent have scales of 8 bits, or spread a scale
+ * over several bytes.
  */
 const NUMBERS: Readonly<Record<string, Numbers>> = {
-  F32: ['float', 0],
-  F16: ['half', 0],
-  BF16: ['brainFloat', 0],
-  Q4_0: ['scale', 0],
-  Q4_1: ['scale', 0, 2],
-  Q5_0: ['scale', 0],
-  Q5_1: ['scale', 0, 2],
-  Q8_0: ['scale', 0],
-  Q8_1: ['scale', 0, 2],
-  Q2_K: ['scale', 80, 82],
-  Q3_K: ['scale', 108],
-  Q4_K: ['scale', 0, 2],
-  Q5_K: ['scale', 0, 2],
-  Q6_K: ['scale', 208],
-  Q8_K: ['float', 0],
-  IQ2_XXS: ['scale', 0],
-  IQ2_XS: ['scale', 0],
-  IQ2_S: ['scale', 0],
-  IQ3_XXS: ['scale', 0],
-  IQ3_S: ['scale', 0],
-  IQ1_S: ['scale', 0],
-  IQ4_NL: ['scale', 0],
-  IQ4_XS: ['scale', 0],
-  TQ1_0: ['scale', 52],
-  TQ2_0: ['scale', 64],
-  MXFP4: ['exponent', 0],
-  Q1_0: ['scale', 0],
-  Q2_0: ['scale', 0],
+  F32: [0x7f800000, 0x7f800000],
+  F16: [0x7c00, 0x7c000000],
+  BF16: [0x7f80, 0x7f800000],
+  Q4_0: scales(0),
+  Q4_1: scales(0, 2),
+  Q5_0: scales(0),
+  Q5_1: scales(0, 2),
+  Q8_0: scales(0),
+  Q8_1: scales(0, 2),
+  Q2_K: scales(80, 82),
+  Q3_K: scales(108),
+  Q4_K: scales(0, 2),
+  Q5_K: scales(0, 2),
+  Q6_K: scales(208),
+  IQ2_XXS: scales(0),
+  IQ2_XS: scales(0),
+  IQ2_S: scales(0),
+  IQ3_XXS: scales(0),
+  IQ3_S: scales(0),
+  IQ1_S: scales(0),
+  IQ4_NL: scales(0),
+  IQ4_XS: scales(0),
+  TQ1_0: scales(52),
+  TQ2_0: scales(64),
+  MXFP4: (bytes, at) => (bytes[at] ?? 0) > MAX_EXPONENT,
+  Q1_0: scales(0),
+  Q2_0: scales(0),
 };
 
 interface Part {
@@ -98,26 +100,28 @@ export class NumberCheck {
 
   /** Checks bytes of the file. @param at their position in it */
   check(at: number, bytes: Uint8Array): void {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (const part of this.#parts)
-      if (part.start < at + bytes.length && part.end > at && isBroken(part, view, at))
+      if (part.start < at + bytes.length && part.end > at && hasBroken(part, bytes, at))
         this.#broken ??= part.tensor;
   }
 }
 
-/** Whether a number of a tensor that is whole in the bytes at `from` is damaged. */
-function isBroken(
-  { start, end, blockBytes, numbers: [write, ...offsets] }: Part,
-  view: DataView,
-  from: number,
-): boolean {
-  const isBrokenAt = IS_BROKEN[write];
-  for (const offset of offsets) {
-    const first = start - from + offset;
-    const skipped = Math.max(0, Math.ceil(-first / blockBytes));
-    const last = Math.min(end - from, view.byteLength) - BYTES[write];
-    for (let at = first + skipped * blockBytes; at <= last; at += blockBytes)
-      if (isBrokenAt(view, at)) return true;
+/** Whether a number of a tensor's block that is whole in the bytes at `from` is damaged. */
+function hasBroken({ start, end, blockBytes, numbers }: Part, bytes: Uint8Array, from: number): boolean {
+  const offset = start - from;
+  const first = offset + Math.max(0, Math.ceil(-offset / blockBytes)) * blockBytes;
+  const last = Math.min(end - from, bytes.length) - blockBytes;
+  if (typeof numbers !== 'function') return hasInfinite(bytes.subarray(first, last + blockBytes), numbers);
+  for (let at = first; at <= last; at += blockBytes) if (numbers(bytes, at)) return true;
+  return false;
+}
+
+function hasInfinite(floats: Uint8Array, [first, last]: Exponents): boolean {
+  const words = new Uint32Array(Math.ceil(floats.length / 4));
+  new Uint8Array(words.buffer).set(floats);
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? 0;
+    if ((word & first) === first || (word & last) === last) return true;
   }
   return false;
 }

@@ -73,7 +73,8 @@ export function createModels(options: ModelsOptions): ModelManager {
       sources: {
         room: (variant) => files.room(variant),
         missingBytes: (variant) => files.missingBytes(variant),
-        fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? files.fault(variant),
+        fault: async (variant) =>
+          (await engines[variant.engine]?.unmet?.(variant, page)) ?? (await files.fault(variant)),
       },
     }),
     budgetBytes: device.then(({ memoryGiB }) => memoryBytes ?? defaultBudget(memoryGiB)),

@@ -54,7 +54,8 @@ export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
     const [own, added] = await reading.catch(() => {
       throw storageUnavailable();
     });
-    const catalog = withAdded(own ?? defaultModels, added);
+    const listed = own ?? defaultModels;
+    const catalog = added.length > 0 ? withAdded(listed, added) : listed;
     if (!HAS_SERVERS) warnOfServers(catalog);
     return catalog;
   });

@@ -1,7 +1,6 @@
 import { readCached } from './backends/open-backend.ts';
 import { openWeightsFolder } from './backends/opfs-backend.ts';
-import { pathNote, readSmallFile, type StoredPath } from './backends/storage-backend.ts';
-import { recordName } from './integrity/integrity-record.ts';
+import { pathNote, readSmallFile, recordName, type StoredPath } from './backends/storage-backend.ts';
 
 /** Finds a complete file by its path in the models folder; null if it is not stored. For threads that never write. */
 export async function findStored(

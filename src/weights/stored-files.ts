@@ -3,6 +3,7 @@ import {
   noteOf,
   pathNote,
   readSmallFile,
+  recordName,
   replace,
   type StorageBackend,
   type StoredPath,
@@ -14,13 +15,7 @@ import {
   type DownloadCheckpoint,
   readCheckpoint,
 } from './download/partial-file.ts';
-import {
-  hashBlob,
-  intactChunks,
-  parseRecord,
-  recordName,
-  type IntegrityRecord,
-} from './integrity/integrity-record.ts';
+import { hashBlob, intactChunks, parseRecord, type IntegrityRecord } from './integrity/integrity-record.ts';
 
 /**
  * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.

@@ -2,6 +2,7 @@ import { z } from '#base/full-zod';
 
 import { weightBytes, weightFile, type WeightFile } from '#catalog';
 import { Mutex } from '#base';
+import { parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({
@@ -11,6 +12,9 @@ const entrySchema = z.object({
   used: z.number(),
   files: z.array(weightFile),
 });
+
+/** A damaged entry is left out. */
+const indexSchema = z.record(z.string(), entrySchema.nullable().catch(null));
 
 /** Entry of a variant that was loaded at least once. */
 export type UsageEntry = z.output<typeof entrySchema>;
@@ -44,17 +48,9 @@ export class UsageIndex {
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const entries = new Map<string, UsageEntry>();
-    try {
-      const parsed: unknown = JSON.parse((await (await this.#store()).notes.note(NOTE)) ?? '{}');
-      for (const [variant, entry] of Object.entries(Object(parsed))) {
-        const { data } = entrySchema.safeParse(entry);
-        if (data) entries.set(variant, data);
-      }
-    } catch {
-      entries.clear();
-    }
-    return entries;
+    const text = await (await this.#store()).notes.note(NOTE).catch(() => null);
+    const entries = Object.entries(parseStored(text, indexSchema) ?? {});
+    return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }
 
   async #write(): Promise<void> {

@@ -34,3 +34,26 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     expect(await tab.workerStarted()).toBeGreaterThan(before);
   });
 });
+
+/** Milliseconds: without events, and with a request that has not ended, Firefox stops a service worker after 30 s each. */
+const LONGEST_IDLE_MS = 60_000;
+/** The engine counts one token in 20 ms. */
+const TOKENS = (1.2 * LONGEST_IDLE_MS) / 20;
+
+describe.each(selectedBrowsers().filter(({ name }) => name === 'firefox'))('$name', ({ launch }) => {
+  test('replies that take longer than both idle times of a service worker are whole', async () => {
+    const [browser, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'))]);
+    try {
+      const tab = await SiteTab.open(browser, site.url);
+      const whole = { text: { 0: counted(TOKENS) }, error: null };
+      const runs = [
+        await tab.begin({ max_tokens: TOKENS }),
+        await tab.begin({ max_tokens: TOKENS, stream: false }),
+      ];
+      for (const run of runs) expect(await tab.ended(run, 3 * LONGEST_IDLE_MS)).toMatchObject(whole);
+    } finally {
+      await browser.close();
+      await site.stop();
+    }
+  });
+});

@@ -117,7 +117,7 @@ describe("the manual's samples run", () => {
     const folder = await mkdtemp(join(examples, 'readme-'));
     const files = {
       'package.json': '{"type":"module"}',
-      'vite.config.js': sample('README.md', 'plugins: [localtext()]'),
+      'vite.config.js': sample('README.md', 'plugins: [localtext('),
       'index.html': '<!doctype html><title>README</title><script type="module" src="./main.js"></script>',
       'main.js': `const samples = import.meta.glob('./samples/*.{js,ts}');
         const name = location.search.slice(1);

@@ -31,3 +31,23 @@ test('`tsc --build` checks with every tsconfig.json', () => {
     .map((path) => `./${path.replace('/tsconfig.json', '')}`);
   expect(references.map(({ path }) => path).toSorted()).toEqual(configurations.toSorted());
 });
+
+/** The paths that a pattern with braces names. */
+function expand(pattern: string): string[] {
+  // The innermost braces.
+  const [whole, choices] = /\{([^{}]*)\}/.exec(pattern) ?? [];
+  if (whole === undefined || choices === undefined) return [pattern];
+  return choices.split(',').flatMap((choice) => expand(pattern.replace(whole, choice)));
+}
+
+test('each file that a list of tests names is there', () => {
+  const texts = ['vitest.config.ts', 'test/support/longest-first.ts', '.oxlintrc.json'].map((path) =>
+    readFileSync(path, 'utf8'),
+  );
+  const patterns = texts.flatMap((text) =>
+    [...text.matchAll(/["'](test\/[^"']*\.test\.ts)["']/g)].map(([, pattern = '']) => pattern),
+  );
+  const paths = patterns.flatMap(expand).filter((path) => !path.includes('*'));
+  expect(paths.length).toBeGreaterThan(50);
+  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+});

@@ -18,7 +18,7 @@ export interface SmallChat {
 }
 
 /** The first layers of the site's chat model, as a GGUF file. */
-export const smallChatFile = () => firstLayers(GGUF, LAYERS);
+const smallChatFile = () => firstLayers(GGUF, LAYERS);
 
 /**
  * The first layers of the site's chat model, with its tokens and its template. It loads and answers ten times as fast, and

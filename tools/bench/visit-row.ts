@@ -1,5 +1,3 @@
-import { gzipSync } from 'node:zlib';
-
 import { build } from 'vite';
 
 import { launch } from '../../test/support/launch.ts';
@@ -14,8 +12,8 @@ const PHONE = {
   cpu: 4,
 };
 
-/** A first visit of the playground: the code that it begins with, and when it shows most. */
-export async function visit({ rounds }: Stage): Promise<Row[]> {
+/** A first visit of the playground: when it shows most. */
+export async function visit({ rounds }: Stage): Promise<Row> {
   const paints: number[] = [];
   // The test site has more pages, and so more chunks that pages share.
   await build({ logLevel: 'warn' });
@@ -23,29 +21,13 @@ export async function visit({ rounds }: Stage): Promise<Row[]> {
   for (let round = 0; round < rounds; round++) {
     paints.push(await largestContentfulPaintMs(site.url));
   }
-  const kilobytes = await scriptKilobytes(site.url);
   await site.stop();
-  return [
-    {
-      name: 'a visit of the playground: JavaScript that the page begins with',
-      unit: 'KB',
-      values: [kilobytes],
-      goal: { atMost: 60 },
-    },
-    {
-      name: 'a visit of the playground: largest contentful paint on a throttled phone profile',
-      unit: 'ms',
-      values: paints,
-      goal: { atMost: 1500 },
-    },
-  ];
-}
-
-async function scriptKilobytes(url: string): Promise<number> {
-  const html = await (await fetch(url)).text();
-  const paths = [...html.matchAll(/"([^"]+\.js)"/g)].map(([, path = '']) => new URL(path, url));
-  const bodies = await Promise.all(paths.map(async (path) => (await fetch(path)).arrayBuffer()));
-  return bodies.reduce((sum, body) => sum + gzipSync(new Uint8Array(body)).length, 0) / 1000;
+  return {
+    name: 'a visit of the playground: largest contentful paint on a throttled phone profile',
+    unit: 'ms',
+    values: paints,
+    goal: { atMost: 1500 },
+  };
 }
 
 async function largestContentfulPaintMs(url: string): Promise<number> {

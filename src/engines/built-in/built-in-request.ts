@@ -7,7 +7,6 @@ import {
   type ChatJob,
   type ChatMessage,
   type Constraint,
-  type EngineSampling,
 } from '#jobs';
 import { withToolCalls } from '#chat-template';
 
@@ -62,23 +61,10 @@ export function toBuiltInRequest(
 }
 
 function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<PageModelRequest, 'temperature'> {
-  const none = (param: string) => (): never => {
-    throw cannot(param, "is not possible: the browser's model has no such setting");
-  };
-  const unless = (neutral: number, param: string) => (value: number) =>
-    value === neutral ? {} : none(param)();
-  const fields: EngineSampling = {
-    temperature: samples
-      ? (temperature) => (temperature === 1 ? {} : { temperature })
-      : unless(1, 'temperature'),
-    topP: unless(1, 'top_p'),
-    minP: unless(0, 'min_p'),
-    seed: seeded ? () => ({}) : none('seed'),
-    presencePenalty: unless(0, 'presence_penalty'),
-    frequencyPenalty: unless(0, 'frequency_penalty'),
-    logitBias: (biases) => (Object.keys(biases).length === 0 ? {} : none('logit_bias')()),
-  };
-  return engineFields(sampling, fields);
+  return engineFields(sampling, "the browser's own model", {
+    ...(samples && { temperature: (temperature: number) => (temperature === 1 ? {} : { temperature }) }),
+    ...(seeded && { seed: () => ({}) }),
+  });
 }
 
 function toSchema(constraint: Constraint): Record<string, unknown> {

@@ -7,7 +7,6 @@ import {
   type Constraint,
   type EngineFinishReason,
   type TokenLogprob,
-  type EngineSampling,
   type Sampling,
 } from '#jobs';
 import { serverError } from '#base';
@@ -61,21 +60,14 @@ function samplers(
     repeat_penalty: repeatPenalty,
     frequency_penalty: frequencyPenalty,
     repeat_last_n: Math.min(PENALTY_WINDOW, replyTokens),
-    ...engineFields(sampling, FIELDS),
+    ...engineFields(sampling, 'llama.cpp', {
+      seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
+      logitBias: (biases) => ({
+        logit_bias: Object.entries(biases).map(([token, bias]) => [Number(token), bias]),
+      }),
+    }),
   };
 }
-
-const FIELDS: EngineSampling = {
-  temperature: (temperature) => ({ temperature }),
-  topP: (topP) => ({ top_p: topP }),
-  minP: (minP) => ({ min_p: minP }),
-  seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
-  presencePenalty: (penalty) => ({ presence_penalty: penalty }),
-  frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
-  logitBias: (biases) => ({
-    logit_bias: Object.entries(biases).map(([token, bias]) => [Number(token), bias]),
-  }),
-};
 
 /** Number of llama.cpp's seeds: 32 bits, without the highest value, which requests a random seed. */
 const SEEDS = 0xffffffff;

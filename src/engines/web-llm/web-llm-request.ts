@@ -4,14 +4,7 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import {
-  engineFields,
-  foldSeed,
-  type ChatJob,
-  type ChatMessage,
-  type Constraint,
-  type EngineSampling,
-} from '#jobs';
+import { engineFields, foldSeed, type ChatJob, type ChatMessage, type Constraint } from '#jobs';
 import { invalidField, requestError } from '#base';
 import { withToolCalls, refuseUnknownTokens, type CallerText } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -66,26 +59,19 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     const message = `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`;
     throw requestError(400, message, 'unsupported_value', 'top_logprobs');
   }
-  const fields: EngineSampling = {
+  const fields = engineFields(job.sampling, 'web-llm', {
     // web-llm computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
     temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
     topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
-    minP: () => {
-      const message = 'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.';
-      throw requestError(400, message, 'unsupported_value', 'min_p');
-    },
     seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
-    presencePenalty: (penalty) => ({ presence_penalty: penalty }),
-    frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
-    logitBias: (biases) => ({ logit_bias: biases }),
-  };
+  });
   return {
     stream: true as const,
     stream_options: { include_usage: true },
     presence_penalty: 0,
     frequency_penalty: 0,
     repetition_penalty: 1,
-    ...engineFields(job.sampling, fields),
+    ...fields,
     ...(job.maxTokens !== undefined && { max_tokens: job.maxTokens }),
     // With 0 alternatives web-llm keeps no log probabilities.
     ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),

@@ -42,7 +42,9 @@ export const countChatTokens = (exchange: Exchange, request: ChatBody): Promise<
 function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
   if (request.modalities?.includes('audio'))
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
-  const tools = readCallableTools(request, warnings);
+  const { tools: list, functions, tool_choice: choice, function_call: call } = request;
+  const hasTools = (list ?? functions ?? choice ?? call) != null;
+  const tools = hasTools ? readCallableTools(request, warnings) : null;
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
     model: request.model,

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 import { delay, sha256 } from '#base';
 
 /** A flat store of blobs by name. Which of them are complete is up to the weight store's integrity records. */
@@ -64,6 +66,15 @@ function isJson(text: string): boolean {
   }
 }
 
+/** Parses a small file; null if it is missing or invalid. */
+export function parseStored<T>(text: string | null, schema: z.ZodType<T>): T | null {
+  try {
+    return schema.parse(JSON.parse(text ?? ''));
+  } catch {
+    return null;
+  }
+}
+
 /** Replaces a small file. */
 export async function replace(backend: StorageBackend, name: string, text: string): Promise<void> {
   const writer = await backend.write(name);
@@ -111,6 +122,9 @@ export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter 
   flush: async () => undefined,
   close: async () => undefined,
 });
+
+/** Name of the integrity record of a file. */
+export const recordName = (hash: string): string => `${hash}.json`;
 
 /** Note under `pathNote()`: the stored file for a path of the models folder. */
 export interface StoredPath {

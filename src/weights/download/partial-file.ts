@@ -5,6 +5,7 @@ import {
   type BackendWriter,
   CHUNK_BYTES,
   overwrite,
+  parseStored,
   readChunk,
   readSmallFile,
   type StorageBackend,
@@ -35,17 +36,11 @@ export async function readCheckpoint(
   name: string,
   bytes: number,
 ): Promise<DownloadCheckpoint | null> {
-  const text = await readSmallFile(backend, checkpointName(name));
-  try {
-    const checkpoint = checkpointSchema.parse(JSON.parse(text ?? ''));
-    const { chunks, parts } = checkpoint;
-    const fits =
-      chunks.every((chunk) => lengthOf(chunk, bytes) > 0) &&
-      parts.every(([chunk, received]) => received < lengthOf(chunk, bytes));
-    return fits ? checkpoint : null;
-  } catch {
-    return null;
-  }
+  const checkpoint = parseStored(await readSmallFile(backend, checkpointName(name)), checkpointSchema);
+  const fits =
+    checkpoint?.chunks.every((chunk) => lengthOf(chunk, bytes) > 0) &&
+    checkpoint.parts.every(([chunk, received]) => received < lengthOf(chunk, bytes));
+  return fits ? checkpoint : null;
 }
 
 /** Number of bytes that a checkpoint lists. */

@@ -1,6 +1,7 @@
 import { createSHA256, type IHasher } from 'hash-wasm';
 
-import { CHUNK_BYTES, readChunk } from '../backends/storage-backend.ts';
+import { z } from '#base/full-zod';
+import { CHUNK_BYTES, parseStored, readChunk } from '../backends/storage-backend.ts';
 import { sha256 } from '#base';
 
 /** SHA-256 of a file and of its chunks, in hex. */
@@ -56,33 +57,26 @@ export async function hashBlob(
   return hash.digest();
 }
 
-/** Record stored as JSON beside each complete file. */
-export interface IntegrityRecord {
-  /** Hash of the file, which is also its name in the store. A record under another name is invalid. */
-  sha256: string;
-  path: string;
-  bytes: number;
-  /** SHA-256 of each chunk in hex, computed when the whole file had the right hash. */
-  chunks: string[];
-  /** URL that it was downloaded from, or `disk`; null if unknown. */
-  from: string | null;
-}
+const recordSchema = z
+  .object({
+    /** Hash of the file, which is also its name in the store. A record under another name is invalid. */
+    sha256: z.string(),
+    path: z.string(),
+    bytes: z.number(),
+    /** SHA-256 of each chunk in hex, computed when the whole file had the right hash. */
+    chunks: z.array(z.string()),
+    /** URL that it was downloaded from, or `disk`; null if unknown. */
+    from: z.string().nullable(),
+  })
+  .refine(({ bytes, chunks }) => chunks.length === Math.ceil(bytes / CHUNK_BYTES));
 
-export const recordName = (hash: string): string => `${hash}.json`;
+/** Record stored as JSON beside each complete file. */
+export type IntegrityRecord = z.output<typeof recordSchema>;
 
 /** Parses a record; null if it is not a valid record of the file with this hash. */
 export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
-  try {
-    const record = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
-    const { sha256: stored, path, bytes, chunks, from } = record;
-    if (stored !== hash || typeof path !== 'string' || typeof bytes !== 'number') return null;
-    const complete = Array.isArray(chunks) && chunks.length === Math.ceil(bytes / CHUNK_BYTES);
-    if (!complete) return null;
-    const source = typeof from === 'string' ? from : null;
-    return { sha256: hash, path, bytes, chunks: chunks as string[], from: source };
-  } catch {
-    return null;
-  }
+  const record = parseStored(text, recordSchema);
+  return record?.sha256 === hash ? record : null;
 }
 
 /** Finds the indexes of chunks that still have their hash. WebCrypto does not block this thread. */

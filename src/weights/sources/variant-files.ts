@@ -12,6 +12,7 @@ import {
 import { requestError, serverError, ServiceError, withTimeout } from '#base';
 import type { SourceOptions } from '#protocol';
 import { z } from '#base/full-zod';
+import { parseStored } from '../backends/storage-backend.ts';
 import type { WeightStore } from '../weight-store.ts';
 import {
   DEFAULT_HUB,
@@ -181,12 +182,8 @@ export class VariantFiles {
 
   async #fromNote(variant: Variant): Promise<WeightFile[] | null> {
     const note = await (await this.#store()).notes.note(noteName(variant));
-    try {
-      const files = listSchema.parse(JSON.parse(note ?? ''));
-      return notPinned(variant.hub, files) ? null : files;
-    } catch {
-      return null;
-    }
+    const files = parseStored(note, listSchema);
+    return files && !notPinned(variant.hub, files) ? files : null;
   }
 
   async #askHub(): Promise<true | null> {

@@ -6,7 +6,7 @@ import type { EmbedderTab } from './support/embedder-tab.ts';
 import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
 import { flipBit } from './support/flip-bit.ts';
 
-/** What the browser has a part in, and one of each error that a page may get: test/unit/model-files has all of them. */
+/** What the browser has a part in, and one of each error that a page may get: test/unit/weights has all of them. */
 const FAULTS = [
   'a connection that falls silent once',
   '503 in every answer',

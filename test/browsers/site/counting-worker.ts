@@ -7,7 +7,7 @@ import { listenForCalls, type ServePort } from '../../../src/protocol/discovery.
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
-import { servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
+import { KeepAlive, servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-host/status-channel.ts';
 // Within this script: Vite's code before a dynamic import needs a document.
 export { decide } from '../../../src/models/decisions/decide.ts';
@@ -73,6 +73,8 @@ const ENGINES = {
 let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 
+const keepAlive = new KeepAlive();
+
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
     await holdLock(navigator.locks, engineLock(epoch));
@@ -95,7 +97,13 @@ const control: WorkerControl = {
       // No test with this engine touches the weights.
       weights: {} as Serving['weights'],
       status,
-      onRequest: () => () => channel.changed(),
+      onRequest() {
+        const release = keepAlive.hold();
+        return () => {
+          release();
+          channel.changed();
+        };
+      },
     };
     listenForCalls(scope, (port) => servePort(port, started));
     resolveServing(started);

@@ -6,7 +6,7 @@ import { chunk as pngChunk, GIF, pngOf } from './pictures.ts';
 
 const latin = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-export const u32 = (...values: number[]): Buffer => {
+const u32 = (...values: number[]): Buffer => {
   const bytes = Buffer.alloc(4 * values.length);
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index);
   return bytes;

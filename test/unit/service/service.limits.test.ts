@@ -215,12 +215,18 @@ describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => 
 
   test('in flight', async () => {
     const { fetch, send, engine } = await limited({ inFlight: 1 });
-    const endless = new ReadableStream({ pull: () => new Promise(() => undefined) });
+    const started = createDeferred();
+    const pull = (): Promise<void> => {
+      started.resolve();
+      return new Promise(() => undefined);
+    };
+    const endless = new ReadableStream({ pull }, { highWaterMark: 0 });
     const gone = new AbortController();
     const headers = { 'content-type': sample ? 'application/json' : 'multipart/form-data; boundary=x' };
     const upload = { headers, body: endless, signal: gone.signal, duplex: 'half' } as RequestInit;
     const first = fetch(path, upload).catch((error: unknown) => error);
-    await expect.poll(async () => (await send(valid())).status).toBe(429);
+    await started.promise;
+    expect((await send(valid())).status).toBe(429);
     gone.abort();
     await first;
     expect((await send(valid())).status).toBe(200);

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { recordName } from '../../../src/weights/integrity/integrity-record.ts';
+import { recordName } from '../../../src/weights/backends/storage-backend.ts';
 import { type BackendWriter, CHUNK_BYTES, replace } from '../../../src/weights/backends/storage-backend.ts';
 import type { WeightStore } from '../../../src/weights/weight-store.ts';
 import { openStore } from './open-store.ts';

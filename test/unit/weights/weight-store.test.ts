@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { parseRecord, recordName } from '../../../src/weights/integrity/integrity-record.ts';
+import { recordName } from '../../../src/weights/backends/storage-backend.ts';
+import { parseRecord } from '../../../src/weights/integrity/integrity-record.ts';
 import { pathNote, replace, type StorageBackend } from '../../../src/weights/backends/storage-backend.ts';
 import { openStore } from './open-store.ts';
 import { holdLock, weightLock } from '../../../src/protocol/locks.ts';

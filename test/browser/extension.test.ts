@@ -1,0 +1,79 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { bundleSamples } from '../support/bundle-samples.ts';
+import { launch } from '../support/launch.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+
+/** Chromium answers a range of an extension's file with status 200, the bytes of the range and no length. */
+
+const SOURCE = join(import.meta.dirname, '../../src/weights');
+const PAGE = `
+  import { download } from '${SOURCE}/download/download.ts';
+  import { MemoryBackend } from '${SOURCE}/backends/open-backend.ts';
+  globalThis.store = async (file) => {
+    const backend = new MemoryBackend();
+    const { signal } = new AbortController();
+    const url = new URL('weights.bin', location.href).href;
+    const chunks = await download(backend, file, { url, name: 'x', signal, onProgress() {} });
+    return { chunks: chunks.length, bytes: (await backend.read('x')).size };
+  };`;
+
+const weights = randomBytes(9_000_000);
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('extension');
+  const manifest = {
+    manifest_version: 3,
+    name: 'test',
+    version: '1',
+    content_security_policy: { extension_pages: "script-src 'self' 'wasm-unsafe-eval'" },
+  };
+  const scripts = await bundleSamples(new Map([['page', PAGE]]));
+  const files: [string, string | Buffer][] = [
+    ['manifest.json', JSON.stringify(manifest)],
+    ['page.html', '<!doctype html><title>Extension</title><script type="module" src="page.js"></script>'],
+    ['weights.bin', weights],
+    ...scripts,
+  ];
+  for (const [name, content] of files) await writeFile(join(folder, name), content);
+});
+
+afterAll(() => removeFolder(folder));
+
+/** The id of an unpacked extension: the first digits of the hash of its path, as letters. */
+const idOf = (path: string): string =>
+  createHash('sha256')
+    .update(path)
+    .digest('hex')
+    .slice(0, 32)
+    .replaceAll(/./g, (digit) => String.fromCodePoint(97 + Number.parseInt(digit, 16)));
+
+test('the page of an extension downloads weights from the extension', async () => {
+  const context = await launch({
+    extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
+  });
+  try {
+    const page = await context.newPage();
+    await page.goto(`chrome-extension://${idOf(folder)}/page.html`);
+    const file = {
+      path: 'weights.bin',
+      bytes: weights.length,
+      sha256: createHash('sha256').update(weights).digest('hex'),
+    };
+    const stored = await page.evaluate(
+      (wanted) =>
+        (globalThis as unknown as { store(file: unknown): Promise<{ chunks: number; bytes: number }> }).store(
+          wanted,
+        ),
+      file,
+    );
+    expect(stored).toEqual({ chunks: 3, bytes: weights.length });
+  } finally {
+    await context.close();
+  }
+});
