@@ -25,6 +25,12 @@ function notation(path: readonly PropertyKey[]): string {
     .join('');
 }
 
+/** Whether a path is longer, or as long and ends at a later element. */
+function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): boolean {
+  if (path.length !== than.length) return path.length > than.length;
+  return Number(path.at(-1)) > Number(than.at(-1));
+}
+
 interface Explanation {
   path: PropertyKey[];
   rule: string;
@@ -35,10 +41,10 @@ interface Explanation {
 function explain(issue: Issue, parents: PropertyKey[]): Explanation {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
-    // The client most likely meant the branch that failed deepest.
+    // The client most likely meant the branch that failed deepest, and there at the last element.
     const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
     const deepest = inner.reduce<Issue | undefined>(
-      (best, next) => (next.path.length > (best?.path.length ?? 0) ? next : best),
+      (best, next) => (next.path.length > 0 && isFurther(next.path, best?.path ?? []) ? next : best),
       undefined,
     );
     if (deepest) return explain(deepest, path);

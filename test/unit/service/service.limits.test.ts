@@ -2,7 +2,7 @@ import { createDeferred } from '../../../src/base/async.ts';
 import { describe, expect, test } from 'vitest';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import type { KeyLimits } from '../../../src/database/database.ts';
-import { ALL_ENDPOINTS } from '../../../src/service/endpoints.ts';
+import { ALL_ENDPOINTS, ENDPOINTS } from '../../../src/service/endpoints.ts';
 import { catalogDirectory } from '../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
@@ -165,9 +165,16 @@ describe('a key that is over its limit', () => {
   });
 });
 
+const ranking = { ...ENDPOINTS.rerank.sample, documents: Array.from({ length: 20 }, () => 'Hello') };
+const OTHER_SAMPLES: Readonly<Record<string, object>> = {
+  speech: { model: 'silver-lark-4', input: 'Hello there. '.repeat(3) },
+  rerank: ranking,
+  reranking: ranking,
+};
+
 /** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
 const METERED = ALL_ENDPOINTS.flatMap(([name, { path, isMetered, sample }]) =>
-  isMetered ? [[name, path, sample] as const] : [],
+  isMetered ? [[name, path, OTHER_SAMPLES[name] ?? sample] as const] : [],
 );
 
 describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => {
@@ -184,6 +191,8 @@ describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => 
     models: [
       { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
       { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
+      { id: 'silver-lark-4', kind: 'speech', created, variants: [] },
+      { id: 'jade-mole-4', kind: 'embedding', created, variants: [] },
     ],
   }));
   const limited = async (limits: Partial<KeyLimits>) => {
