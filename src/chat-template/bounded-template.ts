@@ -200,18 +200,29 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
-/** Stands before and after a number that keeps its text: a text for the template, without quotes in the prompt. */
+/** Stands before and after the text of a number while a template renders. Its quotes are not in the prompt. */
 const NUMBER = '\uFDEF';
 const EXACT_NUMBERS = /(\\{0,7}["']|)\uFDEF([^\uFDEF]*)\uFDEF\1/g;
 
 /** Converts an input to a value. Objects keep the order of their keys, and numbers their text. */
 function toInput(value: unknown): Value {
-  if (value instanceof ExactNumber) return toValue(NUMBER + value.text + NUMBER);
+  if (value instanceof ExactNumber) return exactNumber(value);
   if (Array.isArray(value)) return new ListValue(value.map(toInput));
   if (typeof value !== 'object' || value === null) return toValue(value);
   const entries = entriesOf(value as Record<string, unknown>);
   return new ObjectValue(new Map(entries.map(([key, item]) => [key, toInput(item)])));
 }
+
+/** A number for the template's tests and comparisons, which is written as its text. */
+function exactNumber({ text }: ExactNumber): Value {
+  const marked = NUMBER + text + NUMBER;
+  const written = { toString: () => marked, toJSON: () => marked };
+  const { constructor } = toValue(/[.e]/i.test(text) ? 0.5 : 0);
+  const value = new (constructor as NumberClass)(Object.assign(new Number(text), written));
+  return Object.assign(value, { toString: written.toString });
+}
+
+type NumberClass = new (value: object) => Value;
 
 /** Types whose values the library converts to text differently from Python, or not at all. */
 const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
@@ -405,6 +416,8 @@ class BoundedInterpreter extends Interpreter {
 function unwrapped({ value }: Value): Plain {
   const inner: unknown = value;
   if (Array.isArray(inner)) return (inner as Value[]).map(unwrapped);
+  const number: unknown = inner?.valueOf();
+  if (typeof number === 'number') return number;
   if (inner !== null && (typeof inner === 'object' || typeof inner === 'function'))
     throw new Error('an argument must be no dictionary');
   return inner as Plain;

@@ -70,9 +70,13 @@ function shortened(vector: Vector, length: number): Vector {
 
 /** Adds the model's prefix for `input_type` to each text, if the request sets it. */
 function withPrefix(
-  { input, inputType }: EmbeddingJob,
+  { input, inputType, ranks }: EmbeddingJob,
   prefixes: EmbeddingTraining['prefixes'],
 ): EmbeddingJob['input'] {
+  if (prefixes && ranks && 'texts' in input) {
+    const [query = '', ...documents] = input.texts;
+    return { texts: [prefixes.query + query, ...documents.map((text) => prefixes.document + text)] };
+  }
   if (!prefixes || inputType === undefined) return input;
   if (inputType !== 'query' && inputType !== 'document')
     throw unsupported('input_type', 'must be "query" or "document" for this model');

@@ -105,6 +105,14 @@ export const ENDPOINTS = {
     label: 'embeddings',
     sample: { model: 'jade-mole-4', input: 'Hi' },
   },
+  rerank: {
+    method: 'POST',
+    path: '/v1/rerank',
+    isMetered: true,
+    label: 'rerank',
+    sample: { model: 'jade-mole-4', query: 'Hi', documents: ['Hello'] },
+  },
+  reranking: { method: 'POST', path: '/v1/reranking', isMetered: true, label: 'rerank' },
 } as const satisfies Record<string, Endpoint>;
 
 export type EndpointName = keyof typeof ENDPOINTS;

@@ -3,6 +3,7 @@ import type { BodyRules } from './body/request-body.ts';
 import type { EndpointName } from './endpoints.ts';
 
 const chat = async () => (await import('./chat/chat-schema.ts')).chatRules;
+const rerank = async () => (await import('./rerank/rerank-schema.ts')).rerankRules;
 const response = async () => (await import('./responses/response-schema.ts')).responseRules;
 
 /**
@@ -18,4 +19,6 @@ export const RULES = {
   speech: async () => (await import('./speech/speech-schema.ts')).speechRules,
   decision: async () => (await import('./decisions/decision-schema.ts')).decisionRules,
   embeddings: async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules,
+  rerank,
+  reranking: rerank,
 } satisfies Partial<Record<EndpointName, () => Promise<BodyRules<z.ZodMiniType>>>>;

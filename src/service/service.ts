@@ -12,6 +12,7 @@ import { ALL_ENDPOINTS, documentedPath, type Endpoint, type EndpointName } from 
 import { arrive, type ClientWatch, Exchange, ownSignal } from './http/exchange.ts';
 import { addCommonHeaders } from './http/response.ts';
 import { listModels, retrieveModel } from './model-list/models.ts';
+import { createRerank } from './rerank/rerank.ts';
 import {
   countResponseTokens,
   createResponse,
@@ -42,6 +43,8 @@ const ANSWERS: Record<EndpointName, Answer> = {
   speech: withBody(RULES.speech, createSpeech),
   decision: withBody(RULES.decision, createDecision),
   embeddings: withBody(RULES.embeddings, createEmbeddings),
+  rerank: withBody(RULES.rerank, createRerank),
+  reranking: withBody(RULES.reranking, createRerank),
 };
 
 /** Reads and checks the body first. `raw`: the body with fields that the schema does not name. */

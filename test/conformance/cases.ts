@@ -3,6 +3,7 @@ import type { ConformanceCase } from './conformance-case.ts';
 import { completionCases } from './completion-cases.ts';
 import { decisionCases } from './decision-cases.ts';
 import { embeddingCases } from './embedding-cases.ts';
+import { rerankCases } from './rerank-cases.ts';
 import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
 import { speechCases } from './speech-cases.ts';
@@ -18,6 +19,7 @@ export const cases: ConformanceCase[] = [
   ...responseCases,
   ...completionCases,
   ...embeddingCases,
+  ...rerankCases,
   ...decisionCases,
   ...transcriptionCases,
   ...speechCases,

@@ -25,6 +25,12 @@ function notation(path: readonly PropertyKey[]): string {
     .join('');
 }
 
+/** Whether a path is longer, or as long and ends at a later element. */
+function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): boolean {
+  if (path.length !== than.length) return path.length > than.length;
+  return Number(path.at(-1)) > Number(than.at(-1));
+}
+
 interface Explanation {
   path: PropertyKey[];
   rule: string;
@@ -35,21 +41,15 @@ interface Explanation {
 function explain(issue: Issue, parents: PropertyKey[]): Explanation {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
-    // The client most likely meant the branch that failed deepest, or latest in a list.
+    // The client most likely meant the branch that failed deepest, and there at the last element.
     const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
     const deepest = inner.reduce<Issue | undefined>(
-      (best, next) => (isFurther(next.path, best?.path ?? []) ? next : best),
+      (best, next) => (next.path.length > 0 && isFurther(next.path, best?.path ?? []) ? next : best),
       undefined,
     );
     if (deepest) return explain(deepest, path);
   }
   return { path, rule: ruleOf(issue), isKey: issue.code === 'invalid_key' };
-}
-
-/** Whether a path ends deeper than another, or at a later element. */
-function isFurther(path: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
-  if (path.length !== other.length) return path.length > other.length;
-  return Number(path.at(-1)) > Number(other.at(-1));
 }
 
 const TYPES: Record<string, string> = {

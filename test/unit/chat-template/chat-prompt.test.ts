@@ -469,6 +469,12 @@ test('numbers of arguments keep their text, and keys their order', () => {
       `${name}{% for k, v in c.function.arguments | items %}{{ k }}={{ v if v is string else v | tojson }};{% endfor %}`,
     ),
   ).toBe('fid=2512292042121000001;2=1.0;1=[1e3, 5];plain=7;');
+  // Some templates quote texts, and only texts.
+  expect(
+    ask(
+      `${name}{% for k, v in c.function.arguments | items %}{% if v is string %}"{{ v }}"{% elif v is number and v > 1 %}{{ v }}>1{% elif v is float %}{{ v ~ '' }}{% endif %};{% endfor %}`,
+    ),
+  ).toBe('f2512292042121000001>1;1.0;;7>1;');
   expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
     String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
   );

@@ -2,7 +2,7 @@ import { createDeferred } from '../../../src/base/async.ts';
 import { describe, expect, test } from 'vitest';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import type { KeyLimits } from '../../../src/database/database.ts';
-import { ALL_ENDPOINTS } from '../../../src/service/endpoints.ts';
+import { ALL_ENDPOINTS, ENDPOINTS } from '../../../src/service/endpoints.ts';
 import { catalogDirectory } from '../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
@@ -165,14 +165,20 @@ describe('a key that is over its limit', () => {
   });
 });
 
-/** Each endpoint that counts against a key's limits. */
+const ranking = { ...ENDPOINTS.rerank.sample, documents: Array.from({ length: 20 }, () => 'Hello') };
+const OTHER_SAMPLES: Readonly<Record<string, object>> = {
+  speech: { model: 'silver-lark-4', input: 'Hello there. '.repeat(3) },
+  rerank: ranking,
+  reranking: ranking,
+};
+
+/** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
 const METERED = ALL_ENDPOINTS.flatMap(([name, { path, isMetered, sample }]) =>
-  isMetered ? [[name, path, sample] as const] : [],
+  isMetered ? [[name, path, OTHER_SAMPLES[name] ?? sample] as const] : [],
 );
 
-describe.each(METERED)('each limit of a key holds for %s', (name, path, sample) => {
+describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => {
   const valid = (): BodyInit => {
-    if (name === 'speech') return JSON.stringify({ model: 'voice-4', input: 'Hi! '.repeat(20) });
     if (sample) return JSON.stringify(sample);
     const form = new FormData();
     form.set('file', new File(['sound'], 'a.wav'));
@@ -185,7 +191,8 @@ describe.each(METERED)('each limit of a key holds for %s', (name, path, sample) 
     models: [
       { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
       { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
-      { id: 'voice-4', kind: 'speech', created, variants: [] },
+      { id: 'silver-lark-4', kind: 'speech', created, variants: [] },
+      { id: 'jade-mole-4', kind: 'embedding', created, variants: [] },
     ],
   }));
   const limited = async (limits: Partial<KeyLimits>) => {
@@ -215,8 +222,7 @@ describe.each(METERED)('each limit of a key holds for %s', (name, path, sample) 
     };
     const endless = new ReadableStream({ pull }, { highWaterMark: 0 });
     const gone = new AbortController();
-    const isJson = typeof valid() === 'string';
-    const headers = { 'content-type': isJson ? 'application/json' : 'multipart/form-data; boundary=x' };
+    const headers = { 'content-type': sample ? 'application/json' : 'multipart/form-data; boundary=x' };
     const upload = { headers, body: endless, signal: gone.signal, duplex: 'half' } as RequestInit;
     const first = fetch(path, upload).catch((error: unknown) => error);
     await started.promise;

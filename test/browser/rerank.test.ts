@@ -1,0 +1,66 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+
+/** Reranking by the real embedding model, as clients of Cohere, Jina, vLLM and llama.cpp ask for it. */
+
+let context: BrowserContext;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+  ({ page, key } = await openPage(context, inject('siteUrl')));
+});
+
+afterAll(() => context.close());
+
+interface Ranking {
+  results: { index: number; relevance_score: number; document?: { text: string } }[];
+  usage: { total_tokens: number };
+}
+
+const rerank = (body: object) =>
+  page.evaluate(
+    async ([apiKey, json]) => {
+      const response = await fetch('/v1/rerank', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify(json),
+      });
+      return { status: response.status, body: (await response.json()) as unknown };
+    },
+    [key, { model: 'jade-mole-4', ...body }] as const,
+  );
+
+const PASSAGES = [
+  'The recipe needs four eggs, a cup of sugar and some butter.',
+  'Service workers intercept network requests of the pages that they control.',
+  'The museum opens at nine on weekdays and at ten on Sundays.',
+  'Owls hunt at night; their feathers make their flight silent.',
+  'WebAssembly runs compiled code in the browser at near native speed.',
+];
+
+test.each([
+  ['When can I visit the museum?', 2],
+  ['How do I bake a cake?', 0],
+  ['Which bird flies without a sound?', 3],
+  ['fast code inside a web page', 4],
+])('%s', async (query, best) => {
+  const { status, body } = await rerank({ query, documents: PASSAGES, top_n: 2, return_documents: true });
+  expect(status).toBe(200);
+  const { results, usage } = body as Ranking;
+  expect(results).toHaveLength(2);
+  expect(results[0]).toMatchObject({ index: best, document: { text: PASSAGES[best] } });
+  expect(results[0]?.relevance_score).toBeGreaterThan(results[1]?.relevance_score ?? 1);
+  expect(usage.total_tokens).toBeGreaterThan(50);
+});
+
+test('documents longer than the context are cut', async () => {
+  const long = 'Owls hunt at night. '.repeat(400);
+  const { status, body } = await rerank({ query: 'owls', documents: [PASSAGES[0], long] });
+  expect(status, JSON.stringify(body)).toBe(200);
+  expect((body as Ranking).results[0]?.index).toBe(1);
+});
