@@ -93,6 +93,8 @@ async function reloadIsolated({ active }: ServiceWorkerRegistration): Promise<vo
   if (!active || !isolates(active.scriptURL, location.href) || window !== top) return;
   if (sessionStorage.getItem(RELOADED)) return;
   sessionStorage.setItem(RELOADED, '1');
+  // Chromium keeps the page that was left, and a reload by the user restores it.
+  addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
   location.reload();
   await delay(UNLOAD_MS);
 }
