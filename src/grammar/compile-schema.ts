@@ -127,8 +127,13 @@ class Context implements SchemaContext {
 
   #withoutBounds(schema: SchemaObject, { path }: Place): SchemaObject {
     const dropped = BOUNDS.filter((key) => schema[key] !== undefined);
+    const { oneOf, anyOf } = schema;
+    // Any of the branches costs less than one alone.
+    const joined = oneOf !== undefined && anyOf === undefined ? { anyOf: oneOf } : null;
+    if (joined) dropped.push('oneOf');
     for (const key of dropped) this.#addLoosened(`${path}.${key}`);
-    return Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.includes(key)));
+    const kept = Object.entries(schema).filter(([key]) => !dropped.includes(key));
+    return { ...Object.fromEntries(kept), ...joined };
   }
 
   #typeOf({ type }: SchemaObject, { path }: Place): SchemaObject {

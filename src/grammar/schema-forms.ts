@@ -21,6 +21,8 @@ const MAX_FORMS = 4000;
 const MAX_CALLS = 40_000;
 /** Levels of members that are compared to tell whether branches overlap. */
 const COMPARED_LEVELS = 3;
+/** Steps of a branch whose members are read for a tag. */
+const BRANCH_STEPS = 10;
 
 const KEYWORDS_OF: Record<string, readonly string[]> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -170,6 +172,7 @@ export class SchemaForms implements FormReader {
     if (first?.kind !== 'object' || branches.flat().some(({ kind }) => kind !== 'object')) return undefined;
     const names = first.layers.flatMap(({ properties }) => [...properties.keys()]);
     return names.find((name) => {
+      this.languages.spend(wide.length * BRANCH_STEPS);
       const values = wide.map((forms) =>
         forms.flatMap((form) =>
           form.kind === 'object' ? this.formsOf(memberSchemas(this.languages, form, name)) : [],

@@ -1,3 +1,4 @@
+import { ALL_ENDPOINTS } from '../../src/service/endpoints.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 import { Random } from '../chaos/random.ts';
@@ -32,17 +33,7 @@ const MAX_MS = 130_000;
 
 const BOUNDARY = 'boundary';
 const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
-const PATHS = [
-  '/v1/chat/completions',
-  '/v1/chat/completions/input_tokens',
-  '/v1/completions',
-  '/v1/responses',
-  '/v1/responses/input_tokens',
-  '/v1/decisions',
-  '/v1/embeddings',
-  '/v1/audio/transcriptions',
-  '/v1/audio/translations',
-];
+const PATHS = ALL_ENDPOINTS.flatMap(([, { method, path }]) => (method === 'POST' ? [path] : []));
 const JSON_TYPES = [
   'application/json',
   'text/plain;charset=UTF-8',
@@ -57,7 +48,7 @@ const OTHER_TYPES = [
   'text/html',
   `a${'a'.repeat(5000)}`,
 ];
-const isFormPath = (path: string): boolean => path.startsWith('/v1/audio');
+const isFormPath = (path: string): boolean => path.startsWith('/v1/audio/trans');
 
 const part = (head: string, content: string): string => `--${BOUNDARY}\r\n${head}\r\n\r\n${content}\r\n`;
 const field = (name: string, content = 'x'): string =>

@@ -151,6 +151,16 @@ describe.each(Object.entries(PARTS))('branches of oneOf with an optional tag and
   });
 });
 
+test('too many branches of oneOf to tell apart are those of anyOf without strict', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`p${index}`, { type: 'string', format: 'date' }]),
+  );
+  const schema = { oneOf: Array.from({ length: 60 }, () => ({ type: 'object', properties })) };
+  const { gbnf, loosened } = compile(schema, false);
+  expect(loosened).toContain('schema.oneOf');
+  expect(gbnf).toContain('p19');
+});
+
 test('branches of oneOf that no member tells apart exclude each other', () => {
   const schema = {
     oneOf: [
