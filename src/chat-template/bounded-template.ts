@@ -192,8 +192,9 @@ const isMarked = ({ value }: Value): boolean => typeof value === 'string' && MAR
 function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
   const text: unknown = value.value;
   if (typeof text !== 'string' || node?.filter?.callee?.value !== 'tojson') return value;
-  const restored = text.replace(/(?<=(?<!\\)(?:\\\\)*)\\u(fd[de][\da-f])/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
+  // Escapes are read one after another, so that a long row of backslashes takes linear time.
+  const restored = text.replace(/\\(?:u(fd[de][\da-f])|[^])/g, (escaped, code: string | undefined) =>
+    code === undefined ? escaped : String.fromCharCode(Number.parseInt(code, 16)),
   );
   return restored === text ? value : toValue(restored);
 }

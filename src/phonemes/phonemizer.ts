@@ -63,6 +63,8 @@ const SYMBOL_PHONEMES: Readonly<Record<string, string>> = {
 };
 /** Longer sentences are cut behind a clause, or else behind a word. */
 const MAX_PHONEMES = 400;
+/** Tokens of one word: finding the parts that the lexicon knows takes time with the cube of their number. */
+const MAX_PARTS = 32;
 
 type Word = [Token, ...Token[]];
 
@@ -177,7 +179,7 @@ function toWords(tokens: readonly Token[]): Word[] {
   for (const part of withAmounts(tokens.map(partsOf))) {
     const word = words.at(-1);
     const isRead = part.alias !== null || part.phonemes !== null;
-    if (!isRead && isOpen && word) {
+    if (!isRead && isOpen && word && word.length < MAX_PARTS) {
       part.isHead = false;
       word.push(part);
     } else words.push([part]);

@@ -1,5 +1,9 @@
 const END = /(?<=[.!?…])["”’)\]]*\s+(?=\S)/gu;
 
+/** Longer sentences are cut between words: until a sentence is spoken, its job can be neither aborted nor paused. */
+const MAX_SENTENCE = 500;
+const PIECE = new RegExp(String.raw`(?=\S).{1,${MAX_SENTENCE}}(?!\S)|\S{1,${MAX_SENTENCE}}`, 'gsu');
+
 /** False after a title, an initial or "No." ("Dr. Smith", "J. K. Rowling", "No. 5"), and before a lower-case word. */
 function endsSentence(text: string, end: number, next: string, titles: ReadonlySet<string>): boolean {
   if (next !== next.toUpperCase()) return false;
@@ -9,7 +13,7 @@ function endsSentence(text: string, end: number, next: string, titles: ReadonlyS
   return !titles.has(word) && !/^\p{Lu}$/u.test(word);
 }
 
-/** Splits a text into sentences. A line break ends one, too. */
+/** Splits a text into sentences, of at most 500 characters. A line break ends one, too. */
 export function splitSentences(text: string, titles: ReadonlySet<string>): string[] {
   return text
     .split('\n')
@@ -25,5 +29,5 @@ export function splitSentences(text: string, titles: ReadonlySet<string>): strin
       }
       return [...sentences, paragraph.slice(start)];
     })
-    .filter((sentence) => sentence.trim() !== '');
+    .flatMap((sentence) => sentence.match(PIECE) ?? []);
 }

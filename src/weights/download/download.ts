@@ -178,7 +178,9 @@ class Download {
 
   async #store(index: number, isAlone: boolean): Promise<'stored' | 'whole'> {
     const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
-    const response = await this.#fetch(index, timeout);
+    // Read once: another connection may store more of the chunk meanwhile, as a part of the whole file.
+    const from = this.#partial.storedOf(index);
+    const response = await this.#fetch(index, from, timeout);
     this.#checkVersion(response);
     const isWhole = response.status === 200;
     if (isWhole || isAlone) this.#takesTurns = isWhole;
@@ -190,7 +192,7 @@ class Download {
     const reader = new BodyReader(timeout.body(response));
     try {
       if (isWhole) await this.#storeWhole(reader, response.headers);
-      else await this.#storeRest(reader, index);
+      else await this.#storeRest(reader, index, from);
       return 'stored';
     } finally {
       await reader.close();
@@ -198,10 +200,10 @@ class Download {
   }
 
   /** Requests the rest of a chunk, or the file. @throws as `checkResponse()` */
-  async #fetch(index: number, timeout: IdleTimeout): Promise<Response> {
+  async #fetch(index: number, from: number, timeout: IdleTimeout): Promise<Response> {
     const { bytes } = this.#file;
     const start = index * CHUNK_BYTES;
-    const rest = { from: start + this.#partial.storedOf(index), to: start + this.#partial.lengthOf(index) };
+    const rest = { from: start + from, to: start + this.#partial.lengthOf(index) };
     const range = this.#sendsRanges && rest.to - rest.from < bytes ? rest : null;
     const request = reach(this.#options.url, {
       signal: timeout.signal,
@@ -220,17 +222,16 @@ class Download {
   }
 
   /**
-   * Stores the rest of a chunk. Reads the body to its end: otherwise the browser cancels the request and does not
-   * reuse its connection.
+   * Stores the rest of a chunk, from its byte `from` on. Reads the body to its end: otherwise the browser cancels the
+   * request and does not reuse its connection.
    * @throws UnusableRangeError if the body is longer than the range that was requested
    */
-  async #storeRest(reader: BodyReader, index: number): Promise<void> {
+  async #storeRest(reader: BodyReader, index: number, from: number): Promise<void> {
     await this.#withBuffer(index, async (bytes) => {
-      const from = this.#partial.storedOf(index);
       if (from > 0) bytes.set(await this.#partial.readStart(index));
       await this.#receive(reader, index, { bytes, from });
       if (!(await reader.ended().catch(() => true))) throw new UnusableRangeError();
-      if (!this.#partial.has(index)) await this.#partial.store(index, bytes, this.#signal);
+      await this.#partial.store(index, bytes, this.#signal);
     });
   }
 
@@ -242,7 +243,7 @@ class Download {
       for (let at = 0; at <= last; at++)
         await this.#withBuffer(at, async (bytes) => {
           await this.#receive(reader, at, { bytes, from: 0 });
-          if (!this.#partial.has(at)) await this.#partial.store(at, bytes, this.#signal);
+          await this.#partial.store(at, bytes, this.#signal);
         });
     } catch (error) {
       const received = error instanceof EndedEarlyError ? error.received : null;

@@ -121,8 +121,14 @@ export class PartialFile {
   }
 
   async store(index: number, bytes: Bytes, signal: AbortSignal): Promise<void> {
-    await this.#writing.run(() => this.#parts.writer.write(bytes, index * CHUNK_BYTES));
-    this.#add(index);
+    const isNew = await this.#writing.run(async () => {
+      // The stored bytes are those that are hashed.
+      if (this.has(index)) return false;
+      await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
+      this.#add(index);
+      return true;
+    });
+    if (!isNew) return;
     await this.hashStored(signal, { index, bytes });
     if (this.chunkCount === 1) return;
     await this.#parts.writer.flush();
@@ -164,10 +170,14 @@ export class PartialFile {
 
   /** Closes the file. Stored chunks remain, so that it can be resumed. */
   async close(): Promise<void> {
-    await this.#parts.writer.close();
     const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();
-    await this.#saving.run(last).catch(() => undefined);
-    await this.#checkpointWriter?.close();
+    try {
+      await this.#parts.writer.close();
+      await this.#saving.run(last).catch(() => undefined);
+    } finally {
+      // Also if the first fails, as in a full storage: an open file can be opened by nobody else.
+      await this.#checkpointWriter?.close();
+    }
   }
 
   #add(index: number): void {

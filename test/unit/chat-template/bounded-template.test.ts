@@ -21,6 +21,17 @@ test('a long conversation is within the bounds', () => {
   expect(new BoundedTemplate(source).render({ messages })).toHaveLength(25_000);
 });
 
+test('a long row of backslashes as JSON takes a fraction of the time limit', () => {
+  const content = '\\'.repeat(150_000);
+  const start = performance.now();
+  const text = new BoundedTemplate('{{ messages[0].content | tojson(ensure_ascii=false) }}').render({
+    messages: [{ content }],
+  });
+  // Quadratic time would be some 30 s.
+  expect(performance.now() - start).toBeLessThan(5000);
+  expect(text).toBe(JSON.stringify(content));
+});
+
 const MANY = '{% for i in range(9999) %}';
 const END = '{% endfor %}';
 /** Arrays in arrays, each twice: small in memory, and 2 ** 24 as a text. */

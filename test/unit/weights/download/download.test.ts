@@ -1,5 +1,6 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
+import { createDeferred } from '../../../../src/base/async.ts';
 import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
@@ -209,6 +210,57 @@ test('a server of which some machines have no ranges: the rest comes over one co
   const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
   expect(await whole(blob)).toBe(true);
   expect(whole200).toEqual({ open: 0, most: 1, sent: body.length });
+});
+
+test('a range that arrives after another connection has stored a part of its chunk', async () => {
+  const later = createDeferred();
+  let answers = 0;
+  /** Bytes of the file; after `sent` of them, the connection breaks. */
+  const answer = (status: number, [from, to]: [number, number], sent = to - from): Response => {
+    const part = new Uint8Array(body.subarray(from, from + sent));
+    const stream = new ReadableStream({
+      start: (controller) => controller.enqueue(part),
+      pull: (controller) => (sent < to - from ? controller.error(new TypeError('cut')) : controller.close()),
+    });
+    const range = { 'content-range': `bytes ${from}-${to - 1}/${body.length}` };
+    const extent = status === 206 ? range : { 'content-length': String(body.length) };
+    return new Response(stream, { status, headers: { etag: '"1"', ...extent } });
+  };
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    const [, first, last] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).map(Number);
+    const range: [number, number] = [first ?? 0, (last ?? body.length - 1) + 1];
+    const count = answers++;
+    if (count === 1) {
+      await later.promise;
+      return answer(206, range, 0.4 * CHUNK_BYTES);
+    }
+    if (count === 2 || count === 3 || count === 4) return answer(200, [0, body.length]);
+    if (count === 5) return answer(200, [0, body.length], 1.5 * CHUNK_BYTES);
+    if (count > 5) later.resolve();
+    return answer(206, range);
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+});
+
+test('a storage that is full as a file is closed: no file stays open', async () => {
+  const { server: site } = await setUp();
+  const backend = new MemoryBackend();
+  const open = new Set<string>();
+  const write = backend.write.bind(backend);
+  backend.write = async (name) => {
+    open.add(name);
+    const close = async (): Promise<void> => {
+      open.delete(name);
+      if (name === file.sha256) throw new DOMException('full', 'QuotaExceededError');
+    };
+    return { ...(await write(name)), close };
+  };
+  const loading = openStore(backend, site.url).file(file, { signal: never, onProgress: () => undefined });
+  await expect(loading).rejects.toMatchObject({ wire: { code: 'storage_full' } });
+  expect([...open]).toEqual([]);
 });
 
 test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
