@@ -251,9 +251,8 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
   await expect(page.locator('main').textContent()).resolves.not.toContain(key);
   await page.getByRole('button', { name: 'Revoke Notes' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await page.getByText('revoked').first().waitFor();
-  await expect(status()).resolves.toBe(401);
   await expect.poll(focused).toBe('Notes revoked');
+  await expect(status()).resolves.toBe(401);
 });
 
 test('models: stored weights are listed, and deleted', async () => {
