@@ -81,8 +81,13 @@ export function restoreExact(text: string, parsed: object, places: Places): void
 }
 
 function restore(reader: JsonReader, parsed: unknown, places: Places | true): unknown {
-  if (isContainer(parsed) && places === true) return reader.value();
-  if (places !== true && hasPlaces(parsed, places) && Array.isArray(parsed) === reader.isArray()) {
+  // An earlier member of the same name may be of another type than the last one, which `parsed` has.
+  if (!isContainer(parsed) || !reader.isAt(parsed)) {
+    reader.skip();
+    return parsed;
+  }
+  if (places === true) return reader.value();
+  if (hasPlaces(parsed, places)) {
     for (const key of reader.keys()) {
       const place = Array.isArray(parsed) ? '*' : key;
       const inner = Object.hasOwn(places, place) && places[place];
@@ -125,8 +130,9 @@ class JsonReader {
     return fromEntries(Array.from(this.keys(), (key) => [key, this.value()] as const));
   }
 
-  isArray(): boolean {
-    return this.#next() === '[';
+  /** Whether the next value is of the same type as this array or object. */
+  isAt(container: object): boolean {
+    return this.#next() === (Array.isArray(container) ? '[' : '{');
   }
 
   /** Yields the keys of an object or array. The caller reads or skips the value after each. */
