@@ -158,8 +158,7 @@ export class WeightStore {
     } catch (error) {
       throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
     } finally {
-      await writer.close();
-      await this.backend.remove(name);
+      await writer.close().finally(() => this.backend.remove(name));
     }
   }
 
