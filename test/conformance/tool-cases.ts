@@ -294,7 +294,10 @@ export const toolCases: ConformanceCase[] = [
     'a custom tool takes a text',
     {
       // A form that ends by itself, whatever the model says.
-      tools: [tool('light'), custom({ type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]{2}' } })],
+      tools: [
+        tool('light'),
+        custom({ type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]{2}' } }),
+      ],
       tool_choice: { type: 'custom', custom: { name: 'say' } },
     },
     check((json) => {
