@@ -13,6 +13,8 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_SEGMENTS = 20_000;
 /** Two hours of sound, at 100 tokens a second. */
 const MAX_SOUND_TOKENS = 720_000;
+/** Speech at 6 kbit/s, the least that Opus takes, has 15 bytes for each of 50 tokens a second. */
+const MIN_BYTES_A_TOKEN = 15;
 
 const usageSchema = details({ input_tokens: count, output_tokens: count });
 const cueSchema = z.looseObject({ start: z.number(), end: z.number(), text: z.string() });
@@ -50,7 +52,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
     const done = (answer: Answer, characters: number): TranscriptionEvent => ({
       type: 'done',
       transcript: { answer },
-      usage: usageOf(answer.usage, characters),
+      usage: usageOf(answer.usage, characters, job.file.size),
     });
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
@@ -101,8 +103,12 @@ function checked(sent: unknown, { times }: TranscriptionJob): Answer {
   return answer;
 }
 
-const usageOf = (usage: Usage, characters: number): ChatUsage => ({
-  promptTokens: Math.min(usage?.input_tokens ?? 0, MAX_SOUND_TOKENS),
+const usageOf = (usage: Usage, characters: number, fileBytes: number): ChatUsage => ({
+  promptTokens: Math.min(
+    usage?.input_tokens ?? 0,
+    MAX_SOUND_TOKENS,
+    Math.ceil(fileBytes / MIN_BYTES_A_TOKEN),
+  ),
   cachedTokens: 0,
   completionTokens: tokensOfText(usage?.output_tokens, characters),
 });

@@ -38,6 +38,8 @@ export async function copySite(
   folder: string,
   { offline, servers }: { offline: boolean; servers: boolean },
 ): Promise<Copied> {
+  const site = offline ? await siteFiles(folder) : { shell: [], large: [] };
+  await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER)))
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run prepack`);
@@ -50,8 +52,6 @@ export async function copySite(
     made,
     COPIES,
   );
-  const site = offline ? await siteFiles(folder) : { shell: [], large: [] };
-  await makeWritableFolder(folder);
   const own: FileLists = { shell: [], large: [] };
   for (const [name, content] of contents) addFile(own, name, content, name.startsWith(WASM_PATH));
   const all = { shell: [...own.shell, ...site.shell], large: [...own.large, ...site.large] };

@@ -93,7 +93,10 @@ test('the form is forwarded, with the key and the model’s name there', async (
   const segments = [{ start: 0, end: 1, text: 'Hello there.' }];
   const whole = { text: 'Hello there.', segments, usage: { input_tokens: 50, output_tokens: 4 }, x: 1 };
   upstream.answer = json(whole);
+  // A second of sound.
+  const bytes = new Uint8Array(1000).fill(7);
   const { last } = await ask(models(), {
+    file: new File([bytes], 'a.wav', { type: 'audio/wav' }),
     language: 'de',
     temperature: 0.5,
     times: ['segment', 'word'],
@@ -115,10 +118,16 @@ test('the form is forwarded, with the key and the model’s name there', async (
     ['model', 'whisper-1'],
   ]);
   const sent = form.get('file') as File;
-  expect([sent.name, new Uint8Array(await sent.arrayBuffer())]).toEqual(['a.wav', SOUND]);
+  expect([sent.name, new Uint8Array(await sent.arrayBuffer())]).toEqual(['a.wav', bytes]);
   await ask(models(), { task: 'translate' });
   expect(upstream.asked[1]?.path).toBe('/v1/audio/translations');
   expect(upstream.asked[1]?.form.get('response_format')).toBe('json');
+});
+
+test('a server that counts more tokens than the file can hold is not believed', async () => {
+  upstream.answer = json({ text: 'Hi.', usage: { input_tokens: 1_000_000, output_tokens: 1 } });
+  const { last } = await ask(models());
+  expect(last).toMatchObject({ usage: { promptTokens: 1 } });
 });
 
 test('a stream is passed on as its events come', async () => {
