@@ -18,9 +18,13 @@ test('the worker dies: replies go on where they were, and what had sent nothing 
   const requests = { ...REQUESTS, embeddings: MANY_TEXTS };
   const undisturbed = [];
   for (const kind of kinds) undisturbed.push(await tab.run(requests[kind]));
-  const names = [];
-  for (const kind of chats) names.push(await tab.begin(requests[kind]));
-  for (const name of names) await tab.deltas(name, 3);
+  const names: string[] = [];
+  // In turn: the one with the short prompt would end before the other begins.
+  for (const kind of chats) {
+    const name = await tab.begin(requests[kind]);
+    await tab.deltas(name, 3);
+    names.push(name);
+  }
   names.push(await tab.begin(requests.embeddings));
   for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
   const at = Date.now();
