@@ -66,6 +66,9 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
   #stage: WaitingStage = 'loading';
   #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
   #hasSent = false;
+  #isAbandoned = false;
+  /** Whether the jobs have ended. */
+  #isOver = false;
   readonly #jobs: number;
   /** Indices of the jobs that are known to be valid. */
   readonly #checked = new Set<number>();
@@ -73,12 +76,16 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
   readonly #headersDue = createDeferred();
 
   constructor(run: JobRun, format: AnswerFormat<Event>, jobs: number) {
-    const { abort, receivedAt } = run.exchange;
+    const { abort, receivedAt, watch } = run.exchange;
     this.#run = run;
     this.#format = format;
     this.#jobs = jobs;
     this.#isStream = format.type === EVENT_STREAM || format.isLive === true;
-    this.#body = new EventStream(() => abort.abort(new Error('the client has left')));
+    this.#body = new EventStream(() => {
+      this.#abandon();
+      abort.abort(new Error('the client has left'));
+    });
+    watch.gone.addEventListener('abort', () => this.#abandon(), { once: true });
     const passedMs = Date.now() - receivedAt;
     this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
   }
@@ -126,9 +133,9 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
   async #compute(work: (sink: JobSink<Event>) => Promise<void>): Promise<string> {
     try {
       await work(this);
+      this.#isOver = true;
     } catch (error) {
-      // Precedes the end, as the client's next request may refer to the reply at once.
-      if (this.#clientHasLeft) this.#format.abandon?.();
+      if (this.#clientHasLeft) this.#abandon();
       throw error;
     } finally {
       this.#stopWaiting();
@@ -165,6 +172,13 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
       watch.stop();
       this.#body.end();
     }
+  }
+
+  /** Does not wait for the engine's end: the client's next request may refer to the reply at once. */
+  #abandon(): void {
+    if (this.#isAbandoned || this.#isOver) return;
+    this.#isAbandoned = true;
+    this.#format.abandon?.();
   }
 
   get #clientHasLeft(): boolean {
