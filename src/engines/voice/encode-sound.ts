@@ -10,7 +10,8 @@ export interface SoundEncoder {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-const NOTHING: Bytes = new Uint8Array(0);
+/** A new one each time: what an encoder returns is transferred, and its buffer is gone then. */
+const nothing = (): Bytes => new Uint8Array(0);
 /** Bits a second of compressed speech. */
 const BITRATE = 64_000;
 const CODED = { numberOfChannels: 1, sampleRate: SAMPLE_RATE, bitrate: BITRATE };
@@ -42,7 +43,7 @@ export async function openEncoder(
 }
 
 /** Samples as 16-bit integers, behind a beginning. */
-function pcm(beginning: Bytes = NOTHING): SoundEncoder {
+function pcm(beginning: Bytes = nothing()): SoundEncoder {
   let before = beginning;
   return {
     async encode(samples) {
@@ -50,7 +51,7 @@ function pcm(beginning: Bytes = NOTHING): SoundEncoder {
       bytes.set(before);
       const view = new DataView(bytes.buffer, before.length);
       samples.forEach((sample, at) => view.setInt16(at * 2, Math.round(sample * 32_767), true));
-      before = NOTHING;
+      before = nothing();
       return bytes;
     },
     finish: async () => before,
