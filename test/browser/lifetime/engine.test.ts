@@ -34,6 +34,8 @@ test('the worker dies: replies go on where they were, and what had sent nothing 
     console.log(`${kinds[index]}: whole ${Date.now() - at} ms after the worker died`);
     expect(run.error).toBeNull();
     expect(run.text).toEqual(undisturbed[index]?.text);
-    expect(run.usage?.total_tokens).toBe(undisturbed[index]?.usage?.total_tokens);
+    // A grammar prescribes a text, and not its tokens.
+    if (kinds[index] !== 'by a schema')
+      expect(run.usage?.total_tokens).toBe(undisturbed[index]?.usage?.total_tokens);
   }
 });

@@ -8,13 +8,14 @@ import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs();
 
-const same = (run: Run, undisturbed: Run): void => {
+const same = (kind: string, run: Run, undisturbed: Run): void => {
   expect(run.error).toBeNull();
-  expect({ text: run.text, finish: run.finish, completion: run.usage?.completion_tokens }).toEqual({
+  expect({ text: run.text, finish: run.finish }).toEqual({
     text: undisturbed.text,
     finish: undisturbed.finish,
-    completion: undisturbed.usage?.completion_tokens,
   });
+  // A grammar prescribes a text, and not its tokens: "four" can be one or several.
+  if (kind !== 'by a schema') expect(run.usage?.completion_tokens).toBe(undisturbed.usage?.completion_tokens);
   expect(run.usage?.prompt_tokens).toBe(undisturbed.usage?.prompt_tokens);
 };
 
@@ -43,7 +44,7 @@ test('tabs share one engine: another takes over when its tab closes or crashes, 
     for (const [kind, name] of names) {
       const run = await asker.ended(name);
       const before = undisturbed.get(kind);
-      if (before) same(run, before);
+      if (before) same(kind, run, before);
     }
     console.log(`${end} of the leader: all ${names.size} replies whole after ${Date.now() - at} ms`);
     expect(engines()).toBe(1);
