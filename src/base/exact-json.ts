@@ -91,7 +91,7 @@ function restore(reader: JsonReader, parsed: unknown, places: Places | true): un
     for (const key of reader.keys()) {
       const place = Array.isArray(parsed) ? '*' : key;
       const inner = Object.hasOwn(places, place) && places[place];
-      // Of several members of one name, `parsed` has the last.
+      // `parsed` has the last of several members with one name.
       if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
       else parsed[key] = restore(reader, parsed[key], inner);
     }

@@ -22,7 +22,7 @@ const REPLACEMENT = '\uFFFD';
 
 /**
  * Keeps callers' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
- * whoever wrote them. So a caller's text is marked before a template renders it, and each special token of the prompt
+ * also in a caller's text. So a caller's text is marked before a template renders it, and each special token of the prompt
  * that has a marked character gets a space.
  */
 export class CallerText {

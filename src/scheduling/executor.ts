@@ -73,7 +73,7 @@ export class Executor<Job> {
 
   /** Asks the policy again, after something that it depends on has changed. */
   update(): void {
-    // Whoever begins or leaves at once calls `update()` again, so each step decides anew.
+    // A job that begins or leaves at once calls `update()` again, so each step decides again.
     while (this.#step());
   }
 

@@ -1,6 +1,7 @@
 import { estimateTokens, type ChatUsage, type SpeechEvent, type SpeechFormat, type SpeechJob } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
 import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
+import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { JobMeter, JobRun } from '../http/job-run.ts';
 import { EVENT_STREAM } from '../http/response.ts';
@@ -69,12 +70,3 @@ const doneEvent = ({ promptTokens: input, completionTokens: output }: ChatUsage)
   const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
   return `data: ${JSON.stringify({ type: 'speech.audio.done', usage })}\n\n`;
 };
-
-const CHUNK = 0x8000;
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = '';
-  for (let at = 0; at < bytes.length; at += CHUNK)
-    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
-  return btoa(binary);
-}

@@ -67,7 +67,7 @@ function readFunctions(
     const { at, kind, namespace, fields } = each;
     const tool: ToolName = { kind, name: fields.name, ...(namespace !== undefined && { namespace }) };
     const name = calledName(tool);
-    // Of the tools in a conversation, the last of a name counts.
+    // The last tool of a name in a conversation counts.
     if (known.has(name) && !at.startsWith('input')) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
