@@ -123,3 +123,5 @@ export type {
   WorkerControl,
   WorkerOptions,
 } from './worker-control.ts';
+export type { RequesterPort } from './engine-port.ts';
+export type { EnginePort } from './engine-port.ts';
