@@ -76,10 +76,10 @@ export class EngineHost implements Serving {
 
   onRequest(): () => void {
     const release = this.#keepAlive.hold();
-    this.#channel.requestsChanged();
+    if (this.#channel.isWatched) this.#channel.changed();
     return () => {
       release();
-      this.#channel.requestsChanged();
+      if (this.#channel.isWatched) this.#channel.changed();
     };
   }
 }

@@ -123,3 +123,5 @@ export type {
   WorkerOptions,
 } from './worker-control.ts';
 export { copiesLock } from './locks.ts';
+export type { RequesterPort } from './engine-port.ts';
+export type { EnginePort } from './engine-port.ts';

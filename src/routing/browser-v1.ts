@@ -15,7 +15,7 @@ import {
   type ModelFacts,
 } from '#protocol';
 import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
-import { catalogDirectory, ownSignal, createService, type Service } from '#service';
+import { catalogDirectory, createService, type Service } from '#service';
 import { readAddedModels, readCatalog, createResponseStore, type Copies } from '#database';
 import { readDeviceFacts, withServerFacts } from './model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
@@ -88,16 +88,16 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
         () => null,
       ),
   });
-  const service = createService({
-    engine: servers
-      ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
-      : device,
-    keys: createKeyStore(scope, engine.locks, copies),
-    models,
-    responses: createResponseStore(scope),
-    log: publishRequest(scope),
-  });
   return {
+    service: createService({
+      engine: servers
+        ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
+        : device,
+      keys: createKeyStore(scope, engine.locks, copies),
+      models,
+      responses: createResponseStore(scope),
+      log: publishRequest(scope),
+    }),
     status,
     async load(name, options) {
       const entry = await models.find(name);
@@ -109,15 +109,6 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
         await server.probe(options.signal, hasNext);
         options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
       });
-    },
-    async service(request, client, watch = ownSignal(request)) {
-      try {
-        return await service(request, client, watch);
-      } catch (error) {
-        if (watch.gone.aborted) throw error;
-        // A rejection would reach the client as a network error without a reason.
-        return asServiceError(error).toResponse();
-      }
     },
   };
 }

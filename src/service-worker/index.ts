@@ -73,8 +73,7 @@ export async function handleV1(target: Requested): Promise<Response> {
   const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = source;
   const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
-  const local = await handleLocalRoute(request, v1);
-  if (local) return local;
+  if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
   const id = request.headers.get(CALL_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
