@@ -10,6 +10,7 @@ import {
   PROTOCOL_VERSION,
   type RequesterMessage,
   type EngineMessage,
+  type EnginePort,
   type EngineStatus,
   type OnProgress,
 } from '#protocol';
@@ -43,15 +44,14 @@ export interface Serving {
 }
 
 /** Answers the single request of a port. */
-export function servePort(port: MessagePort | BroadcastChannel, serving: Serving, link?: MessagePort): void {
+export function servePort(port: EnginePort, serving: Serving, link?: MessagePort): void {
   const abort = new AbortController();
   const credit = new Credit();
-  const send = (message: EngineMessage, transfer: Transferable[] = []): void =>
-    'name' in port ? port.postMessage(message) : port.postMessage(message, transfer);
+  const send = (message: EngineMessage): void => port.postMessage(message);
   const silence = setTimeout(() => port.close(), SILENCE_MS);
   let hasQuestion = false;
 
-  port.onmessage = ({ data }: MessageEvent<RequesterMessage>) => {
+  port.onmessage = ({ data }) => {
     if (data.type === 'credit') credit.add(data.count);
     else if (data.type === 'cancel') abort.abort(new DOMException('The requester cancelled.', 'AbortError'));
     else if (!hasQuestion) {
@@ -61,7 +61,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     }
   };
   const accepted = { type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
-  if (link) send({ ...accepted, link }, [link]);
+  if (link) port.postMessage({ ...accepted, link }, [link]);
   else send(accepted);
 
   async function answer(question: AskedQuestion): Promise<void> {
