@@ -11,6 +11,7 @@ import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
+import { upstreamRerank } from './upstream/upstream-rerank.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamSpeech } from './upstream/upstream-speech.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
@@ -30,6 +31,7 @@ const UPSTREAM: {
   transcription: upstreamTranscription,
   speech: upstreamSpeech,
   decision: upstreamDecision,
+  rerank: upstreamRerank,
 };
 
 /**
