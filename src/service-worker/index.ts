@@ -14,7 +14,7 @@ import {
   type PageToServiceWorker,
   type ServiceWorkerReply,
 } from '#protocol';
-import { KeyCache } from '#keys';
+import { Copies } from '#database';
 import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
@@ -39,7 +39,7 @@ const engine: EngineConnection = {
   transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
-const v1 = browserV1(engine, new KeyCache(scope, navigator.locks));
+const v1 = browserV1(engine, new Copies(scope, navigator.locks));
 
 /**
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.
