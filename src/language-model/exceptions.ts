@@ -39,7 +39,7 @@ export function quotaExceeded(requested: number, quota: number): DOMException {
 
 /** Converts an error of a prompt into the exception that the standard has for it. */
 export function promptException(error: unknown): unknown {
-  if (!(error instanceof V1Error)) return error instanceof TypeError ? unknownError(error) : error;
+  if (!(error instanceof V1Error)) return error;
   const { status, message } = error;
   if (status === 401 || status === 403) return notAllowed(message);
   return status === 400 ? notSupported(message) : unknownError(error);

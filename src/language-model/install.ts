@@ -5,6 +5,8 @@ import { V1Client } from './v1-client.ts';
 export interface LanguageModelOptions {
   /** Id of the chat model that answers, as `GET /v1/models` lists it. */
   model: string;
+  /** Maximum tokens of a reply: the standard has no such option, and a small model may repeat itself. Default: no limit. */
+  maxTokens?: number;
   /** Replaces the browser's own `LanguageModel`, too. */
   replace?: boolean;
 }
@@ -19,12 +21,12 @@ export interface LanguageModelOptions {
  */
 export function installLanguageModel(
   localtext: Localtext | Promise<Localtext>,
-  { model, replace = false }: LanguageModelOptions,
+  { replace = false, ...options }: LanguageModelOptions,
 ): void {
   if ('LanguageModel' in globalThis && !replace) return;
   const handle = Promise.resolve(localtext);
   // Each call reports the failure.
   handle.catch(() => undefined);
-  const value = defineLanguageModel(new V1Client(handle, model));
+  const value = defineLanguageModel(new V1Client(handle, options));
   Object.defineProperty(globalThis, 'LanguageModel', { value, configurable: true, writable: true });
 }

@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { delay, untilFailure } from '#base';
+import { delay, messageOf, untilFailure } from '#base';
 import type { Localtext } from '#page';
 import type { LoadProgress } from '#protocol';
 import type { V1Message, V1ToolCall } from './conversation.ts';
@@ -43,14 +43,16 @@ const MAX_RETRIES = 2;
 export class V1Client {
   readonly model: string;
   readonly localtext: Promise<Localtext>;
+  readonly #limit: { max_completion_tokens?: number };
   readonly #key = untilFailure(async () => {
     const { keys } = await this.localtext;
     return (await keys.ensure({ label: 'LanguageModel' })).key;
   });
 
-  constructor(localtext: Promise<Localtext>, model: string) {
+  constructor(localtext: Promise<Localtext>, { model, maxTokens }: { model: string; maxTokens?: number }) {
     this.localtext = localtext;
     this.model = model;
+    this.#limit = maxTokens === undefined ? {} : { max_completion_tokens: maxTokens };
   }
 
   async load(signal: AbortSignal | undefined, onProgress: (progress: LoadProgress) => void): Promise<void> {
@@ -78,7 +80,7 @@ export class V1Client {
 
   /** Streams a reply's text. @throws V1Error */
   async *stream(request: V1Request, signal: AbortSignal): AsyncGenerator<string, ReplyEnd> {
-    const streamed = { ...request, stream: true, stream_options: { include_usage: true } };
+    const streamed = { ...request, ...this.#limit, stream: true, stream_options: { include_usage: true } };
     const { body } = await this.#post('/chat/completions', streamed, signal);
     const end: ReplyEnd = { toolCalls: [], isCut: false, totalTokens: 0 };
     if (!body) return end;
@@ -87,7 +89,7 @@ export class V1Client {
       .pipeThrough(new EventSourceParserStream())
       .getReader();
     for (;;) {
-      const { done, value } = await events.read();
+      const { done, value } = await events.read().catch(broken(signal));
       if (done || value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
       if (error) throw new V1Error(500, error);
@@ -115,7 +117,7 @@ export class V1Client {
     const { baseURL, fetch } = await this.localtext;
     for (let retries = 0; ; retries++) {
       const headers = { authorization: `Bearer ${await this.#key()}`, 'content-type': 'application/json' };
-      const response = await fetch(baseURL + path, { ...init, headers });
+      const response = await fetch(baseURL + path, { ...init, headers }).catch(broken(init.signal));
       if (response.ok) return response;
       if (response.status !== 429 || retries === MAX_RETRIES) {
         const { error } = (await response.json().catch(() => ({}))) as Pick<Chunk, 'error'>;
@@ -129,7 +131,16 @@ export class V1Client {
 export const isTooLong = (error: unknown): boolean =>
   error instanceof V1Error && error.code === 'context_length_exceeded';
 
-/** @throws TypeError if nothing is left to shorten */
+/** The browser's error for a connection that breaks, as one of `/v1`. */
+const broken =
+  (signal: AbortSignal | null | undefined) =>
+  (error: unknown): never => {
+    throw signal?.aborted
+      ? error
+      : new V1Error(500, { message: `/v1 cannot be reached: ${messageOf(error)}` });
+  };
+
+/** @throws V1Error if nothing is left to shorten */
 function halved(messages: readonly V1Message[]): V1Message[] {
   const half = (text: string): string => text.slice(0, Math.ceil(text.length / 2));
   const shorter = messages.map((message) => {
@@ -138,6 +149,7 @@ function halved(messages: readonly V1Message[]): V1Message[] {
     const parts = content.map((part) => (part.type === 'text' ? { ...part, text: half(part.text) } : part));
     return { ...message, content: parts } as V1Message;
   });
-  if (JSON.stringify(shorter) === JSON.stringify(messages)) throw new TypeError('Too many messages.');
+  if (JSON.stringify(shorter) === JSON.stringify(messages))
+    throw new V1Error(400, { message: 'The input has too many messages.' });
   return shorter;
 }
