@@ -23,6 +23,7 @@ export {
 } from './chat.ts';
 export {
   charactersOf as decisionCharactersOf,
+  choosesTool,
   type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
