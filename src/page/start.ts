@@ -78,7 +78,7 @@ async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: S
   // Checked before anything uses it. Pages with the default catalog load no checks.
   if (catalog) (await loadChunk(import('#catalog/parse'))).parseCatalog(catalog);
   const { keepSettings } = await loadChunk(import('#database/database'));
-  await keepSettings(scope, { catalog, prefer, upstreamKeys });
+  await keepSettings(scope, navigator.locks, { catalog, prefer, upstreamKeys });
 }
 
 /** How a page loads its parts, in the words of `PerformanceResourceTiming`. */

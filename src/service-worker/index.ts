@@ -14,7 +14,7 @@ import {
   type PageToServiceWorker,
   type ServiceWorkerReply,
 } from '#protocol';
-import { KeyCache } from '#keys';
+import { Copies } from '#database';
 import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
@@ -39,7 +39,7 @@ const engine: EngineConnection = {
   transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
-const v1 = browserV1(engine, new KeyCache(scope, navigator.locks));
+const v1 = browserV1(engine, new Copies(scope, navigator.locks));
 
 /**
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.
@@ -73,8 +73,7 @@ export async function handleV1(target: Requested): Promise<Response> {
   const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = source;
   const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
-  const local = await handleLocalRoute(request, v1);
-  if (local) return local;
+  if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
   const id = request.headers.get(CALL_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
