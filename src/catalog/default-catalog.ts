@@ -11,6 +11,8 @@ const smolLm2Q4: WllamaVariant = {
   kvValues: 30 * 3 * (64 + 64),
   // Measured: docs/decisions/smollm2.md.
   sampling: { minP: 0.2, frequencyPenalty: 0.5 },
+  // Measured: docs/typed-answers.md.
+  toolChooser: 'jade-mole-4',
   files: [
     {
       path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
