@@ -119,8 +119,8 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     return readNumbers(cursor, at, MAX_LAYERS)?.map((each) => bounded(key, each, max)) ?? null;
   };
   requireSizes(gguf, architecture);
-  const reranks = isReranker(architecture, gguf);
-  const vectors = reranks ? null : embedding(architecture, of);
+  const encoder = encoderFacts(architecture, gguf, of);
+  const generates = encoder.embedding === null && !encoder.reranks;
   const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
     architecture,
@@ -129,13 +129,11 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: template,
-    canChat: vectors === null && !reranks && (template !== null || hasChatMl(gguf, cursor)),
+    canChat: generates && (template !== null || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
     ...samplingFacts(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
-    embedding: vectors,
-    reranks,
-    guessesPooling: vectors !== null && !POOLINGS.has(of('pooling_type', 2 ** 31)),
+    ...encoder,
     isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
     split,
   };
@@ -294,9 +292,17 @@ const RANK_POOLING = 4;
 /** Tensors after the last layer that compute a score. */
 const CLASSIFIER = /^cls\./;
 
-const isReranker = (architecture: string, { metadata, tensors }: Gguf): boolean =>
-  metadata.get(`${architecture}.pooling_type`)?.value === RANK_POOLING ||
-  tensors.some(({ name }) => CLASSIFIER.test(name));
+/** What a model computes that generates no text. */
+function encoderFacts(
+  architecture: string,
+  { tensors }: Gguf,
+  of: SizeOf,
+): Pick<GgufFacts, 'embedding' | 'reranks' | 'guessesPooling'> {
+  const pooling = of('pooling_type', 2 ** 31);
+  const reranks = pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
+  const vectors = reranks ? null : embedding(architecture, of);
+  return { embedding: vectors, reranks, guessesPooling: vectors !== null && !POOLINGS.has(pooling) };
+}
 
 /**
  * Reads an embedding model's dimensions and pooling; null if the model generates text. Encoders whose files name no
