@@ -168,7 +168,7 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
     expectedInputs.some(({ type }) => type === 'image');
   const refusesImages = (given?: Expected): boolean => forImages(given) && !options.images;
 
-  const MODES = ['most-predictable', 'predictable', 'balanced', 'creative', 'most-creative'];
+  const MODES = new Set(['most-predictable', 'predictable', 'balanced', 'creative', 'most-creative']);
   if (!options.withoutModes)
     Object.defineProperty(Session.prototype, 'samplingMode', { get: () => 'balanced', configurable: true });
   const api = {
@@ -186,7 +186,7 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
       signal?.throwIfAborted();
       if (initialPrompts.some(({ role }, index) => role === 'system' && index > 0))
         throw new TypeError('The system prompt must be the first.');
-      if (samplingMode !== undefined && !MODES.includes(samplingMode)) throw new TypeError(samplingMode);
+      if (samplingMode !== undefined && !MODES.has(samplingMode)) throw new TypeError(samplingMode);
       if (state === 'unavailable' || refusesImages(given)) throw failure('NotSupportedError');
       if (options.createFails) throw failure(options.createFails);
       if (options.hangs === 'create') await never(signal);
