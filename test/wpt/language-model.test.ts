@@ -62,6 +62,8 @@ async function runFile(tab: Tab, file: string): Promise<Result[]> {
         window.wptResults = tests?.map(({ name, status, message }) => ({ name, status, message })) ?? [];
       });
     }
+    // The harness waits for the page, which was loaded before it.
+    window.dispatchEvent(new Event('load'));
     globals['done']?.();
   }, scriptsOf(file));
   const results = await waitFor(tab, () => window.wptResults, undefined, FILE_TIMEOUT_MS).catch(() => null);
