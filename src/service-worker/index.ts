@@ -26,11 +26,11 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/**
- * Chooses the answer to a request. `kept`: answer from a file of the site. Undefined: the browser asks the
- * network.
- */
-type Finish = (event: FetchEvent, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
+/** Answers from the files of the build. Undefined: it has no such file. */
+export type BuildFiles = (request: Request) => Promise<Response> | undefined;
+
+/** Chooses the answer to a request for a file of the site. Undefined: the browser asks the network. */
+type Finish = (event: FetchEvent, files: BuildFiles) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
@@ -118,12 +118,16 @@ const LATE_REQUEST_MS = 10_000;
  */
 export function addLocaltext(): void;
 /** @internal */
-export function addLocaltext(site: readonly SiteFile[], finish: Finish): void;
-export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, kept) => kept): void {
+export function addLocaltext(site: readonly SiteFile[], finish: Finish): BuildFiles;
+export function addLocaltext(
+  site?: readonly SiteFile[],
+  finish: Finish = ({ request }, files) => files(request),
+): BuildFiles {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
   const { small, large } = ownFiles(site);
+  const files: BuildFiles = (request) => small.respond(request) ?? large.respond(request);
   self.addEventListener('install', (event) => event.waitUntil(small.install()));
   self.addEventListener('activate', (event) => {
     event.waitUntil(Promise.all([small.deleteOutdated(), large.deleteOutdated()]));
@@ -134,11 +138,12 @@ export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, ke
       ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
-        : finish(event, small.respond(request) ?? large.respond(request));
+        : finish(event, files);
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);
   });
+  return files;
 }
 
 const version = PROTOCOL_VERSION;
