@@ -26,11 +26,7 @@ async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
 /**
  * Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it.
  */
-export async function readDeviceFacts(
-  scope: string,
-  locks: LockManager,
-  copies?: Copies,
-): Promise<Facts> {
+export async function readDeviceFacts(scope: string, locks: LockManager, copies?: Copies): Promise<Facts> {
   const { epoch, models } = (await readEngineFacts(scope, copies)) ?? { epoch: '', models: {} };
   const lives = epoch !== '' && (await isAlive(epoch, locks));
   return new Map(
