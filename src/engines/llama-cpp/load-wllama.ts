@@ -25,6 +25,7 @@ const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async (variant, context) => {
   const gpuCheck = hasGpu();
+  const code = compileAhead(context);
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
   // Embeddings run on the CPU: vectors must be equal on every device, and some GPUs
@@ -35,12 +36,23 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async
   const language = languageOf(variant, blobs) ?? new Blob();
   const facts = variant.dimensions === undefined ? await chatFacts(variant.name, language) : null;
 
-  return loadFitting(
+  const engine = await loadFitting(
     halvedLengths(variant.contextLength),
     (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, facts),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
+  await code;
+  return engine;
 };
+
+/**
+ * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
+ * while it is in use here. That worker reports failures.
+ */
+const compileAhead = async (context: EngineContext): Promise<WebAssembly.Module | null> =>
+  chooseBuild(context)
+    .then(({ wasm }) => WebAssembly.compileStreaming(fetch(wasm, { signal: context.signal })))
+    .catch(() => null);
 
 async function loadOnce(
   variant: WllamaVariant,
