@@ -133,7 +133,8 @@ describe('create()', () => {
     expect(await name(LanguageModel.create(image))).toBe('NotSupportedError');
     expect(await LanguageModel.availability({ expectedInputs: [{ type: 'audio' }] })).toBe('unavailable');
     expect(await LanguageModel.availability({ expectedOutputs: [{ type: 'image' }] })).toBe('unavailable');
-    install(1000, ['chat', 'vision']);
+    const unknown: LanguageModelCreateOptions = { expectedInputs: [{ type: 'text', languages: ['unk'] }] };
+    expect(await LanguageModel.availability(unknown)).toBe('unavailable');
     installLanguageModel(fakeV1().localtext as unknown as Handle, { model: 'none', replace: true });
     expect(await LanguageModel.availability()).toBe('unavailable');
   });
