@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 
 import { installLanguageModel } from '../../../src/language-model/index.ts';
-import { defineLanguageModel } from '../../../src/language-model/define-class.ts';
+import type { LanguageModelClass } from '../../../src/language-model/define-class.ts';
 import { fakeV1, tokensOf } from '../../support/fake-v1.ts';
 
 type Handle = Parameters<typeof installLanguageModel>[0];
@@ -67,7 +67,7 @@ const withTools = (execute: LanguageModelTool['execute']) =>
 test('has the members of the types that pages of Chrome use, less those of extensions', () => {
   type Former =
     'inputUsage' | 'inputQuota' | 'measureInputUsage' | 'onquotaoverflow' | 'topK' | 'temperature';
-  type Own = InstanceType<ReturnType<typeof defineLanguageModel>>;
+  type Own = LanguageModelClass['prototype'];
   type Missing = Exclude<keyof LanguageModel, keyof Own | Former>;
   expectTypeOf<Missing>().toEqualTypeOf<never>();
   type Members = Pick<
