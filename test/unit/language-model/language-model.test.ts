@@ -345,6 +345,24 @@ describe('a prompt', () => {
     ]);
   });
 
+  test('can be iterated in browsers whose streams cannot, and a break cancels it', async () => {
+    const { replies, state } = install();
+    const { prototype } = ReadableStream;
+    const iterator = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncIterator) ?? {};
+    Reflect.deleteProperty(prototype, Symbol.asyncIterator);
+    try {
+      const session = await LanguageModel.create();
+      const pieces: string[] = [];
+      for await (const piece of session.promptStreaming('x')) pieces.push(piece);
+      expect(pieces).toEqual(['one ', 'two']);
+      replies.push({ hangs: true });
+      for await (const _ of session.promptStreaming('x')) break;
+      expect(state.aborted).toBe(1);
+    } finally {
+      Object.defineProperty(prototype, Symbol.asyncIterator, iterator);
+    }
+  });
+
   test('that overflows drops the oldest exchanges, not the first prompts', async () => {
     const { asked } = install(40);
     const session = await LanguageModel.create({ initialPrompts: [{ role: 'user', content: 'first' }] });
