@@ -179,8 +179,6 @@ const RERANKING = `## Reranking
 - **Cost.** The key is charged for the tokens of all documents; a reranker reads the query once for each. Other requests to the model take turns with the documents.
 - **Clients**, tested by hand with \`jade-mole-4\`. With the site's origin as base URL: the CohereClient of cohere-ai 8.1.0, CohereRerank of @langchain/cohere 1.0.5 and of @llamaindex/cohere 0.0.4. With \`/v1\`: the
   CohereClientV2 of cohere-ai 8.1.0, and Jina's requests by \`fetch\`. Outside the browser, through a bridge to a page: Haystack's CohereRanker 11.0.0, LlamaIndex's CohereRerank 0.10.0 and JinaRerank 0.6.0.
-`; Jina's
-  requests by \`fetch\`. Clients of Cohere's second version (CohereClientV2, Haystack's CohereRanker, LlamaIndex's CohereRerank) with \`/v1\`.
 `;
 
 const COMPLETIONS = `## Completions
