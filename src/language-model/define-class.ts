@@ -8,8 +8,19 @@ import { invalidState, notAllowed, notSupported, promptException, quotaExceeded 
 import { Session, type SessionParts } from './session.ts';
 import type { V1Client } from './v1-client.ts';
 
+<<<<<<< HEAD
 /** Defines the class that a page sees. Declarations cannot name a class without a name: its type is that of `Session`. */
 export const defineLanguageModel = (client: V1Client): typeof Session =>
+=======
+/** The class that a page sees. */
+export interface LanguageModelClass {
+  readonly prototype: Session;
+  availability(options?: unknown): Promise<Availability>;
+  create(options?: unknown): Promise<Session>;
+}
+
+export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
+>>>>>>> main
   class LanguageModel extends Session {
     static async availability(options?: unknown): Promise<Availability> {
       if (!isActive()) throw invalidState();
