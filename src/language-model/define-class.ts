@@ -8,10 +8,6 @@ import { invalidState, notAllowed, notSupported, promptException, quotaExceeded 
 import { Session, type SessionParts } from './session.ts';
 import type { V1Client } from './v1-client.ts';
 
-<<<<<<< HEAD
-/** Defines the class that a page sees. Declarations cannot name a class without a name: its type is that of `Session`. */
-export const defineLanguageModel = (client: V1Client): typeof Session =>
-=======
 /** The class that a page sees. */
 export interface LanguageModelClass {
   readonly prototype: Session;
@@ -20,7 +16,6 @@ export interface LanguageModelClass {
 }
 
 export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
->>>>>>> main
   class LanguageModel extends Session {
     static async availability(options?: unknown): Promise<Availability> {
       if (!isActive()) throw invalidState();
