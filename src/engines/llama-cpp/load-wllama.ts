@@ -28,6 +28,7 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   context,
 ) => {
   const gpuCheck = hasGpu();
+  const code = compileAhead(context);
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
   // Embeddings and rerankers run on the CPU: vectors must be equal on every device, and some GPUs
@@ -38,12 +39,23 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   const language = languageOf(variant, blobs) ?? new Blob();
   const facts = isEncoder(variant) ? null : await chatFacts(variant.name, language);
 
-  return loadFitting(
+  const engine = await loadFitting(
     halvedLengths(variant.contextLength),
     (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, facts),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
+  await code;
+  return engine;
 };
+
+/**
+ * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
+ * while it is in use here. That worker reports failures.
+ */
+const compileAhead = async (context: EngineContext): Promise<WebAssembly.Module | null> =>
+  chooseBuild(context)
+    .then(({ wasm }) => WebAssembly.compileStreaming(fetch(wasm, { signal: context.signal })))
+    .catch(() => null);
 
 async function loadOnce(
   variant: WllamaVariant,
