@@ -14,7 +14,7 @@ import {
 } from './quantized.ts';
 
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
-const [F32, F16] = [0, 1];
+const [F32, F16, I32] = [0, 1, 26];
 const f32 = Math.fround;
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
@@ -28,9 +28,14 @@ interface Shape {
   keys: number;
   first: number;
   end: number;
+  /** Sequences whose rows of the cache are listed; 0: one sequence has the whole cache. */
+  listed: number;
 }
 
-/** Widths, heads that share keys, numbers of keys that no step divides, and ranges that begin within a head. */
+/**
+ * Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, and sequences
+ * that are computed together.
+ */
 const SHAPES: Shape[] = [
   [64, 1, 9, 3, 64, 0, 9],
   [64, 6, 9, 3, 96, 0, 54],
@@ -40,7 +45,10 @@ const SHAPES: Shape[] = [
   [256, 2, 4, 1, 32, 0, 8],
   [96, 1, 8, 8, 100, 0, 8],
   [32, 18, 2, 2, 68, 0, 36],
-].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0]) => ({
+  [64, 1, 9, 3, 96, 0, 36, 4],
+  [64, 5, 9, 3, 68, 3, 88, 2],
+  [96, 1, 4, 4, 36, 0, 4, 1],
+].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, listed = 0]) => ({
   width,
   tokens,
   heads,
@@ -48,6 +56,7 @@ const SHAPES: Shape[] = [
   keys,
   first,
   end,
+  listed,
 }));
 
 const CASES = ([32, 64] as const).flatMap((bits) => SHAPES.map((shape) => ({ ...shape, bits })));
@@ -96,6 +105,13 @@ function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
   return key % 7 === 2 ? -0.5 : 0;
 }
 
+/** Row of a key in the cache of `keys` rows a sequence: some follow each other, and the last ones are none. */
+function rowAt(key: number, sequence: number, { keys, listed }: Shape): number {
+  if (listed === 0) return key;
+  if (key >= keys - 3 || key === 13) return -1;
+  return key < 8 ? key * listed + sequence : sequence * keys + key;
+}
+
 test("exponentials are those of the package's own function", () => {
   const llama = llamaFunctions(['expf']);
   const random = seeded(7);
@@ -104,74 +120,86 @@ test("exponentials are those of the package's own function", () => {
   expect(all.filter((x) => !Object.is(expf(x), llama.call('expf', x)))).toEqual([]);
 });
 
-test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
-  const kernels = kernelsBy[shape.bits];
-  const { width, tokens, heads, pairs, keys, first, end } = shape;
-  const random = seeded(width + keys);
-  kernels.free();
-  const { memory, allocate } = kernels;
-  const row = (width / 32) * Q8_0.bytes;
-  const [query, key, value, mask, output] = [
-    width * tokens * heads * 4,
-    row * pairs * keys,
-    row * pairs * keys,
-    tokens * keys * 2,
-    width * tokens * heads * 4,
-  ].map(allocate) as [number, number, number, number, number];
-  for (let i = 0; i < width * tokens * heads; i++)
-    memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
-  for (const at of [key, value]) fillWeights(Q8_0, memory, at, (row / Q8_0.bytes) * pairs * keys, random);
-  for (let token = 0; token < tokens; token++)
-    for (let k = 0; k < keys; k++)
-      setFloat16(memory, mask + (token * keys + k) * 2, maskOf(k, token, shape), true);
-  const cache = (data: number) => ({
-    type: Q8_0.id,
-    ne: [width, keys, pairs, 1],
-    nb: [Q8_0.bytes, row * pairs, row, 0],
-    data,
-  });
-  const tensor = writeTensor(kernels, {
-    type: F32,
-    ne: [width, heads, tokens, 1],
-    nb: [4, width * 4, width * heads * 4, 0],
-    data: output,
-    src: [
+test.each(CASES)(
+  'attention over $keys keys of $width values, $listed sequences, bit by bit ($bits bits)',
+  (shape) => {
+    const kernels = kernelsBy[shape.bits];
+    const { width, tokens, heads, pairs, keys, first, end, listed } = shape;
+    const sequences = Math.max(1, listed);
+    const random = seeded(width + keys);
+    kernels.free();
+    const { memory, allocate } = kernels;
+    const row = (width / 32) * Q8_0.bytes;
+    const values = width * tokens * heads;
+    const [query, key, value, mask, output, rows] = [
+      values * sequences * 4,
+      row * pairs * keys * sequences,
+      row * pairs * keys * sequences,
+      tokens * keys * sequences * 2,
+      values * sequences * 4,
+      keys * sequences * 4,
+    ].map(allocate) as [number, number, number, number, number, number];
+    for (let i = 0; i < values * sequences; i++) memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
+    const blocks = (row / Q8_0.bytes) * pairs * keys * sequences;
+    for (const at of [key, value]) fillWeights(Q8_0, memory, at, blocks, random);
+    for (let sequence = 0; sequence < sequences; sequence++)
+      for (let k = 0; k < keys; k++) {
+        memory.setInt32(rows + (sequence * keys + k) * 4, rowAt(k, sequence, shape), true);
+        for (let token = 0; token < tokens; token++) {
+          const at = (sequence * tokens + token) * keys + k;
+          setFloat16(memory, mask + at * 2, maskOf(k, token, shape), true);
+        }
+      }
+    const cache = (data: number) =>
       writeTensor(kernels, {
-        type: F32,
-        ne: [width, tokens, heads, 1],
-        nb: [4, width * heads * 4, width * 4, 0],
-        data: query,
-      }),
-      writeTensor(kernels, cache(key)),
-      writeTensor(kernels, cache(value)),
-      writeTensor(kernels, {
-        type: F16,
-        ne: [keys, tokens, 1, 1],
-        nb: [2, keys * 2, keys * tokens * 2, 0],
-        data: mask,
-      }),
-    ],
-  });
-  memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
-  kernels.call(FLASH, allocate(64), tensor, first, end, 0, keys, 0, 0);
-
-  for (let r = first; r < end; r++) {
-    const head = Math.floor(r / tokens);
-    const token = r % tokens;
-    const pair = Math.floor(head / (heads / pairs));
-    const place = (token * heads + head) * width;
-    const floats = (at: number): number[] =>
-      Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
-    const rowOf = (from: number) => (k: number) => from + (k * pairs + pair) * row;
-    const expected = attend(
-      memory,
-      floats(query),
-      rowOf(key),
-      rowOf(value),
-      (k) => maskOf(k, token, shape),
-      shape,
+        type: Q8_0.id,
+        ne: [width, keys * sequences, pairs, 1],
+        nb: [Q8_0.bytes, row * pairs, row, 0],
+        data,
+      });
+    const floats = (ne: number[], nb: number[], data: number, src: number[] = []) =>
+      writeTensor(kernels, { type: F32, ne, nb, data, src });
+    const queries = floats(
+      [width, tokens, heads, sequences],
+      [4, width * heads * 4, width * 4, values * 4],
+      query,
     );
-    expect(floats(output)).toEqual(expected);
-  }
-  expect(kernels.originals()).toBe(0);
-});
+    const masks = writeTensor(kernels, {
+      type: F16,
+      ne: [keys, tokens, 1, sequences],
+      nb: [2, keys * 2, keys * tokens * 2, keys * tokens * 2],
+      data: mask,
+    });
+    const lists = writeTensor(kernels, {
+      type: I32,
+      ne: [keys, listed, 1, 1],
+      nb: [4, keys * 4],
+      data: rows,
+    });
+    const tensor = floats(
+      [width, heads, tokens, sequences],
+      [4, width * 4, width * heads * 4, values * 4],
+      output,
+      [queries, cache(key), cache(value), masks, 0, listed === 0 ? 0 : lists],
+    );
+    memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
+    kernels.call(FLASH, allocate(64), tensor, first, end, 0, keys, 0, 0);
+
+    for (let r = first; r < end; r++) {
+      const sequence = Math.floor(r / (heads * tokens));
+      const head = Math.floor(r / tokens) % heads;
+      const token = r % tokens;
+      const pair = Math.floor(head / (heads / pairs));
+      const place = sequence * values + (token * heads + head) * width;
+      const floatsAt = (at: number): number[] =>
+        Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
+      const placeOf = (from: number) => (k: number) =>
+        from + (rowAt(k, sequence, shape) * pairs + pair) * row;
+      const maskAt = (k: number): number =>
+        rowAt(k, sequence, shape) < 0 ? -Infinity : maskOf(k, token, shape);
+      const expected = attend(memory, floatsAt(query), placeOf(key), placeOf(value), maskAt, shape);
+      expect(floatsAt(output)).toEqual(expected);
+    }
+    expect(kernels.originals()).toBe(0);
+  },
+);
