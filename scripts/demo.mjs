@@ -14,6 +14,9 @@ await build({ base: values.base, logLevel: 'warn', build: { outDir: folder } });
 // GitHub Pages would leave out files that begin with an underscore.
 writeFileSync(resolve(folder, '.nojekyll'), '');
 if (!values['no-weights']) {
-  const pull = ['dist/node/cli.js', 'pull', '--to', resolve(folder, 'models')];
-  process.exitCode = spawnSync(process.execPath, pull, { stdio: 'inherit' }).status ?? 1;
+  // The default models, and the voice.
+  for (const models of [[], ['silver-lark-4']]) {
+    const pull = ['dist/node/cli.js', 'pull', ...models, '--to', resolve(folder, 'models')];
+    process.exitCode ||= spawnSync(process.execPath, pull, { stdio: 'inherit' }).status ?? 1;
+  }
 }

@@ -88,7 +88,8 @@ async function removeFiles(): Promise<void> {
   await Promise.all(own.map((name) => caches.delete(name)));
 }
 
-const isFiles = (name: string): boolean => /^localtext-(precache|small-files|large-files) /.test(name);
+const isFiles = (name: string): boolean =>
+  /^localtext-(precache|small-files|large-files|seen-pages) /.test(name);
 
 /**
  * Deletes keys, conversations and weights in caches.

@@ -1,22 +1,41 @@
 /// Listeners only. No state is kept in memory: the browser stops this worker at any time.
-import { addLocaltext } from '#service-worker';
-import type { SiteFile } from '#base';
+import { addLocaltext, type BuildFiles } from '#service-worker';
+import type { NetworkFirst, SiteFile } from '#base';
+import type { PageToServiceWorker } from '#protocol';
 import { concernsIsolation, isolate } from './isolation.ts';
+import { clearSeenPages, SeenPages } from './seen-pages.ts';
 
+/** The globals are put before the script by the Vite plugin and by `localtext init`. */
 declare const self: ServiceWorkerGlobalScope & {
-  /** The files of this build, put before the script by the Vite plugin and by `localtext init`. */
+  /** The files of this build. */
   __LOCALTEXT_PRECACHE__?: readonly SiteFile[];
+  /** Absent: pages come from the files of this build. */
+  __LOCALTEXT_NETWORK_FIRST__?: NetworkFirst;
 };
 
-addLocaltext(self.__LOCALTEXT_PRECACHE__ ?? [], (event, kept) =>
-  concernsIsolation(event.request)
-    ? (kept ?? fetch(event.request)).then((response) => isolate(event, response))
-    : kept,
-);
+const { __LOCALTEXT_PRECACHE__: listed = [], __LOCALTEXT_NETWORK_FIRST__: networkFirst } = self;
+
+const files: BuildFiles = addLocaltext(listed, (event, ofBuild) => {
+  const { request } = event;
+  const answer = seen ? seen.respond(event) : ofBuild(request);
+  return concernsIsolation(request)
+    ? (answer ?? fetch(request)).then((response) => isolate(event, response))
+    : answer;
+});
+
+const seen: SeenPages | undefined = networkFirst && new SeenPages(networkFirst, files);
 
 self.addEventListener('install', (event) => {
   // The first version may take over at once; a later one would end the streams of the active one.
   if (!self.registration.active) event.waitUntil(self.skipWaiting());
 });
 
-self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener('activate', (event) =>
+  event.waitUntil(Promise.all([clearSeenPages(), self.clients.claim()])),
+);
+
+self.addEventListener('message', (event) => {
+  const message = event.data as PageToServiceWorker | null;
+  if (seen && message?.type === 'localtext:loaded')
+    event.waitUntil(seen.addLoaded(message.page, message.parts));
+});

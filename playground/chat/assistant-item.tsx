@@ -3,6 +3,7 @@ import { hueOf } from '../client/models.ts';
 import { CopyButton } from '../components/copy-button.tsx';
 import { IconButton } from '../components/icon-button.tsx';
 import { Markdown } from '../markdown/markdown.tsx';
+import { SpeakButton } from '../speech/speak-button.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { ContinueButton } from './continue-button.tsx';
 import type { AssistantTurn } from './conversation.ts';
@@ -44,6 +45,7 @@ function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boo
     <div class="turn-actions">
       <BranchSwitch turn={turn} />
       {!isEmpty(turn) && <CopyButton text={turn.content} label="Copy the reply" />}
+      <SpeakButton id={turn.id} text={turn.content} />
       <IconButton
         small
         icon="retry"

@@ -28,6 +28,7 @@ import { HistoryList } from './history-list.tsx';
 import { retry, sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { Transcript } from './transcript.tsx';
+import { TalkBarSlot } from './voice-slots.tsx';
 import { Welcome } from './welcome.tsx';
 import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
@@ -99,6 +100,7 @@ export function ChatView() {
           {speechModel.value !== null && <LoadCard model={speechModel.value} />}
           {sendProblem.value !== null && <ErrorText alert text={sendProblem.value} />}
           {storageProblem.value !== null && <ErrorText alert text={storageProblem.value} />}
+          <TalkBarSlot />
           <Composer />
         </div>
       </section>

@@ -6,11 +6,11 @@ import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { settings } from './chat-state.ts';
-import { DictationSlot } from './dictation-slot.tsx';
 import { draft } from './draft.ts';
 import { draftPictures, pictureProblem, takePictures } from './draft-pictures.ts';
 import { PictureButton } from './picture-button.tsx';
 import { say, writing } from './send.ts';
+import { DictationSlot, TalkSlot } from './voice-slots.tsx';
 
 export function Composer() {
   const input = useRef<HTMLTextAreaElement>(null);
@@ -85,6 +85,7 @@ export function Composer() {
         }}
       />
       <DictationSlot onText={insert} />
+      <TalkSlot />
       <SendButton
         label="Send"
         stopLabel="Stop"

@@ -1,3 +1,3 @@
-import { defaultCatalog, extendCatalog, speech, type Catalog } from '../../src/catalog.ts';
+import { extendCatalog, speech, type Catalog } from '../../src/catalog.ts';
 
-export const catalogWithSpeech = (catalog = defaultCatalog): Catalog => extendCatalog(catalog, speech);
+export const catalogWithSpeech = (catalog: Catalog): Catalog => extendCatalog(catalog, speech);

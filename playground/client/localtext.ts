@@ -3,6 +3,7 @@ import { builtInAdded, offersBuiltIn } from './add-built-in.ts';
 import { speechAdded } from './add-speech.ts';
 import { visionAdded } from './add-vision.ts';
 import { hubAllowed } from './model-hub.ts';
+import { defaultCatalog, extendCatalog, voices, type Catalog } from '../../src/catalog.ts';
 import { start, type Localtext, type LocaltextStatus, type StartOptions } from '../../src/index.ts';
 import { messageOf } from '../format.ts';
 
@@ -17,8 +18,14 @@ declare global {
 export const handle: Promise<Localtext> = startOnce();
 
 async function startOnce(): Promise<Localtext> {
-  const options: StartOptions = { sources: { hub: hubAllowed.peek() } };
-  if (speechAdded.peek()) options.catalog = (await import('./catalog-with-speech.ts')).catalogWithSpeech();
+  const options: StartOptions & { catalog: Catalog } = {
+    sources: { hub: hubAllowed.peek() },
+    catalog: extendCatalog(defaultCatalog, voices),
+  };
+  if (speechAdded.peek()) {
+    const { catalogWithSpeech } = await import('./catalog-with-speech.ts');
+    options.catalog = catalogWithSpeech(options.catalog);
+  }
   if (visionAdded.peek()) {
     const { catalogWithVision } = await import('./catalog-with-vision.ts');
     options.catalog = catalogWithVision(options.catalog);

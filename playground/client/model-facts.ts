@@ -1,14 +1,13 @@
 import { computed } from '@preact/signals';
-import { defaultCatalog, speech, vision } from '../../src/catalog.ts';
+import { defaultCatalog, speech, vision, voices } from '../../src/catalog.ts';
 import type { CatalogModel, Variant } from '../../src/catalog.ts';
 import { modelStatuses } from './localtext.ts';
 import { completionModels, modelIds } from './models.ts';
 
-/** The entry of an id in the default catalog, to which this page may have added speech and pictures. */
-export const catalogModel = (id: string): CatalogModel | undefined =>
-  [...defaultCatalog.models, ...(speech.models ?? []), ...(vision.models ?? [])].find(
-    (model) => model.id === id,
-  );
+const MODELS = [defaultCatalog, voices, speech, vision].flatMap(({ models }) => models ?? []);
+
+/** The entry of an id in the catalogs that this page uses: the default one, and what it adds. */
+export const catalogModel = (id: string): CatalogModel | undefined => MODELS.find((model) => model.id === id);
 
 /** Bytes of all files; an estimate if only the model hub knows the size. */
 export const weightBytes = ({ files, hub }: Variant): number =>

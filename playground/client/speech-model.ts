@@ -1,20 +1,30 @@
-import { computed } from '@preact/signals';
+import { computed, type ReadonlySignal } from '@preact/signals';
 import { engineStatus, modelStatuses } from './localtext.ts';
 
-/** State of speech to text. `absent` if the catalog has no speech model. */
-export type SpeechState = 'unknown' | 'absent' | 'no weights' | 'usable';
+/** State of a model that not every site has. `absent` if the catalog has none of its kind. */
+export type OptionalModelState = 'unknown' | 'absent' | 'no weights' | 'usable';
 
-const status = computed(() => modelStatuses.value.find(({ kind }) => kind === 'transcription'));
+interface OptionalModel {
+  /** Its id; null if there is none. */
+  id: ReadonlySignal<string | null>;
+  state: ReadonlySignal<OptionalModelState>;
+}
 
-/** The speech model; null if there is none. */
-export const speechModel = computed(() => status.value?.id ?? null);
+function modelOfKind(wanted: 'transcription' | 'speech'): OptionalModel {
+  const status = computed(() => modelStatuses.value.find(({ kind }) => kind === wanted));
+  const state = computed<OptionalModelState>(() => {
+    if (!engineStatus.value) return 'unknown';
+    if (!status.value) return 'absent';
+    const { reasons = [], state: current } = status.value;
+    if (reasons.some((reason) => reason.chosen) || current === 'ready') return 'usable';
+    // Variants of all models are chosen together.
+    const chosen = modelStatuses.value.some((model) => (model.reasons ?? []).length > 0);
+    return chosen ? 'no weights' : 'unknown';
+  });
+  return { id: computed(() => status.value?.id ?? null), state };
+}
 
-export const speechState = computed<SpeechState>(() => {
-  if (!engineStatus.value) return 'unknown';
-  if (!status.value) return 'absent';
-  const { reasons = [], state } = status.value;
-  if (reasons.some((reason) => reason.chosen) || state === 'ready') return 'usable';
-  // Variants of all models are chosen together.
-  const chosen = modelStatuses.value.some((model) => (model.reasons ?? []).length > 0);
-  return chosen ? 'no weights' : 'unknown';
-});
+/** Speech to text. */
+export const { id: speechModel, state: speechState } = modelOfKind('transcription');
+/** Text to speech. */
+export const { id: voiceModel, state: voiceState } = modelOfKind('speech');

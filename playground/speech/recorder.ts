@@ -27,9 +27,15 @@ export class Recorder {
   /** Answers to an earlier start are dropped. */
   #starts = 0;
 
-  /** @param onRecorded given the samples when it stops; not when it is cancelled */
-  constructor(onRecorded: (samples: Float32Array<ArrayBuffer>) => void) {
+  readonly #announce: (text: string) => void;
+
+  /**
+   * @param onRecorded given the samples when it stops; not when it is cancelled
+   * @param tell announces the start and the end
+   */
+  constructor(onRecorded: (samples: Float32Array<ArrayBuffer>) => void, tell = announce) {
     this.#onRecorded = onRecorded;
+    this.#announce = tell;
   }
 
   async start(): Promise<void> {
@@ -51,7 +57,7 @@ export class Recorder {
       const timer = setTimeout(() => this.stop(), MAX_MS);
       session.recorder.addEventListener('stop', () => clearTimeout(timer));
       this.phase.value = 'recording';
-      announce('Recording. Press Escape to cancel.');
+      this.#announce('Recording. Press Escape to cancel.');
     } catch (error) {
       for (const track of stream?.getTracks() ?? []) track.stop();
       void context.close();
@@ -70,7 +76,7 @@ export class Recorder {
     if (this.phase.peek() === 'idle') return;
     this.#starts++;
     this.#end();
-    announce('Recording cancelled.');
+    this.#announce('Recording cancelled.');
   }
 
   /** Current level, 0 to 1. */

@@ -1,6 +1,6 @@
 import { addSpeech, speechAdded } from '../client/add-speech.ts';
 import { allowHub, hubAllowed } from '../client/model-hub.ts';
-import { speechModel, speechState } from '../client/speech-model.ts';
+import { speechModel, speechState, voiceModel } from '../client/speech-model.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 
 const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
@@ -15,7 +15,7 @@ export function SpeechSetup() {
 function NoModel() {
   return (
     <section class="card stack" aria-labelledby="speech-setup">
-      <h2 id="speech-setup">This site has no speech model yet.</h2>
+      <h2 id="speech-setup">This site has no model for speech to text yet.</h2>
       <p class="small">Whisper (45 MB) transcribes files and recordings on this device.</p>
       <div class="row">
         <button type="button" class="button button-primary" onClick={() => addSpeech(true)}>
@@ -68,6 +68,17 @@ function NoWeights() {
           </span>
         </div>
       )}
+    </section>
+  );
+}
+
+export function NoVoice() {
+  const model = voiceModel.value ?? '';
+  return (
+    <section class="card stack" aria-labelledby="voice-setup">
+      <h2 id="voice-setup">The voice {model} is not on this site.</h2>
+      <p class="small">Download it (14 MB) where the site is built, and reload this page:</p>
+      <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
     </section>
   );
 }

@@ -1,10 +1,11 @@
 import './speech.css';
 import '../markdown/markdown.css';
 import { addSpeech, speechAdded } from '../client/add-speech.ts';
-import { speechModel, speechState } from '../client/speech-model.ts';
+import { speechModel, speechState, voiceModel, voiceState } from '../client/speech-model.ts';
 import { sound } from './speech-session.ts';
 import { SourceCard } from './source-card.tsx';
-import { SpeechSetup } from './speech-setup.tsx';
+import { SpeakCard } from './speak-card.tsx';
+import { NoVoice, SpeechSetup } from './speech-setup.tsx';
 import { TranscriptCard } from './transcript-card.tsx';
 
 export function SpeechView() {
@@ -15,11 +16,13 @@ export function SpeechView() {
       <header class="page-head">
         <h1>Speech</h1>
         <p>
-          {speechModel.value ?? 'A speech model'} transcribes files and what you say into the microphone.
-          Nothing leaves this device.
+          {voiceModel.value ?? 'A voice'} speaks texts, and {speechModel.value ?? 'a speech model'}{' '}
+          transcribes files and what you say into the microphone. Nothing leaves this device.
         </p>
       </header>
       {speechState.value === 'unknown' && <p class="quiet">Asking…</p>}
+      {voiceState.value === 'usable' && <SpeakCard />}
+      {voiceState.value === 'no weights' && <NoVoice />}
       <SpeechSetup />
       {isUsable && <SourceCard />}
       {isUsable && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}

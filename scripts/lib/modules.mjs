@@ -8,6 +8,7 @@ const bundles = {
   catalog: { index: 'src/catalog.ts' },
   store: { index: 'src/page/status-store/index.ts' },
   react: { index: 'src/page/react/index.ts' },
+  'language-model': { index: 'src/language-model/index.ts' },
 };
 
 /**

@@ -40,7 +40,11 @@ export async function buildStatic() {
       modulePreload: false,
       chunkSizeWarningLimit: 7_000,
       rolldownOptions: {
-        input: { localtext: 'src/index.ts', store: 'src/page/status-store/index.ts' },
+        input: {
+          localtext: 'src/index.ts',
+          store: 'src/page/status-store/index.ts',
+          'language-model': 'src/language-model/index.ts',
+        },
         // What lazy chunks share with the entry stays in it: separate chunks compress worse.
         preserveEntrySignatures: 'allow-extension',
         output: {

@@ -17,6 +17,7 @@ const entries = {
   catalog: 'src/catalog.ts',
   store: 'src/page/status-store/index.ts',
   react: 'src/page/react/index.ts',
+  'language-model': 'src/language-model/index.ts',
   node: 'src/node/vite-plugin/vite-plugin.ts',
 };
 
@@ -36,8 +37,12 @@ export function emitTypes(out = 'dist/types') {
 /** Configurations that check the entries. */
 const CHECKED_WITH = { page: 'src/page/tsconfig.json', node: 'src/node/tsconfig.json' };
 const checkedWith = (environment) =>
-  ({ ...CHECKED_WITH, store: CHECKED_WITH.page, react: CHECKED_WITH.page })[environment] ??
-  'src/tsconfig.shared.json';
+  ({
+    ...CHECKED_WITH,
+    store: CHECKED_WITH.page,
+    react: CHECKED_WITH.page,
+    'language-model': CHECKED_WITH.page,
+  })[environment] ?? 'src/tsconfig.shared.json';
 
 function emit(environment, entry, out) {
   const config = {

@@ -66,7 +66,7 @@ export {
   withRetries,
 } from './retry.ts';
 export { sha256 } from './sha256.ts';
-export type { SiteFile } from './site-file.ts';
+export type { NetworkFirst, SiteFile } from './site-file.ts';
 export { TokenTexts } from './token-texts.ts';
 export { decoded, isV1Path } from './url-path.ts';
 export { showSpan, type Span, type SpanDetail } from './user-timing.ts';

@@ -11,3 +11,9 @@ export interface SiteFile {
    */
   marks?: string[];
 }
+
+/** Set if a server renders the site's pages: they come from the network, and are stored as they are seen. */
+export interface NetworkFirst {
+  /** Page of the build that is shown without a network in place of one that is not stored, relative to the script. */
+  offlinePage?: string;
+}

@@ -3,6 +3,7 @@ import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from '
 import type { AddedModelRecord, Catalog } from '#catalog';
 import { nameIn, type EngineFacts } from '#protocol';
 import { abortable, delay } from '#base';
+import { dropCopies, type Copies } from './copies.ts';
 
 const VERSION = 1;
 
@@ -171,54 +172,78 @@ export interface SiteSettings {
   upstreamKeys: Record<string, string> | undefined;
 }
 
-/** Reads a setting. Its type is trusted: only `writeSetting()` and `writeSettings()` write settings. */
-export const readSetting = <T>(scope: string, name: string): Promise<T | undefined> =>
-  withDatabase(scope, (database) => database.get('settings', name)) as Promise<T | undefined>;
-
-export async function writeSetting(scope: string, name: string, value: unknown): Promise<void> {
-  await withDatabase(scope, (database) => database.put('settings', value, name));
+/**
+ * Reads a setting. Its type is trusted: only `writeSetting()` and `writeSettings()` write settings.
+ * @param copies of a service worker. What they hold must not be changed
+ */
+async function readSetting<T>(scope: string, name: string, copies?: Copies): Promise<T | undefined> {
+  return withDatabase(scope, async (database) => {
+    const load = async (): Promise<{ value: T | undefined }> => ({
+      value: (await database.get('settings', name)) as T | undefined,
+    });
+    return (await (copies ? copies.get(database, `setting:${name}`, load) : load()))?.value;
+  });
 }
 
-const read = <Name extends keyof SiteSettings>(scope: string, name: Name): Promise<SiteSettings[Name]> =>
-  readSetting(scope, name);
+async function writeSetting(scope: string, locks: LockManager, name: string, value: unknown): Promise<void> {
+  await withDatabase(scope, (database) => database.put('settings', value, name));
+  await dropCopies(scope, locks);
+}
+
+const read = <Name extends keyof SiteSettings>(
+  scope: string,
+  name: Name,
+  copies?: Copies,
+): Promise<SiteSettings[Name]> => readSetting(scope, name, copies);
 
 /** The site's own catalog; null: it has set none. */
-export const readCatalog = async (scope: string): Promise<Catalog | null> =>
-  (await read(scope, 'catalog')) ?? null;
+export const readCatalog = async (scope: string, copies?: Copies): Promise<Catalog | null> =>
+  (await read(scope, 'catalog', copies)) ?? null;
 
 /** Settings that concern servers. */
 export async function readServerSettings(
   scope: string,
+  copies?: Copies,
 ): Promise<{ prefer: string[]; upstreamKeys: Record<string, string> }> {
   const [prefer = [], upstreamKeys = {}] = await Promise.all([
-    read(scope, 'prefer'),
-    read(scope, 'upstreamKeys'),
+    read(scope, 'prefer', copies),
+    read(scope, 'upstreamKeys', copies),
   ]);
   return { prefer, upstreamKeys };
 }
 
-export async function writeSettings(scope: string, settings: SiteSettings): Promise<void> {
-  for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
-    const value = settings[name];
-    // Most starts change nothing, and a page must start even if the storage is full.
-    if (JSON.stringify(await read(scope, name)) === JSON.stringify(value)) continue;
-    await withDatabase(scope, async (database) => {
-      if (value) await database.put('settings', value, name);
-      else await database.delete('settings', name);
-      // The stored facts belong to the previous settings. The next engine writes new ones.
-      await database.delete('settings', FACTS);
-    });
+export async function writeSettings(
+  scope: string,
+  locks: LockManager,
+  settings: SiteSettings,
+): Promise<void> {
+  let isChanged = false;
+  try {
+    for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
+      const value = settings[name];
+      // Most starts change nothing, and a page must start even if the storage is full.
+      if (JSON.stringify(await read(scope, name)) === JSON.stringify(value)) continue;
+      isChanged = true;
+      await withDatabase(scope, async (database) => {
+        if (value) await database.put('settings', value, name);
+        else await database.delete('settings', name);
+        // The stored facts belong to the previous settings. The next engine writes new ones.
+        await database.delete('settings', FACTS);
+      });
+    }
+  } finally {
+    if (isChanged) await dropCopies(scope, locks);
   }
 }
 
 const FACTS = 'engine-facts';
 
 /** Facts that the engine stored; null: no engine has chosen the models' variants yet. */
-export const readEngineFacts = async (scope: string): Promise<EngineFacts | null> =>
-  (await readSetting<EngineFacts>(scope, FACTS)) ?? null;
+export const readEngineFacts = async (scope: string, copies?: Copies): Promise<EngineFacts | null> =>
+  (await readSetting<EngineFacts>(scope, FACTS, copies)) ?? null;
 
-export const writeEngineFacts = (scope: string, facts: EngineFacts): Promise<void> =>
-  writeSetting(scope, FACTS, facts);
+export const writeEngineFacts = (scope: string, locks: LockManager, facts: EngineFacts): Promise<void> =>
+  writeSetting(scope, locks, FACTS, facts);
 
 /**
  * Pauses before the database is opened again: a database that is being cleared may open once more before it
@@ -230,15 +255,15 @@ const RESTORE_PAUSES_MS = [0, 1000, 5000];
  * Writes the settings, and again if the database is deleted while the page is open: the service worker has no
  * other source.
  */
-export async function keepSettings(scope: string, settings: SiteSettings): Promise<void> {
-  await writeSettings(scope, settings);
-  onDeleted.set(scope, () => void restoreSettings(scope, settings));
+export async function keepSettings(scope: string, locks: LockManager, settings: SiteSettings): Promise<void> {
+  await writeSettings(scope, locks, settings);
+  onDeleted.set(scope, () => void restoreSettings(scope, locks, settings));
 }
 
-async function restoreSettings(scope: string, settings: SiteSettings): Promise<void> {
+async function restoreSettings(scope: string, locks: LockManager, settings: SiteSettings): Promise<void> {
   for (const pauseMs of RESTORE_PAUSES_MS) {
     await delay(pauseMs);
-    await writeSettings(scope, settings).catch((error: unknown) =>
+    await writeSettings(scope, locks, settings).catch((error: unknown) =>
       console.warn('localtext: the site settings could not be stored again yet', error),
     );
   }
@@ -247,8 +272,11 @@ async function restoreSettings(scope: string, settings: SiteSettings): Promise<v
 const ADDED = 'added-models';
 
 /** The models that the user added, the oldest first. */
-export const readAddedModels = async (scope: string): Promise<AddedModelRecord[]> =>
-  (await readSetting<AddedModelRecord[]>(scope, ADDED)) ?? [];
+export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
+  (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
 
-export const writeAddedModels = (scope: string, models: readonly AddedModelRecord[]): Promise<void> =>
-  writeSetting(scope, ADDED, models);
+export const writeAddedModels = (
+  scope: string,
+  locks: LockManager,
+  models: readonly AddedModelRecord[],
+): Promise<void> => writeSetting(scope, locks, ADDED, models);

@@ -1,3 +1,4 @@
+export { Copies, dropCopies } from './copies.ts';
 export {
   DEFAULT_LIMITS,
   keepSettings,

@@ -13,19 +13,19 @@ export class StatusChannel {
   readonly #channel: BroadcastChannel;
   readonly #status: () => EngineStatus;
   #pending = false;
-  #isWatched = false;
+  /** Whether anybody needs to know that a request has begun or ended. */
+  isWatched = false;
 
   constructor(scope: string, status: () => EngineStatus) {
     this.#channel = new BroadcastChannel(statusChannel(scope));
     this.#channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (data !== WATCH_STATUS || this.#isWatched) return;
-      this.#isWatched = true;
+      if (data !== WATCH_STATUS || this.isWatched) return;
+      this.isWatched = true;
       this.changed();
     };
     this.#status = status;
   }
 
-  /** A model has changed: tabs act on it, also if nobody watches. */
   changed(): void {
     if (this.#pending) return;
     this.#pending = true;
@@ -34,10 +34,5 @@ export class StatusChannel {
       const message: StatusMessage = { version: PROTOCOL_VERSION, status: this.#status() };
       this.#channel.postMessage(message);
     }, PERIOD_MS);
-  }
-
-  /** A request has begun or ended: only watchers need to know. */
-  requestsChanged(): void {
-    if (this.#isWatched) this.changed();
   }
 }

@@ -23,6 +23,7 @@ export {
 } from './chat.ts';
 export {
   charactersOf as decisionCharactersOf,
+  choosesTool,
   type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
@@ -48,6 +49,12 @@ export {
 } from './kinds.ts';
 export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
 export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
+export {
+  SAMPLING_MODES,
+  samplingModeOf,
+  type DraftSamplingMode,
+  type SamplingMode,
+} from './sampling-modes.ts';
 export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,

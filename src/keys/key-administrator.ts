@@ -1,5 +1,11 @@
-import { withDatabase, withTransaction, DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '#database';
-import { dropCopies } from './key-cache.ts';
+import {
+  dropCopies,
+  withDatabase,
+  withTransaction,
+  DEFAULT_LIMITS,
+  type KeyLimits,
+  type KeyRecord,
+} from '#database';
 import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {

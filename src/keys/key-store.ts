@@ -1,4 +1,4 @@
-import { withDatabase, type BucketState, type KeyRecord } from '#database';
+import { withDatabase, type BucketState, type Copies, type KeyRecord } from '#database';
 import {
   holdLock,
   inFlightLock,
@@ -8,124 +8,113 @@ import {
   type LimitState,
   type Reservation,
 } from '#protocol';
-import type { KeyCache } from './key-cache.ts';
-import { KeyWriter } from './key-writer.ts';
+import { copyName, KeyWriter, type Changed, type KeyCopy } from './key-writer.ts';
 
 /** Minimum interval of `lastUsed` updates by calls that count against no limit: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
 
+/** A key that a secret was found to belong to. */
+interface KnownKey {
+  hash: string;
+  id: string;
+}
+
 /**
  * Keys for the service. A revoked key fails on the next request, in every tab.
- * @param cache copies of keys, for a service worker; absent: keys are read at each request
+ * @param copies copies of keys, for a service worker; absent: keys are read at each request
  */
-export function createKeyStore(scope: string, locks: LockManager, cache?: KeyCache): KeyStore {
-  const writer = new KeyWriter(scope);
+export function createKeyStore(scope: string, locks: LockManager, copies?: Copies): KeyStore {
+  const writer = new KeyWriter(scope, copies);
   return {
     async admit(secret, isMetered) {
-      const result = await (isMetered
-        ? admitMetered(writer, await hashKey(secret))
-        : admitUnmetered(scope, secret, writer, cache));
-      if (result.admitted || result.reason !== 'unknown') return result;
+      const known = await findKey(scope, secret, copies);
+      const changed =
+        known && (await writer.write(known.id, (record) => admitted(record, known.hash, isMetered)));
+      if (changed) return changed.result;
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
-      return (await isWholeKey(secret)) ? result : refused('malformed');
+      return refused((await isWholeKey(secret)) ? 'unknown' : 'malformed');
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
-    reserve: (keyId, tokens) => reserve(writer, keyId, tokens),
-    // NaN would be stored and disable the limit.
-    settle: (keyId, taken, used) =>
-      settle(writer, keyId, Number.isFinite(used) && used >= 0 ? used - taken : 0),
+    async reserve(keyId, tokens) {
+      const changed = await writer.write(keyId, (record) => reserve(record, tokens));
+      return changed?.result ?? { retryAfterMs: null, taken: 0, limits: null };
+    },
+    async settle(keyId, taken, used) {
+      // NaN would be stored and disable the limit.
+      const extra = Number.isFinite(used) && used >= 0 ? used - taken : 0;
+      await writer.write(keyId, (record) => ({ record: settled(record, extra), result: null }));
+    },
   };
+}
+
+/** Finds the key of a secret, and makes a copy of its record. */
+function findKey(scope: string, secret: string, copies?: Copies): Promise<KnownKey | null> {
+  return withDatabase(scope, (database) => {
+    const load = async (): Promise<KnownKey | null> => {
+      const hash = await hashKey(secret);
+      const record = await database.getFromIndex('keys', 'hashes', hash);
+      if (!record) return null;
+      await copies?.get<KeyCopy>(database, copyName(record.id), async () => ({ record }));
+      return { hash, id: record.id };
+    };
+    return copies ? copies.get(database, `secret:${secret}`, load) : load();
+  });
 }
 
 type Reason = Exclude<Admission, Admitted>['reason'];
 
 const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 
-/** Returns the record if it is valid; otherwise the reason why it is not. */
-function valid(record: KeyRecord, hash: string): KeyRecord | Reason {
+/** Returns why a secret is not valid; null if it is. */
+function refusalOf(record: KeyRecord, hash: string): Reason | null {
   if (record.revokedAt !== null) return 'revoked';
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil;
   // NaN counts as expired.
-  return Date.now() < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? record : 'expired';
+  return Date.now() < Math.min(until ?? Infinity, record.expiresAt ?? Infinity) ? null : 'expired';
 }
 
-/** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-async function admitMetered(writer: KeyWriter, hash: string): Promise<Admission> {
-  let refusal: Reason = 'unknown';
-  let retryAfterMs = 0;
-  const record = await writer.write({ hash }, (before) => {
-    const checked = valid(before, hash);
-    if (typeof checked === 'string') {
-      refusal = checked;
-      return null;
-    }
-    const { requestsPerMinute, tokensPerMinute } = before.limits;
-    const requests = refill(before.requests, requestsPerMinute);
-    const tokens = refill(before.tokens, tokensPerMinute);
-    retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
-    if (retryAfterMs === 0) requests.level--;
-    return { ...before, requests, tokens, lastUsed: Date.now() };
-  });
-  if (!record) return refused(refusal);
+/**
+ * Admits a request. Lookup and limit are one change, so that concurrent requests never use the same token
+ * twice.
+ */
+function admitted(before: KeyRecord, hash: string, isMetered: boolean): Changed<Admission> {
+  const refusal = refusalOf(before, hash);
+  if (refusal) return { record: null, result: refused(refusal) };
+  const lastUsed = Date.now();
+  if (!isMetered) {
+    const isStale = before.lastUsed === null || lastUsed - before.lastUsed > LAST_USED_STALE_MS;
+    return { record: isStale ? { ...before, lastUsed } : null, result: admission(before) };
+  }
+  const { requestsPerMinute, tokensPerMinute } = before.limits;
+  const requests = refill(before.requests, requestsPerMinute);
+  const tokens = refill(before.tokens, tokensPerMinute);
+  const retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
+  if (retryAfterMs === 0) requests.level--;
+  const record = { ...before, requests, tokens, lastUsed };
   const exceeded = retryAfterMs > 0 ? { retryAfterMs } : null;
-  return { ...admission(record), limits: limitsOf(record), exceeded };
+  return { record, result: { ...admission(record), limits: limitsOf(record), exceeded } };
 }
 
-function admitUnmetered(
-  scope: string,
-  secret: string,
-  writer: KeyWriter,
-  cache: KeyCache | undefined,
-): Promise<Admission> {
-  return withDatabase(scope, async (database) => {
-    const load = async (): Promise<{ hash: string; record: KeyRecord } | null> => {
-      const hash = await hashKey(secret);
-      const record = await database.getFromIndex('keys', 'hashes', hash);
-      return record ? { hash, record } : null;
-    };
-    const known = await (cache ? cache.find(database, secret, load) : load());
-    if (!known) return refused('unknown');
-    const record = valid(known.record, known.hash);
-    if (typeof record === 'string') return refused(record);
-    if (record.lastUsed === null || Date.now() - record.lastUsed > LAST_USED_STALE_MS) {
-      const lastUsed = Date.now();
-      known.record = { ...record, lastUsed };
-      await writer.write({ id: record.id }, (before) => ({ ...before, lastUsed }));
-    }
-    return admission(record);
-  });
-}
-
-async function reserve(writer: KeyWriter, id: string, wanted: number): Promise<Reservation> {
-  let retryAfterMs: number | null = null;
-  let taken = 0;
-  const record = await writer.write({ id }, (before) => {
-    const { requestsPerMinute, tokensPerMinute } = before.limits;
-    const requests = refill(before.requests, requestsPerMinute);
-    const tokens = refill(before.tokens, tokensPerMinute);
-    const waitMs = untilLevel(tokens, Math.min(wanted, tokensPerMinute), tokensPerMinute);
-    if (waitMs > 0) {
-      retryAfterMs = waitMs;
-      requests.level = Math.min(requestsPerMinute, requests.level + 1);
-    } else {
-      // At most one minute's debt: the worker that reserved may be stopped before it settles.
-      taken = Math.min(wanted, tokens.level + tokensPerMinute);
-      tokens.level -= taken;
-    }
-    return { ...before, requests, tokens };
-  });
-  return { retryAfterMs, taken, limits: record && limitsOf(record) };
+function reserve(before: KeyRecord, wanted: number): Changed<Reservation> {
+  const { requestsPerMinute, tokensPerMinute } = before.limits;
+  const requests = refill(before.requests, requestsPerMinute);
+  const tokens = refill(before.tokens, tokensPerMinute);
+  const waitMs = untilLevel(tokens, Math.min(wanted, tokensPerMinute), tokensPerMinute);
+  // At most one minute's debt: the worker that reserved may be stopped before it settles.
+  const taken = waitMs > 0 ? 0 : Math.min(wanted, tokens.level + tokensPerMinute);
+  if (waitMs > 0) requests.level = Math.min(requestsPerMinute, requests.level + 1);
+  tokens.level -= taken;
+  const record = { ...before, requests, tokens };
+  return { record, result: { retryAfterMs: waitMs > 0 ? waitMs : null, taken, limits: limitsOf(record) } };
 }
 
 /**
  * Corrects the level. It falls below zero if a reply took more than was reserved: later requests wait longer.
  */
-async function settle(writer: KeyWriter, id: string, extra: number): Promise<void> {
-  await writer.write({ id }, (record) => {
-    const { tokensPerMinute } = record.limits;
-    const tokens = refill(record.tokens, tokensPerMinute);
-    return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
-  });
+function settled(record: KeyRecord, extra: number): KeyRecord {
+  const { tokensPerMinute } = record.limits;
+  const tokens = refill(record.tokens, tokensPerMinute);
+  return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
 }
 
 function admission({ id, label, models, deviceOnly, limits }: KeyRecord): Admitted {

@@ -1,20 +1,26 @@
-import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '#database';
+import { withDatabase, withTransaction, type BucketState, type Copies, type KeyRecord } from '#database';
 
-/** A key's record, by its id or by the hash of a secret. */
-export type KeyReference = { id: string } | { hash: string };
-
-interface KeyReader {
-  get(id: string): Promise<KeyRecord | undefined>;
-  index(name: 'hashes'): { get(hash: string): Promise<KeyRecord | undefined> };
+/** A record's new state, and what its caller learns from the change. */
+export interface Changed<T> {
+  /** Null: the record stays as it is. */
+  record: KeyRecord | null;
+  result: T;
 }
 
-/** Changes a record; null: it stays as it is. */
-export type Change = (record: KeyRecord) => KeyRecord | null;
+export type Change<T> = (record: KeyRecord) => Changed<T>;
+
+/** Copy of a key's record, which all requests of a service worker share. */
+export interface KeyCopy {
+  record: KeyRecord;
+}
+
+/** Name of a record's copy. */
+export const copyName = (id: string): string => `key:${id}`;
 
 interface Write {
-  key: KeyReference;
-  change: Change;
-  resolve(changed: KeyRecord | null): void;
+  id: string;
+  change: Change<unknown>;
+  resolve(changed: Changed<unknown> | null): void;
   reject(error: unknown): void;
 }
 
@@ -27,22 +33,52 @@ type Levels = Record<'requests' | 'tokens', BucketState>;
  */
 export class KeyWriter {
   readonly #scope: string;
+  readonly #copies: Copies | undefined;
   #waiting: Write[] = [];
   #isWriting = false;
   readonly #unsaved = new Map<string, Levels>();
+  /** Number of changes to copies that are not yet stored, by the key's id. */
+  readonly #unstored = new Map<string, number>();
 
-  constructor(scope: string) {
+  constructor(scope: string, copies?: Copies) {
     this.#scope = scope;
+    this.#copies = copies;
   }
 
   /**
-   * Resolves once the change is stored. If the storage is full, the levels are kept in memory, and requests
-   * continue.
-   * @returns the changed record; null: there is none, or it is unchanged
+   * Changes a copy of the record if there is one, and stores the change later. Otherwise resolves once the
+   * change is stored. If the storage is full, the levels are kept in memory, and requests continue.
+   * @returns null: there is no such record
    */
-  write(key: KeyReference, change: Change): Promise<KeyRecord | null> {
+  async write<T>(id: string, change: Change<T>): Promise<Changed<T> | null> {
+    const copy = this.#copies?.peek<KeyCopy>(copyName(id));
+    if (!copy) return this.#store(id, change);
+    const changed = change(copy.record);
+    if (changed.record) {
+      copy.record = changed.record;
+      void this.#storeLater(id, change);
+    }
+    return changed;
+  }
+
+  /** Makes the same change to the stored record. Other writers may have changed that. */
+  async #storeLater(id: string, change: Change<unknown>): Promise<void> {
+    this.#unstored.set(id, (this.#unstored.get(id) ?? 0) + 1);
+    // The copy counts, so requests continue without the storage.
+    const changed = await this.#store(id, change).catch(() => null);
+    const left = (this.#unstored.get(id) ?? 0) - 1;
+    if (left > 0) {
+      this.#unstored.set(id, left);
+      return;
+    }
+    this.#unstored.delete(id);
+    const copy = this.#copies?.peek<KeyCopy>(copyName(id));
+    if (copy && changed?.record) copy.record = changed.record;
+  }
+
+  #store<T>(id: string, change: Change<T>): Promise<Changed<T> | null> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, change, resolve, reject });
+      this.#waiting.push({ id, change, resolve: resolve as Write['resolve'], reject });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -61,10 +97,10 @@ export class KeyWriter {
     this.#isWriting = false;
   }
 
-  async #transact(writes: readonly Write[]): Promise<(KeyRecord | null)[]> {
+  async #transact(writes: readonly Write[]): Promise<(Changed<unknown> | null)[]> {
     try {
       return await withTransaction(this.#scope, 'keys', 'relaxed', async (store) => {
-        const { results, changed } = await this.#apply(writes, store);
+        const { results, changed } = await this.#apply(writes, (id) => store.get(id));
         for (const record of changed.values()) await store.put(record);
         for (const id of changed.keys()) this.#unsaved.delete(id);
         return results;
@@ -72,7 +108,7 @@ export class KeyWriter {
     } catch (error) {
       if (!(error instanceof DOMException) || error.name !== 'QuotaExceededError') throw error;
       const { results, changed } = await withDatabase(this.#scope, (database) =>
-        this.#apply(writes, database.transaction('keys').store),
+        this.#apply(writes, (id) => database.get('keys', id)),
       );
       for (const [id, { requests, tokens }] of changed) this.#unsaved.set(id, { requests, tokens });
       return results;
@@ -82,23 +118,17 @@ export class KeyWriter {
   /** Applies the changes in order, each to the result of those before. */
   async #apply(
     writes: readonly Write[],
-    store: KeyReader,
-  ): Promise<{ results: (KeyRecord | null)[]; changed: Map<string, KeyRecord> }> {
+    read: (id: string) => Promise<KeyRecord | undefined>,
+  ): Promise<{ results: (Changed<unknown> | null)[]; changed: Map<string, KeyRecord> }> {
     const changed = new Map<string, KeyRecord>();
-    const reads = new Map<string, Promise<KeyRecord | undefined>>();
-    const read = (key: KeyReference): Promise<KeyRecord | undefined> => {
-      const name = JSON.stringify(key);
-      const reading =
-        reads.get(name) ?? ('id' in key ? store.get(key.id) : store.index('hashes').get(key.hash));
-      reads.set(name, reading);
-      return reading;
-    };
-    const results: (KeyRecord | null)[] = [];
-    for (const { key, change } of writes) {
-      const stored = await read(key);
-      const before = stored && (changed.get(stored.id) ?? { ...stored, ...this.#unsaved.get(stored.id) });
+    const stored = new Map<string, KeyRecord | undefined>();
+    const results: (Changed<unknown> | null)[] = [];
+    for (const { id, change } of writes) {
+      if (!stored.has(id)) stored.set(id, await read(id));
+      const record = stored.get(id);
+      const before = record && (changed.get(id) ?? { ...record, ...this.#unsaved.get(id) });
       const after = before ? change(before) : null;
-      if (after) changed.set(after.id, after);
+      if (after?.record) changed.set(id, after.record);
       results.push(after);
     }
     return { results, changed };

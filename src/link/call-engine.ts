@@ -5,7 +5,6 @@ import {
   keepLock,
   requestLock,
   PROTOCOL_VERSION,
-  type RequesterMessage,
   type EngineMessage,
   type Question,
 } from '#protocol';
@@ -82,7 +81,7 @@ export async function* callEngine<T, K extends Kind = Kind>(
       }
       const before = received();
       // Posted before the watch starts, which must first set up a lock and a channel.
-      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies RequesterMessage);
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id });
       const answer = new Answer<K>(engine, locks, signal);
       try {
         for (let message = await answer.read(); message; message = await answer.read()) {
@@ -180,7 +179,7 @@ class Answer<K extends Kind> {
   #giveCredit(): void {
     this.#pendingCredit++;
     if (this.#pendingCredit < CREDIT_STEP) return;
-    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies RequesterMessage);
+    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit });
     this.#pendingCredit = 0;
   }
 

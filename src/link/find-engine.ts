@@ -6,22 +6,18 @@ import {
   PROTOCOL_VERSION,
   type CallEngine,
   type ServePort,
-  type RequesterMessage,
-  type EngineMessage,
+  type RequesterPort,
 } from '#protocol';
 import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
 import { watchEngine } from './watch-engine.ts';
 
 /** An engine worker that has accepted our port. */
 export interface FoundEngine {
-  port: Port;
+  port: RequesterPort;
   epoch: string;
   /** Tells the engine that no further question follows. */
   dismiss(): void;
 }
-
-/** A port, or a BroadcastChannel with a random name in its place, on which nothing can be transferred. */
-type Port = MessagePort | BroadcastChannel;
 
 /** Pauses between the offers of one call. */
 const OFFERS = { firstMs: 150, maxMs: 1000 };
@@ -39,7 +35,7 @@ export const findEngine = (
 class EngineSearch implements Ways {
   readonly #connection: Required<EngineConnection>;
   readonly #found = createDeferred<FoundEngine | { error: unknown }>();
-  readonly #ports = new Set<Port>();
+  readonly #ports = new Set<RequesterPort>();
   #offers = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
@@ -54,7 +50,7 @@ class EngineSearch implements Ways {
       () => void engineUnavailable(scope, locks, deadlineMs).then(this.#fail, this.#fail),
       deadlineMs,
     );
-    let kept: Port | undefined;
+    let kept: RequesterPort | undefined;
     try {
       signal.throwIfAborted();
       this.#offer(false);
@@ -88,9 +84,9 @@ class EngineSearch implements Ways {
 
   readonly #fail = (error: unknown): void => this.#found.resolve({ error });
 
-  #listen(port: Port): void {
+  #listen(port: RequesterPort): void {
     this.#ports.add(port);
-    port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+    port.onmessage = ({ data }) => {
       if (data.type === 'error') this.#fail(new ServiceError(data.error));
       if (data.type !== 'accepted') return;
       if (data.version !== PROTOCOL_VERSION) return this.#fail(protocolMismatch());
@@ -111,9 +107,9 @@ function callWorker(scope: string): BroadcastChannel {
 }
 
 /** Dismisses a worker that has accepted the port, or accepts it later: it must not wait for a question. */
-function dismiss(port: Port): void {
+function dismiss(port: RequesterPort): void {
   port.onmessage = null;
-  port.postMessage({ type: 'cancel' } satisfies RequesterMessage);
+  port.postMessage({ type: 'cancel' });
   port.close();
 }
 

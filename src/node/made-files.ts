@@ -1,28 +1,44 @@
 import { createHash } from 'node:crypto';
 import { lstat, readFile, rm, rmdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 
 import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
+import { replaceFile } from './files.ts';
 
 /** List of the files that localtext has made in a site's folder, with their SHA-256. Others are never replaced or deleted. */
 export const MADE_FILES = 'localtext-files.json';
 
-/** Hashes by the path below the folder. */
-export type MadeFiles = ReadonlyMap<string, string>;
+/** Hashes by the path below the folder: more than one while a run replaces the file. */
+type MadeFiles = ReadonlyMap<string, readonly string[]>;
 
-/** A path that stays in the folder. */
-const OWN_PATH = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/;
 /** Endings of compressed copies, which hosts serve in place of a file. */
-export const COPIES = ['.br', '.gz', '.zst'];
+const COPIES = ['.br', '.gz', '.zst'];
 /** A name with a hash of the content: a copy of such a file is never of another one. */
 const HASHED = /-[\w-]{8}\.\w+$/;
 const MAX_SHOWN = 5;
 
+type Contents = ReadonlyMap<string, string | Uint8Array>;
+
 const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-export const madeFilesText = (contents: ReadonlyMap<string, string | Uint8Array>): string =>
-  `${JSON.stringify({ version: 1, files: Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)])) }, null, 1)}\n`;
+/** Whether a path stays in the folder. */
+const isOwnPath = (path: string): boolean =>
+  !/[\\\0]|^$|\/$/.test(path) && posix.normalize(`/${path}`) === `/${path}`;
+
+/** @param replaced files of an earlier run, some of which may still be there */
+export function madeFilesText(contents: Contents, replaced: MadeFiles = new Map()): string {
+  const files = Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)]));
+  const earlier = replaced.size > 0 && { replaced: Object.fromEntries(replaced) };
+  return `${JSON.stringify({ version: 1, files, ...earlier }, null, 1)}\n`;
+}
+
+interface MadeList {
+  version: unknown;
+  files: Record<string, string>;
+  /** Only while files are replaced. */
+  replaced?: Record<string, string[]>;
+}
 
 /** The list of a folder; empty if it has none. @throws CommandError if it cannot be read */
 export async function readMadeFiles(folder: string): Promise<MadeFiles> {
@@ -33,9 +49,10 @@ export async function readMadeFiles(folder: string): Promise<MadeFiles> {
   });
   if (text === null) return new Map();
   try {
-    const { version, files } = JSON.parse(text) as { version: unknown; files: Record<string, string> };
-    const entries = Object.entries(files);
-    if (version === 1 && entries.every(([name]) => OWN_PATH.test(name))) return new Map(entries);
+    const { version, files, replaced = {} } = JSON.parse(text) as MadeList;
+    const made = new Map(Object.entries(replaced));
+    for (const [name, hash] of Object.entries(files)) made.set(name, [...(made.get(name) ?? []), hash]);
+    if (version === 1 && [...made.keys()].every(isOwnPath)) return made;
   } catch {
     // The error below says the same.
   }
@@ -45,14 +62,30 @@ export async function readMadeFiles(folder: string): Promise<MadeFiles> {
 }
 
 /**
+ * Writes the files and their list, and deletes those of an earlier run that are not among them. The list is
+ * written first: it is right also if the run is interrupted.
+ * @returns the files of the earlier run that were changed since, which stay
+ * @throws CommandError if a file is in the way; nothing is written then
+ */
+export async function replaceMade(folder: string, contents: Contents): Promise<string[]> {
+  const made = await readMadeFiles(folder);
+  await checkWay(folder, contents, made, COPIES);
+  const list = join(folder, MADE_FILES);
+  await replaceFile(list, madeFilesText(contents, made));
+  const changed = await removeMade(folder, made, (path) => contents.has(path));
+  for (const [path, content] of contents) await replaceFile(join(folder, path), content);
+  await replaceFile(list, madeFilesText(contents));
+  return changed;
+}
+
+/**
  * Throws if a file that is to be written exists and was not made by localtext, or was changed since.
- * @param contents what is to be written; null if it is not known yet
  * @param copies endings of copies that must not exist beside the files
  * @throws CommandError that names the files
  */
 export async function checkWay(
   folder: string,
-  contents: ReadonlyMap<string, string | Uint8Array | null>,
+  contents: Contents,
   made: MadeFiles,
   copies: readonly string[] = [],
 ): Promise<void> {
@@ -77,11 +110,7 @@ export async function checkWay(
 async function blocker(
   folder: string,
   path: string,
-  {
-    content,
-    made,
-    copies,
-  }: { content: string | Uint8Array | null; made: MadeFiles; copies: readonly string[] },
+  { content, made, copies }: { content: string | Uint8Array; made: MadeFiles; copies: readonly string[] },
 ): Promise<string | null> {
   const parts = path.split('/');
   for (let count = 1; count < parts.length; count++) {
@@ -93,9 +122,8 @@ async function blocker(
   for (const end of HASHED.test(path) ? [] : copies)
     if ((await lstat(join(folder, path + end)).catch(() => null)) !== null) return path + end;
   const hash = await hashOf(folder, path);
-  if (hash === null || hash === made.get(path)) return null;
-  // An earlier run may have ended before it wrote the list.
-  return content !== null && hash === sha256(content) ? null : path;
+  if (hash === null || made.get(path)?.includes(hash)) return null;
+  return hash === sha256(content) ? null : path;
 }
 
 /** SHA-256 of a file; `other` if it is a folder or a link, null if there is none. */
@@ -109,17 +137,17 @@ async function hashOf(folder: string, path: string): Promise<string | null> {
  * Deletes files that localtext has made, and the folders that are empty then.
  * @returns the files that were changed since, which stay
  */
-export async function removeMade(
+async function removeMade(
   folder: string,
   made: MadeFiles,
   isKept: (path: string) => boolean,
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const [path, hash] of made) {
+  for (const [path, hashes] of made) {
     if (isKept(path)) continue;
     const found = await hashOf(folder, path);
     if (found === null) continue;
-    if (found !== hash) {
+    if (!hashes.includes(found)) {
       changed.push(path);
       continue;
     }

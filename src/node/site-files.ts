@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { SiteFile } from '#base';
+import type { NetworkFirst, SiteFile } from '#base';
 import { markFile, marksOf } from './page-mark.ts';
+import { CommandError } from './cli/arguments.ts';
 import { isFallback } from './wasm-files.ts';
 
 /** A site's files, by when its service worker keeps them. */
@@ -48,6 +49,33 @@ function isLarge(files: FileLists, url: string, bytes: number): boolean {
   return false;
 }
 
+/** How the service worker answers pages. Default: from the build's files; network-first if the build has no page. */
+export interface PageOptions {
+  /** Pages come from the network, and are stored as they are seen. */
+  pages?: 'network-first' | undefined;
+  /** File shown without a network in place of a page that is not stored. Implies `network-first`. */
+  offlinePage?: string | undefined;
+}
+
+/**
+ * Whether a server renders the pages, and what is shown without it.
+ * @param hasPages whether the build, or the folder, has a page
+ * @throws Error if the offline page is no file of the lists
+ */
+export function chooseNetworkFirst(
+  { shell, large }: FileLists,
+  { pages, offlinePage }: PageOptions,
+  hasPages: boolean,
+): NetworkFirst | null {
+  if (offlinePage === undefined) return pages === 'network-first' || !hasPages ? {} : null;
+  const file = [...shell, ...large].find(({ url }) => decodeURIComponent(url) === offlinePage);
+  if (!file || !isPage(offlinePage))
+    throw new CommandError(
+      `The offline page ${JSON.stringify(offlinePage)} is not one of the site's files. Name an *.html file of its public folder, such as offline.html.`,
+    );
+  return { offlinePage: file.url };
+}
+
 export const isPage = (url: string): boolean => /\.html?$/i.test(url);
 
 /** Hosts read these themselves and do not serve them. `_next`, `_app` and the like are folders of a build. */
@@ -87,8 +115,9 @@ export async function addFolder(
  * Code in front of a service worker: the lists of files, the first also under the name that Workbox's own
  * tools use.
  */
-export function prefix({ shell, large }: FileLists): string {
-  return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
+export function prefix({ shell, large }: FileLists, networkFirst: NetworkFirst | null = null): string {
+  const pages = networkFirst && `self.__LOCALTEXT_NETWORK_FIRST__=${JSON.stringify(networkFirst)};`;
+  return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};${pages ?? ''}\n`;
 }
 
 /** Script `OWN_FILES`: localtext's own files, for a service worker whose other files another tool keeps. */

@@ -21,7 +21,9 @@ export function pageService(
   return async (request) => {
     const { signal } = request;
     try {
-      kept ??= withStorage(() => keepSettings(member.scope, { catalog, prefer, upstreamKeys }));
+      kept ??= withStorage(() =>
+        keepSettings(member.scope, navigator.locks, { catalog, prefer, upstreamKeys }),
+      );
       await kept;
     } catch (error) {
       // The browser may allow it at the next request.

@@ -1,4 +1,4 @@
-import { isolates, scopeOf } from '#protocol';
+import { isolates, scopeOf, type PageToServiceWorker } from '#protocol';
 import { delay } from '#base';
 import { joinElection } from './election/join.ts';
 import { loadChunk } from './load-chunk.ts';
@@ -47,8 +47,11 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     await takeControl(registered);
     return registered;
   };
+  const isLoadedWithout = !navigator.serviceWorker?.controller;
   const registration = await install();
   await reloadIsolated(registration);
+  if (isLoadedWithout && !(options.serviceWorker instanceof ServiceWorkerRegistration))
+    reportLoaded(registration);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
@@ -75,7 +78,20 @@ async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: S
   // Checked before anything uses it. Pages with the default catalog load no checks.
   if (catalog) (await loadChunk(import('#catalog/parse'))).parseCatalog(catalog);
   const { keepSettings } = await loadChunk(import('#database/database'));
-  await keepSettings(scope, { catalog, prefer, upstreamKeys });
+  await keepSettings(scope, navigator.locks, { catalog, prefer, upstreamKeys });
+}
+
+/** How a page loads its parts, in the words of `PerformanceResourceTiming`. */
+const PART_INITIATORS = new Set(['script', 'link', 'css', 'img']);
+
+/** Tells the service worker, which may store pages as they are seen, what this page loaded without it. */
+function reportLoaded({ active }: ServiceWorkerRegistration): void {
+  const loads = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+  const parts = loads
+    .filter(({ initiatorType }) => PART_INITIATORS.has(initiatorType))
+    .map(({ name }) => name);
+  const message: PageToServiceWorker = { type: 'localtext:loaded', page: location.href, parts };
+  active?.postMessage(message);
 }
 
 const RELOADED = 'localtext:reloaded-for-isolation';

@@ -24,7 +24,9 @@ export type PageToServiceWorker =
    */
   | { type: 'localtext:skip-waiting' }
   /** The request with this `CALL_HEADER` is aborted. Has no port, and is not answered. */
-  | { type: 'localtext:abort'; id: string };
+  | { type: 'localtext:abort'; id: string }
+  /** URLs of a page, and of the files that it loaded, without this service worker. Has no port, and is not answered. */
+  | { type: 'localtext:loaded'; page: string; parts: string[] };
 
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };

@@ -75,3 +75,15 @@ export type EngineMessage<K extends Kind = Kind> =
 
 /** Deltas that may be under way unread before the engine waits for credit. */
 export const CREDIT_WINDOW = 32;
+
+/**
+ * One side of a request's channel: a MessagePort, or, where no page passes ports on, a BroadcastChannel with a
+ * random name, which transfers nothing.
+ */
+export interface Port<Sent, Received> {
+  onmessage: ((event: MessageEvent<Received>) => void) | null;
+  postMessage(message: Sent, transfer?: Transferable[]): void;
+  close(): void;
+}
+export type RequesterPort = Port<RequesterMessage, EngineMessage>;
+export type EnginePort = Port<EngineMessage, RequesterMessage>;

@@ -38,7 +38,6 @@ export {
   holdLock,
   inFlightLock,
   keepLock,
-  keyCacheLock,
   leaderLock,
   leaderUrlLock,
   nameIn,
@@ -123,3 +122,6 @@ export type {
   WorkerControl,
   WorkerOptions,
 } from './worker-control.ts';
+export { copiesLock } from './locks.ts';
+export type { RequesterPort } from './engine-port.ts';
+export type { EnginePort } from './engine-port.ts';

@@ -36,8 +36,8 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
-/** Held while copies of keys are in memory. Also the name of the channel that announces changes of keys. */
-export const keyCacheLock = (scope: string): string => `${nameIn(scope)}:key-cache`;
+/** Held while copies of keys and settings are in memory. Also the name of the channel that announces changes. */
+export const copiesLock = (scope: string): string => `${nameIn(scope)}:copies`;
 
 /** Held while a request of the key runs; held locks are counted. */
 export const inFlightLock = (keyId: string, requestId: string): string =>

@@ -1,6 +1,6 @@
 import { withAdded, defaultModels, type Catalog } from '#catalog';
 import { createEngineClient, loadModel, readStatus, type EngineConnection } from '#link';
-import { createKeyStore, type KeyCache } from '#keys';
+import { createKeyStore } from '#keys';
 import {
   requestLogChannel,
   PROTOCOL_VERSION,
@@ -15,8 +15,8 @@ import {
   type ModelFacts,
 } from '#protocol';
 import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
-import { catalogDirectory, ownSignal, createService, type Service } from '#service';
-import { readAddedModels, readCatalog, createResponseStore } from '#database';
+import { catalogDirectory, createService, type Service } from '#service';
+import { readAddedModels, readCatalog, createResponseStore, type Copies } from '#database';
 import { readDeviceFacts, withServerFacts } from './model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
 import { Servers } from './servers.ts';
@@ -45,12 +45,13 @@ export interface V1 {
 
 /**
  * The service in a browser: in the service worker, or in a page. They differ in how they reach the engine.
+ * @param copies copies of keys and settings, for a service worker; absent: they are read at each request
  */
-export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
+export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
   const { scope } = engine;
-  const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope)) : null;
+  const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope), copies) : null;
   const readModels = shared(async () => {
-    const reading = Promise.all([readCatalog(scope), readAddedModels(scope)]);
+    const reading = Promise.all([readCatalog(scope, copies), readAddedModels(scope, copies)]);
     const [own, added] = await reading.catch(() => {
       throw storageUnavailable();
     });
@@ -72,7 +73,7 @@ export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
   };
   const facts = async (): Promise<ReadonlyMap<string, ModelFacts>> => {
     try {
-      const device = await readDeviceFacts(scope, engine.locks);
+      const device = await readDeviceFacts(scope, engine.locks, copies);
       return servers ? await withServerFacts(servers, await readModels(), device) : device;
     } catch {
       return new Map();
@@ -87,16 +88,16 @@ export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
         () => null,
       ),
   });
-  const service = createService({
-    engine: servers
-      ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
-      : device,
-    keys: createKeyStore(scope, engine.locks, keyCache),
-    models,
-    responses: createResponseStore(scope),
-    log: publishRequest(scope),
-  });
   return {
+    service: createService({
+      engine: servers
+        ? routedEngine(device, engine, ({ catalogModel }) => servers.targetsOf(catalogModel))
+        : device,
+      keys: createKeyStore(scope, engine.locks, copies),
+      models,
+      responses: createResponseStore(scope),
+      log: publishRequest(scope),
+    }),
     status,
     async load(name, options) {
       const entry = await models.find(name);
@@ -108,15 +109,6 @@ export function browserV1(engine: EngineConnection, keyCache?: KeyCache): V1 {
         await server.probe(options.signal, hasNext);
         options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
       });
-    },
-    async service(request, client, watch = ownSignal(request)) {
-      try {
-        return await service(request, client, watch);
-      } catch (error) {
-        if (watch.gone.aborted) throw error;
-        // A rejection would reach the client as a network error without a reason.
-        return asServiceError(error).toResponse();
-      }
     },
   };
 }

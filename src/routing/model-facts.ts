@@ -1,6 +1,6 @@
 import { KINDS } from '#jobs';
 import type { Catalog } from '#catalog';
-import { readEngineFacts } from '#database';
+import { readEngineFacts, type Copies } from '#database';
 import { engineLock, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
@@ -9,8 +9,12 @@ type Facts = ReadonlyMap<string, ModelFacts>;
 /**
  * Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it.
  */
-export async function readDeviceFacts(scope: string, locks: Pick<LockManager, 'query'>): Promise<Facts> {
-  const [known, { held = [] }] = await Promise.all([readEngineFacts(scope), locks.query()]);
+export async function readDeviceFacts(
+  scope: string,
+  locks: Pick<LockManager, 'query'>,
+  copies?: Copies,
+): Promise<Facts> {
+  const [known, { held = [] }] = await Promise.all([readEngineFacts(scope, copies), locks.query()]);
   const { epoch, models } = known ?? { epoch: '', models: {} };
   const lives = held.some(({ name }) => name === engineLock(epoch));
   return new Map(

@@ -7,7 +7,7 @@ import {
   type ModelEntry,
   type Waiting,
 } from '#protocol';
-import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
+import { choosesTool, withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
@@ -29,8 +29,17 @@ const UPSTREAM: {
   embedding: upstreamEmbedding,
   transcription: upstreamTranscription,
   speech: upstreamSpeech,
-  decision: upstreamDecision,
+  decision: (server, job, signal) =>
+    choosesTool(job) ? undecided(server) : upstreamDecision(server, job, signal),
 };
+
+/** A server chooses tools itself. */
+async function* undecided({
+  fingerprint,
+}: UpstreamServer): AsyncGenerator<EventOf<'decision'>, void, undefined> {
+  const progress = { answers: [null], promptTokens: 0, cachedTokens: 0, labelTokens: 0 };
+  yield { type: 'done', progress, fingerprint };
+}
 
 /**
  * Passes each job to the device or to a server. If one fails before anything was sent, the next answers in

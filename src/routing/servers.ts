@@ -1,5 +1,5 @@
 import type { Catalog, CatalogModel, UpstreamVariant } from '#catalog';
-import { readServerSettings } from '#database';
+import { readServerSettings, type Copies } from '#database';
 import { UpstreamServer } from './upstream/upstream-server.ts';
 import { idleStatus, NO_ENGINE, type EngineStatus, type ModelStatus, type VariantReason } from '#protocol';
 import { modelTargets, type Target } from './model-targets.ts';
@@ -8,18 +8,20 @@ import { modelTargets, type Target } from './model-targets.ts';
 export class Servers {
   readonly #scope: string;
   readonly #onChange: () => void;
+  readonly #copies: Copies | undefined;
   /** Entries by the variant's name. */
   readonly #known = new Map<string, { settings: string; server: UpstreamServer }>();
 
-  constructor(scope: string, onChange: () => void) {
+  constructor(scope: string, onChange: () => void, copies?: Copies) {
     this.#scope = scope;
     this.#onChange = onChange;
+    this.#copies = copies;
   }
 
   /** Targets of a model; null: no server takes part in it. */
   targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
-    return readServerSettings(this.#scope).then(({ prefer, upstreamKeys }) =>
+    return readServerSettings(this.#scope, this.#copies).then(({ prefer, upstreamKeys }) =>
       modelTargets(model, prefer, (variant) => this.#server(variant, upstreamKeys[variant.name])),
     );
   }

@@ -14,7 +14,7 @@ import {
   type PageToServiceWorker,
   type ServiceWorkerReply,
 } from '#protocol';
-import { KeyCache } from '#keys';
+import { Copies } from '#database';
 import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
@@ -26,11 +26,11 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/**
- * Chooses the answer to a request. `kept`: answer from a file of the site. Undefined: the browser asks the
- * network.
- */
-type Finish = (event: FetchEvent, kept: Promise<Response> | undefined) => Promise<Response> | undefined;
+/** Answers from the files of the build. Undefined: it has no such file. */
+export type BuildFiles = (request: Request) => Promise<Response> | undefined;
+
+/** Chooses the answer to a request for a file of the site. Undefined: the browser asks the network. */
+type Finish = (event: FetchEvent, files: BuildFiles) => Promise<Response> | undefined;
 
 const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
@@ -39,7 +39,7 @@ const engine: EngineConnection = {
   transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
-const v1 = browserV1(engine, new KeyCache(scope, navigator.locks));
+const v1 = browserV1(engine, new Copies(scope, navigator.locks));
 
 /**
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.
@@ -73,8 +73,7 @@ export async function handleV1(target: Requested): Promise<Response> {
   const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = source;
   const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
-  const local = await handleLocalRoute(request, v1);
-  if (local) return local;
+  if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
   const id = request.headers.get(CALL_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
@@ -119,12 +118,16 @@ const LATE_REQUEST_MS = 10_000;
  */
 export function addLocaltext(): void;
 /** @internal */
-export function addLocaltext(site: readonly SiteFile[], finish: Finish): void;
-export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, kept) => kept): void {
+export function addLocaltext(site: readonly SiteFile[], finish: Finish): BuildFiles;
+export function addLocaltext(
+  site?: readonly SiteFile[],
+  finish: Finish = ({ request }, files) => files(request),
+): BuildFiles {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
   const { small, large } = ownFiles(site);
+  const files: BuildFiles = (request) => small.respond(request) ?? large.respond(request);
   self.addEventListener('install', (event) => event.waitUntil(small.install()));
   self.addEventListener('activate', (event) => {
     event.waitUntil(Promise.all([small.deleteOutdated(), large.deleteOutdated()]));
@@ -135,11 +138,12 @@ export function addLocaltext(site?: readonly SiteFile[], finish: Finish = (_, ke
       ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
-        : finish(event, small.respond(request) ?? large.respond(request));
+        : finish(event, files);
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);
   });
+  return files;
 }
 
 const version = PROTOCOL_VERSION;

@@ -16,15 +16,12 @@ import type { V1 } from '#routing';
 /** Time limit for an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
 
-/** Answers the page library's own paths; null for every other path. */
-export async function handleLocalRoute(
-  request: Request,
-  v1: Pick<V1, 'load' | 'status'>,
-): Promise<Response | null> {
+/** Answers a path of the page library: one for which `isLocalPath` is true. */
+export async function handleLocalRoute(request: Request, v1: Pick<V1, 'load' | 'status'>): Promise<Response> {
   const url = new URL(request.url);
   const route = ROUTES.get(url.pathname);
-  if (!route) return null;
   try {
+    if (!route) throw requestError(404, `Unknown path ${url.pathname.slice(0, 200)}.`);
     requirePageLibrary(request, url, route.allow);
     return await route.answer(url, v1);
   } catch (error) {

@@ -35,7 +35,7 @@ const catalog = extendCatalog(defaultCatalog, {
       id: CLS,
       kind: 'embedding',
       created: 0,
-      variants: [{ ...float, name: 'first-token-f32', pooling: 'cls' }],
+      variants: [{ ...float, name: 'first-token-f32', pooling: 'cls', optIn: false }],
     },
   ],
 });
@@ -47,7 +47,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await tempFolder('embedding-gguf');
   context = await launchWithWeights();
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  const options = encodeURIComponent(JSON.stringify({ catalog, prefer: [float.name] }));
   ({ page, key } = await openPage(context, siteUrl, `/test-page.html#options=${options}`));
 });
 

@@ -28,7 +28,7 @@ const named = (name: string): Variant => {
   return variant;
 };
 const smolLm2 = named('smollm2-135m-instruct-q4_1');
-const miniLm = named('all-minilm-l6-v2-f32');
+const miniLm: Variant = { ...named('all-minilm-l6-v2-f32'), optIn: false };
 
 /** Served under its own address, with the hash that it has. */
 function serve(id: string, path: string, bytes: Buffer): WeightFile {

@@ -16,8 +16,8 @@ import { tempFolder } from '../support/temp-folder.ts';
 /** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
 const APPS: readonly App[] = ['a', 'b'];
-const SHARED = 'all-minilm-l6-v2-f32';
-const WEIGHTS = 'models/all-minilm-l6-v2/model.safetensors';
+const SHARED = 'all-minilm-l6-v2-int8';
+const WEIGHTS = 'models/all-minilm-l6-v2-int8/onnx/model.onnx';
 
 const shared = defaultCatalog.models.flatMap(({ variants }) => variants).find(({ name }) => name === SHARED);
 if (!shared) throw new Error(`the default catalog has no ${SHARED}`);

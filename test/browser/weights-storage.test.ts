@@ -7,7 +7,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 
 const EMBEDDER = 'jade-mole-4';
 const CHAT = 'amber-phoenix-4';
-const MINI_LM = 'all-minilm-l6-v2-f32';
+const MINI_LM = 'all-minilm-l6-v2-int8';
 const SMOL_LM = 'smollm2-135m-instruct-q4_1';
 /** One model in memory at a time. */
 const limits = { memoryBytes: 200_000_000 };
@@ -78,7 +78,7 @@ test('without room, an error names what could be deleted, and nothing is lost; w
   expect(failure).toMatch(
     /^storage_full: 98362432 bytes more are needed, and the browser's storage is full\./,
   );
-  expect(failure).toMatch(/could be deleted: all-minilm-l6-v2-f32 \(913\d+ bytes\)/);
+  expect(failure).toMatch(/could be deleted: all-minilm-l6-v2-int8 \(240\d+ bytes\)/);
   expect(await stored(page)).toEqual([`${MINI_LM} whole`]);
   expect(site.asked.filter((path) => path.includes('.gguf'))).toEqual([]);
   expect(await ready(page, EMBEDDER)).toBe('loaded');

@@ -6,7 +6,7 @@ import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 
 const EMBEDDER = 'jade-mole-4';
-const SAFETENSORS = 'all-minilm-l6-v2/model.safetensors';
+const GRAPH = 'all-minilm-l6-v2-int8/onnx/model.onnx';
 
 let site: StaticSite;
 let context: BrowserContext;
@@ -61,7 +61,7 @@ test('stored weights are listed, also during a download, served at their path in
   // How often more is recorded depends on the machine. Of two sums, one is of a part.
   expect(new Set(listed.filter((bytes) => bytes > 0)).size).toBeGreaterThan(1);
   expect(await stored(page)).toMatchObject([
-    { variant: 'all-minilm-l6-v2-f32', models: [EMBEDDER], state: 'whole', inUse: true },
+    { variant: 'all-minilm-l6-v2-int8', models: [EMBEDDER], state: 'whole', inUse: true },
   ]);
 
   await site.stop();
@@ -74,7 +74,7 @@ test('stored weights are listed, also during a download, served at their path in
       fetch(url, { headers: { 'if-none-match': '*' } }),
       fetch(url, {
         headers: {
-          'if-none-match': '"a", W/"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"',
+          'if-none-match': '"a", W/"03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691"',
         },
       }),
       fetch(url, { headers: { 'if-none-match': '"a"', range: 'bytes=0-0' } }),
@@ -87,13 +87,13 @@ test('stored weights are listed, also during a download, served at their path in
       unchanged: [any.status, known.status, other.status],
       whole: [whole.status, (await whole.arrayBuffer()).byteLength, whole.headers.get('etag')],
     };
-  }, SAFETENSORS);
+  }, GRAPH);
   expect(answered).toEqual({
-    part: [206, 'bytes 100-199/90868376', 100],
-    tail: [206, 'bytes 90868366-90868375/90868376'],
-    beyond: [416, 'bytes */90868376'],
+    part: [206, 'bytes 100-199/23614673', 100],
+    tail: [206, 'bytes 23614663-23614672/23614673'],
+    beyond: [416, 'bytes */23614673'],
     unchanged: [304, 304, 206],
-    whole: [200, 90868376, '"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"'],
+    whole: [200, 23614673, '"03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691"'],
   });
 
   const took = await page.evaluate(async (id) => {
@@ -116,7 +116,7 @@ test('stored weights are listed, also during a download, served at their path in
   }, EMBEDDER);
   expect(took.left).toBe(0);
   expect(took.completed.at(-1)?.[0]).toMatch(/stranger\.bin \(1 bytes\) does not belong to a model/);
-  expect(took.completed.flat()).toContain('all-minilm-l6-v2-f32');
+  expect(took.completed.flat()).toContain('all-minilm-l6-v2-int8');
   // The server is still away.
   expect(await embed(page, key)).toBe(384);
 });

@@ -103,8 +103,8 @@ const similarities = (): Promise<number[]> =>
     return [dot(a, b), dot(a, c), dot(b, c)];
   }, key);
 
-/** Similarities that Sentence Transformers publishes for this model and these sentences, on its quickstart page. */
-const PUBLISHED = [0.666, 0.1046, 0.1411].map((value) => expect.closeTo(value, 4) as number);
+/** Similarities that Sentence Transformers publishes for this model in float32, on its quickstart page. */
+const PUBLISHED = [0.666, 0.1046, 0.1411].map((value) => expect.closeTo(value, 2) as number);
 
 test('the page is isolated, and lists the models', async () => {
   expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
@@ -128,7 +128,7 @@ test('a model says what it is on this device', async () => {
       size_bytes: 98362432,
       loaded: true,
     },
-    { context_length: 512, capabilities: ['embeddings', 'decisions'], size_bytes: 91377527, loaded: true },
+    { context_length: 512, capabilities: ['embeddings', 'decisions'], size_bytes: 24081767, loaded: true },
   ]);
 });
 

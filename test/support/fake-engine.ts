@@ -1,7 +1,7 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
 import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
-import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
+import type { DecisionAnswer, DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
 import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
@@ -70,6 +70,8 @@ export class FakeEngine implements EngineClient {
   words: Iterable<string> = [' Hello'];
   /** A transcription has one word, and no end. */
   stallsAfterWord = false;
+  /** Answer to the question which tool a chat needs. */
+  toolChoice: DecisionAnswer = null;
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
@@ -173,6 +175,7 @@ export class FakeEngine implements EngineClient {
     await pause(0, signal);
     const answers = job.questions.map(({ type, options }) => {
       if (type === 'predicate') return [2 / 3];
+      if (type === 'tool') return this.toolChoice;
       return options.map((_, index) => (index === 0 ? 2 : 1) / (options.length + 1));
     });
     const progress = { answers, promptTokens: 12, cachedTokens: 4, labelTokens: 0 };

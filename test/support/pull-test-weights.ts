@@ -8,7 +8,7 @@ const SMOL_LM = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct';
 
 /** What `localtext pull` downloads, what comes by the name of a variant alone, and the file that earlier versions stored. */
 export async function pullTestWeights(): Promise<void> {
-  const ids = [...defaultCatalog.models.map(({ id }) => id), 'all-minilm-l6-v2-int8', 'silver-lark-4'];
+  const ids = [...defaultCatalog.models.map(({ id }) => id), 'all-minilm-l6-v2-f32', 'silver-lark-4'];
   await pullWeights(ids, 'public/models', new AbortController().signal);
   const made = `${SMOL_LM}.Q8_0.gguf`;
   if (

@@ -14,6 +14,8 @@ const PAGES = {
   'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
   /** The library, started, and hostile requests. */
   'fuzz-page': '../fuzz/page/fuzz-page.ts',
+  /** `LanguageModel` over `/v1`. */
+  'language-model-page': './site/language-model-page.ts',
   /** llama.cpp's server alone. */
   'llama-page': './site/llama-page.ts',
 };

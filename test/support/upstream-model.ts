@@ -56,7 +56,11 @@ export function upstreamModel<A>({ kind, engine, path, theirName, read }: Option
     },
   };
   beforeEach(async () => {
-    await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { theirs: 'secret' } });
+    await writeSettings('/', new FakeLocks().manager, {
+      catalog: undefined,
+      prefer: undefined,
+      upstreamKeys: { theirs: 'secret' },
+    });
     vi.spyOn(console, 'warn').mockReturnValue();
     lent.asked = [];
     server = createServer(async (request, response) => {

@@ -3,12 +3,12 @@
 // original's order: bit by bit the same. Where a sequence of the cache is computed alone, its rows are listed.
 #pragma once
 #include "exponential.h"
-#include "single.h"
-#include "tile.h"
+#include "rows.h"
 
 enum { F16 = 1 };
 #define KEYS 32
-#define QUERIES SCALES
+#define QUERIES COLUMNS
+#define GROUPS (QUERIES / 4)
 #define WIDEST 256
 
 /** Adds values, times their weights, to the sums of 4 queries. */
@@ -103,11 +103,13 @@ ALONE void weigh(const powers *table, group *g, size_t width, float *scores, con
 /** Row of a key in the cache: its own number, unless the rows of a sequence are listed. Below 0: none, the key is hidden. */
 INLINE int64_t row_of(const int32_t *rows, int64_t key) { return rows ? rows[key] : key; }
 
-/** Four keys, `*step` bytes apart: those of the cache, or a copy in `copy` where they do not follow each other. */
-INLINE const uint8_t *four_keys(const uint8_t *keys, size_t *step, const int32_t *rows, int64_t first, size_t size, uint8_t *copy) {
+/** Keys that are `*step` bytes apart: those of the cache, or copies in `copy` where they do not follow each other. */
+INLINE const uint8_t *some_keys(const uint8_t *keys, size_t *step, const int32_t *rows, int64_t first, int n, size_t size, uint8_t *copy) {
   const int64_t row = row_of(rows, first);
-  if (!rows || (row >= 0 && rows[first + 1] == row + 1 && rows[first + 2] == row + 2 && rows[first + 3] == row + 3)) return keys + row * *step;
-  for (int i = 0; i < 4; i++)
+  int next = 1;
+  while (rows && next < n && rows[first + next] == row + next) next++;
+  if (!rows || (row >= 0 && next == n)) return keys + row * *step;
+  for (int i = 0; i < n; i++)
     if (rows[first + i] >= 0) __builtin_memcpy(copy + i * size, keys + rows[first + i] * *step, size);
   *step = size;
   return copy;
@@ -126,12 +128,11 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
   }
   const int64_t tokens = q->ne[1], heads = q->ne[2], shared = heads / k->ne[2], repeated = q->ne[3] / k->ne[3];
   const size_t blocks = width / 32;
-  float query[4 * WIDEST] __attribute__((aligned(16)));
-  uint8_t columns[QUERIES * WIDEST / 32 * 34] __attribute__((aligned(16)));
+  uint8_t query[34], columns[QUERIES * WIDEST / 32 * 72] __attribute__((aligned(16)));
+  float products[QUERIES * KEYS] __attribute__((aligned(16)));
   float scores[QUERIES * KEYS] __attribute__((aligned(16))), values[KEYS * WIDEST] __attribute__((aligned(16)));
   float sums[QUERIES * WIDEST] __attribute__((aligned(16)));
-  float scales[WIDEST / 32 * SCALES] __attribute__((aligned(16)));
-  uint8_t copied[4 * WIDEST / 32 * 34];
+  uint8_t copied[KEYS * WIDEST / 32 * 34];
   const uint16_t *masks[QUERIES];
   group state[GROUPS];
   uint8_t *to[QUERIES];
@@ -145,15 +146,11 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     for (int c = 0; c < groups * 4; c++) {
       const int64_t row = ir + (c < count ? c : count - 1) - i3 * heads * tokens, h = row / tokens, t = row % tokens;
       const uint8_t *from = q->data + t * q->nb[1] + h * q->nb[2] + i3 * q->nb[3];
-      if (count == 1) {
-        if (c == 0)
-          for (size_t b = 0; b < blocks; b++) quantize_single32(from + 128 * b, columns + 34 * b, false);
-      } else {
-        for (size_t d = 0; d < width; d += 4) wasm_v128_store(query + (c & 3) * width + d, wasm_v128_load(from + 4 * d));
-        if ((c & 3) == 3)
-          for (size_t b = 0; b < blocks; b++)
-            quantize_group32((const uint8_t *)query + 128 * b, 4 * width, columns + (c / 4 * blocks + b) * 136, false, false);
-      }
+      if (c < count)
+        for (size_t b = 0; b < blocks; b++) {
+          quantize_block32(from + 128 * b, query, false);
+          lay_block(Q8_0, count, query, columns + (b * count + c) * laid_block(Q8_0));
+        }
       if (mask)
         masks[c] = (const uint16_t *)(mask->data + t * mask->nb[1] + h % mask->ne[2] * mask->nb[2] + i3 % mask->ne[3] * mask->nb[3]);
       to[c] = dst->data + (i3 * dst->ne[2] * dst->ne[1] + h + t * dst->ne[1]) * dst->nb[1];
@@ -161,7 +158,6 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     }
     for (int g = 0; g < groups; g++)
       state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width};
-    if (count > 1) scales_of(Q8_0, blocks, columns, groups, scales, scales);
     const uint8_t *keys = k->data + pair * k->nb[2] + i3 / repeated * k->nb[3];
     const uint8_t *value_rows = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
     const int32_t *rows = listed ? (const int32_t *)(listed->data + i3 * listed->nb[1]) : NULL;
@@ -169,21 +165,22 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       const int n = ic_end - ic < KEYS ? (int)(ic_end - ic) : KEYS;
       const visible seen = mask ? visible_keys(masks, count, ic, n) : ALL;
       if (seen == NONE) continue;
-      for (int i = 0; i < n; i += 4) {
-        size_t step = k->nb[1];
-        const uint8_t *key = four_keys(keys, &step, rows, ic + i, 34 * blocks, copied);
-        float *at = scores + i * QUERIES;
-        if (count == 1) {
+      size_t step = k->nb[1];
+      const uint8_t *some = some_keys(keys, &step, rows, ic, n, 34 * blocks, copied);
+      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, 0};
+      rows_Q8_0(false, &p, 0, n);
+      for (int i = 0; i < n; i += 4)
+        for (int g = 0; g < groups; g++) {
+          float *const at = scores + i * QUERIES + 4 * g;
           v128_t four[4];
-          single_Q8_0(blocks, key, step, columns, 0, at);
-          splat4(four, wasm_v128_load(at));
+          for (int c = 0; c < 4; c++) {
+            const int query = 4 * g + c < count ? 4 * g + c : count - 1;
+            four[c] = wasm_f32x4_mul(wasm_v128_load(products + query * KEYS + i), wasm_f32x4_splat(scale));
+          }
+          transpose(four, four);
           for (int r = 0; r < 4; r++) wasm_v128_store(at + r * QUERIES, four[r]);
-        } else tile(Q8_0, blocks, key, step, columns, groups, scales, scales, at, 0);
-        for (int g = 0; g < groups; g++, at += 4) {
-          for (int r = 0; r < 4 * QUERIES; r += QUERIES) wasm_v128_store(at + r, wasm_f32x4_mul(wasm_v128_load(at + r), wasm_f32x4_splat(scale)));
           if (seen == SOME) add_masks(masks + 4 * g, ic + i, at);
         }
-      }
       for (int i = 0; i < n; i++) {
         const int64_t row = row_of(rows, ic + i);
         values_of(value_rows + (row < 0 ? 0 : row) * v->nb[1], value_width / 32, values + i * value_width);

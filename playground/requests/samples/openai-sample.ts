@@ -5,6 +5,7 @@ const CALLS: Record<string, string> = {
   '/v1/embeddings': 'embeddings',
   '/v1/completions': 'completions',
   '/v1/responses': 'responses',
+  '/v1/audio/speech': 'audio.speech',
 };
 
 export function openAiSample(body: Body, path: string): string {
@@ -22,7 +23,12 @@ const client = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 const answer = await client.${asked};
-${call && body['stream'] === true ? streamed(call) : 'console.log(answer);'}`;
+${ending(call, body)}`;
+}
+
+function ending(call: string | undefined, body: Body): string {
+  if (call === 'audio.speech') return 'await new Audio(URL.createObjectURL(await answer.blob())).play();';
+  return call && body['stream'] === true ? streamed(call) : 'console.log(answer);';
 }
 
 function streamed(call: string): string {

@@ -32,6 +32,11 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   /** Set for a model without a chat format, which only answers `/v1/completions`. Default: detected when it is loaded. */
   completionsOnly?: boolean;
   /**
+   * Id of an embedding model that chooses the tool of a request with `tool_choice: "auto"`, for a model that is bad at
+   * it. Default: the model itself chooses.
+   */
+  toolChooser?: string;
+  /**
    * Number of values in the KV cache per token, to estimate memory: layers × key-value heads × (key + value size),
    * times four if one of these sizes is not a multiple of 32.
    */
@@ -135,6 +140,7 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
       })
       .optional(),
     completionsOnly: z.boolean().optional(),
+    toolChooser: z.string().min(1).optional(),
     kvValues: z
       .int()
       .positive()

@@ -1,5 +1,5 @@
 import { toWireError, requestError, abortable, createDeferred, type Deferred } from '#base';
-import type { Kind } from '#jobs';
+import { choosesTool, type Kind } from '#jobs';
 import {
   CREDIT_WINDOW,
   KEEP_ALIVE_MS,
@@ -10,6 +10,7 @@ import {
   PROTOCOL_VERSION,
   type RequesterMessage,
   type EngineMessage,
+  type EnginePort,
   type EngineStatus,
   type OnProgress,
 } from '#protocol';
@@ -17,6 +18,7 @@ import type { ModelManager } from '#models';
 import { JobPaused } from '#scheduling';
 import type { Weights } from '#weights';
 import { type JobSink, serveJob } from './serve-job.ts';
+import { serveToolChoice } from './serve-tool-choice.ts';
 import { SharedJobs } from './shared-jobs.ts';
 
 type AskedQuestion = Extract<RequesterMessage, { id: string }>;
@@ -43,15 +45,14 @@ export interface Serving {
 }
 
 /** Answers the single request of a port. */
-export function servePort(port: MessagePort | BroadcastChannel, serving: Serving, link?: MessagePort): void {
+export function servePort(port: EnginePort, serving: Serving, link?: MessagePort): void {
   const abort = new AbortController();
   const credit = new Credit();
-  const send = (message: EngineMessage, transfer: Transferable[] = []): void =>
-    'name' in port ? port.postMessage(message) : port.postMessage(message, transfer);
+  const send = (message: EngineMessage): void => port.postMessage(message);
   const silence = setTimeout(() => port.close(), SILENCE_MS);
   let hasQuestion = false;
 
-  port.onmessage = ({ data }: MessageEvent<RequesterMessage>) => {
+  port.onmessage = ({ data }) => {
     if (data.type === 'credit') credit.add(data.count);
     else if (data.type === 'cancel') abort.abort(new DOMException('The requester cancelled.', 'AbortError'));
     else if (!hasQuestion) {
@@ -61,7 +62,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
     }
   };
   const accepted = { type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
-  if (link) send({ ...accepted, link }, [link]);
+  if (link) port.postMessage({ ...accepted, link }, [link]);
   else send(accepted);
 
   async function answer(question: AskedQuestion): Promise<void> {
@@ -128,7 +129,14 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
         },
       };
       await shared.run(question, sink, signal, (followed, abandoned) =>
-        serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
+        question.job.kind === 'decision' && choosesTool(question.job)
+          ? serveToolChoice(
+              modelManager,
+              { ...question, job: question.job, imageOrigins },
+              abandoned,
+              followed,
+            )
+          : serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
       );
     }
   }

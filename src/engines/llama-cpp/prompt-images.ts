@@ -1,33 +1,25 @@
 import type { ModelImage } from '#images';
 import type { PromptImages } from '#llama';
-import { requestError, unsupported } from '#base';
+import { requestError } from '#base';
 import { imagesOf, type ChatImage, type ChatJob } from '#jobs';
 
 /** Repetitions of an image's digest (64 characters) in a prompt's key: about the length of 500 tokens. */
 const DIGESTS_IN_KEY = 32;
 
-/** Decodes the images of a model's prompts and assigns them to their markers. */
+/** Decodes the images of a vision model's prompts and assigns them to their markers. */
 export class ImageReader {
-  readonly #marker: string | null;
-  readonly #fingerprint: string;
+  readonly #marker: string;
   /** Decoded images of running jobs: truncating a conversation does not decode its images again. */
   readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
 
-  /** @param marker text that stands for an image in a prompt; null if the model has no vision */
-  constructor(marker: string | null, fingerprint: string) {
+  /** @param marker text that stands for an image in a prompt */
+  constructor(marker: string) {
     this.#marker = marker;
-    this.#fingerprint = fingerprint;
   }
 
   /** @throws ServiceError 400 */
   async read({ input }: ChatJob, signal: AbortSignal): Promise<ModelImage[]> {
     const images = imagesOf(input);
-    const [first] = images;
-    if (!first) return [];
-    if (this.#marker === null) {
-      const rule = `is an image, and the weights that this device runs, ${this.#fingerprint}, cannot see`;
-      throw unsupported(first.param, rule);
-    }
     const missing = images.filter((image) => !this.#pixmaps.has(image));
     const { decodeImages } = await import('../pictures/decode-images.ts');
     const decoded = await decodeImages(missing, (decoder, source) => decoder.pixmap(source), signal);
@@ -38,14 +30,14 @@ export class ImageReader {
 
   /** Checks that each marker stands for an image, as a raw prompt may contain the marker. @throws ServiceError 400 */
   checkMarkers(prompt: string, images: readonly ModelImage[]): void {
-    if (this.#marker === null || prompt.split(this.#marker).length === images.length + 1) return;
+    if (prompt.split(this.#marker).length === images.length + 1) return;
     const message = `The model's chat template leaves images out, or a raw prompt contains the text ${JSON.stringify(this.#marker)}, which stands for an image in this engine.`;
     throw requestError(400, message, 'invalid_value', 'messages');
   }
 
   /** Assigns images to the prompt's markers; undefined if there are none. */
   place(prompt: string, images: readonly ModelImage[]): PromptImages | undefined {
-    if (this.#marker === null || images.length === 0) return undefined;
+    if (images.length === 0) return undefined;
     const [start = '', ...texts] = prompt.split(this.#marker);
     // An image's part of the key is about as long as text with as many tokens: the key's length decides
     // whether the state is worth keeping.
@@ -54,6 +46,6 @@ export class ImageReader {
   }
 
   withoutMarkers(prompt: string): string {
-    return this.#marker === null ? prompt : prompt.replaceAll(this.#marker, '');
+    return prompt.replaceAll(this.#marker, '');
   }
 }

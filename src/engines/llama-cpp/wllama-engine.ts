@@ -1,7 +1,7 @@
 import type { VariantSampling } from '#catalog';
-import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError } from '#base';
+import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError, unsupported } from '#base';
 import type { ModelImage } from '#images';
-import type { ChatJob, Sampling, Events } from '#jobs';
+import { imagesOf, type ChatJob, type Sampling, type Events } from '#jobs';
 import { outOfMemory, type Engine, type LabelScores, type LoadedFacts } from '#engine-kit';
 import {
   refuseOversized,
@@ -65,7 +65,8 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #llama: Llama;
   readonly #sampling: VariantSampling;
   readonly #renderer: PromptRenderer;
-  readonly #images: ImageReader;
+  /** Null if the model has no vision. */
+  readonly #images: ImageReader | null;
   readonly #crowded = new Mutex();
   readonly #labels = new LabelScorer();
   #dead = false;
@@ -76,7 +77,7 @@ export class WllamaEngine implements Engine<'chat'> {
     this.#llama = llama;
     this.#sampling = sampling;
     this.#renderer = renderer;
-    this.#images = new ImageReader(llama.imageMarker, fingerprint);
+    this.#images = llama.imageMarker === null ? null : new ImageReader(llama.imageMarker);
     this.fingerprint = fingerprint;
     this.slots = llama.slots;
     this.facts = {
@@ -93,7 +94,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const { contextLength } = this.facts;
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
     refuseOversized(job.input, contextLength);
-    const images = await this.#images.read(job, signal);
+    const images = await this.#readImages(job, signal);
     const run: Run = { sampling: job.sampling, images, signal, onPrefill };
     const complete = (part: Completion) =>
       job.countOnly ? this.#count(part, run) : this.#complete(part, run);
@@ -116,13 +117,13 @@ export class WllamaEngine implements Engine<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     refuseOversized(job.input, this.facts.contextLength);
-    const images = await this.#images.read(job, signal);
+    const images = await this.#readImages(job, signal);
     try {
       const start = answerPrompt(await this.#open(job, images, signal));
       const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
         const chunks: Chunk[] = [];
         const prompt = this.#append(start, after, []);
-        const placed = this.#images.place(prompt, images);
+        const placed = this.#images?.place(prompt, images);
         const request = { ...fields, prompt };
         await this.#llama.complete(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
         return chunks;
@@ -137,11 +138,20 @@ export class WllamaEngine implements Engine<'chat'> {
     }
   }
 
+  /** @throws ServiceError 400 */
+  async #readImages(job: ChatJob, signal: AbortSignal): Promise<ModelImage[]> {
+    const [first] = imagesOf(job.input);
+    if (!first) return [];
+    if (this.#images) return this.#images.read(job, signal);
+    const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
+    throw unsupported(first.param, rule);
+  }
+
   /** Renders and checks the prompt. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
     const opening = await this.#renderer.open(job, this.#llama.imageMarker, signal);
     refuseOversizedText(opening.prompt, this.facts.contextLength);
-    this.#images.checkMarkers(opening.prompt, images);
+    this.#images?.checkMarkers(opening.prompt, images);
     if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
     return opening;
   }
@@ -167,7 +177,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const { specialText } = this.#renderer;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const placed = this.#images.place(prompt, images);
+      const placed = this.#images?.place(prompt, images);
       const promptTokens = await this.#llama.count(prompt, specialText, signal, placed);
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
@@ -219,7 +229,7 @@ export class WllamaEngine implements Engine<'chat'> {
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, stopped.signal]),
       onPrefill,
-      this.#images.place(completion.prompt, images),
+      this.#images?.place(completion.prompt, images),
     );
     const ended = running.then(
       () => chunks.end(),
@@ -241,7 +251,7 @@ export class WllamaEngine implements Engine<'chat'> {
     images: number,
     signal: AbortSignal,
   ): Promise<ServiceError> {
-    const textTokens = (await this.#countText(this.#images.withoutMarkers(prompt), signal)) ?? 0;
+    const textTokens = (await this.#countText(this.#images?.withoutMarkers(prompt) ?? prompt, signal)) ?? 0;
     const imageUsage = { images, tokens: promptTokens - textTokens };
     return contextLengthExceeded(promptTokens, contextLength, imageUsage);
   }

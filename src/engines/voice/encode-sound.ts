@@ -1,17 +1,14 @@
 import type { SpeechFormat } from '#jobs';
 import { SAMPLE_RATE } from './waveform.ts';
 
-/** Writes sound in one format, piece by piece. */
-export interface SoundEncoder {
-  encode(samples: Float32Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
-  /** @returns the last bytes */
-  finish(): Promise<Uint8Array<ArrayBuffer>>;
-}
-
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A new one each time: what an encoder returns is transferred, and its buffer is gone then. */
-const nothing = (): Bytes => new Uint8Array(0);
+/**
+ * Encodes the sound of a sentence. The bytes of a speech's sentences follow each other. Each call ends the encoder's stream,
+ * so that another engine can continue after it. Nothing is kept: the bytes are transferred.
+ */
+export type EncodeSound = (samples: Float32Array<ArrayBuffer>) => Promise<Bytes>;
+
 /** Bits a second of compressed speech. */
 const BITRATE = 64_000;
 const CODED = { numberOfChannels: 1, sampleRate: SAMPLE_RATE, bitrate: BITRATE };
@@ -36,26 +33,30 @@ export async function openEncoder(
   format: SpeechFormat,
   isResumed: boolean,
   mp3Encoder: string,
-): Promise<SoundEncoder> {
+): Promise<EncodeSound> {
   if (format === 'mp3') return mp3(mp3Encoder);
-  if (format === 'opus' || format === 'aac') return coded(format);
-  return format === 'wav' && !isResumed ? pcm(waveHeader()) : pcm();
+  if (format === 'opus' || format === 'aac') return (samples) => coded(format, samples);
+  let header = format === 'wav' && !isResumed ? waveHeader() : null;
+  return async (samples) => {
+    const bytes = pcm(samples);
+    const first = header;
+    header = null;
+    return first ? joined(first, bytes) : bytes;
+  };
 }
 
-/** Samples as 16-bit integers, behind a beginning. */
-function pcm(beginning: Bytes = nothing()): SoundEncoder {
-  let before = beginning;
-  return {
-    async encode(samples) {
-      const bytes = new Uint8Array(before.length + samples.length * 2);
-      bytes.set(before);
-      const view = new DataView(bytes.buffer, before.length);
-      samples.forEach((sample, at) => view.setInt16(at * 2, Math.round(sample * 32_767), true));
-      before = nothing();
-      return bytes;
-    },
-    finish: async () => before,
-  };
+function joined(first: Uint8Array, second: Uint8Array): Bytes {
+  const bytes = new Uint8Array(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** Samples as 16-bit integers. */
+function pcm(samples: Float32Array): Bytes {
+  const view = new DataView(new ArrayBuffer(samples.length * 2));
+  samples.forEach((sample, at) => view.setInt16(at * 2, Math.round(sample * 32_767), true));
+  return new Uint8Array(view.buffer);
 }
 
 /** Header of a WAV file whose length is not known yet. */
@@ -79,29 +80,21 @@ function waveHeader(): Bytes {
   return new Uint8Array(view.buffer);
 }
 
-async function mp3(url: string): Promise<SoundEncoder> {
+async function mp3(url: string): Promise<EncodeSound> {
   const { createEncoder } = await import('wasm-media-encoders');
   const encoder = await createEncoder('audio/mpeg', await (await fetch(url)).arrayBuffer());
-  encoder.configure({ sampleRate: SAMPLE_RATE, channels: 1, bitrate: 64 });
-  return {
-    // The encoder's buffer is used again.
-    encode: async (samples) => Uint8Array.from(encoder.encode([samples])),
-    finish: async () => Uint8Array.from(encoder.finalize()),
+  return async (samples) => {
+    encoder.configure({ sampleRate: SAMPLE_RATE, channels: 1, bitrate: 64 });
+    // The encoder uses its buffer again.
+    return joined(encoder.encode([samples]).slice(), encoder.finalize());
   };
 }
 
 /** Encodes by WebCodecs. */
-async function coded(format: 'opus' | 'aac'): Promise<SoundEncoder> {
-  const { AdtsOutputFormat, AudioSample, AudioSampleSource, OggOutputFormat, Output, StreamTarget } =
+async function coded(format: 'opus' | 'aac', samples: Float32Array<ArrayBuffer>): Promise<Bytes> {
+  const { AdtsOutputFormat, AudioSample, AudioSampleSource, BufferTarget, OggOutputFormat, Output } =
     await import('mediabunny');
-  let written: Uint8Array[] = [];
-  const target = new StreamTarget(
-    new WritableStream({
-      write({ data }) {
-        written.push(data.slice());
-      },
-    }),
-  );
+  const target = new BufferTarget();
   const output = new Output({
     format: format === 'opus' ? new OggOutputFormat() : new AdtsOutputFormat(),
     target,
@@ -109,35 +102,15 @@ async function coded(format: 'opus' | 'aac'): Promise<SoundEncoder> {
   const source = new AudioSampleSource({ codec: format, bitrate: BITRATE });
   output.addAudioTrack(source);
   await output.start();
-  let seconds = 0;
-  const taken = (): Bytes => {
-    const parts = written;
-    written = [];
-    const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
-    return bytes;
-  };
-  return {
-    async encode(samples) {
-      const sample = new AudioSample({
-        data: samples,
-        format: 'f32-planar',
-        numberOfChannels: 1,
-        sampleRate: SAMPLE_RATE,
-        timestamp: seconds,
-      });
-      seconds += samples.length / SAMPLE_RATE;
-      await source.add(sample);
-      sample.close();
-      return taken();
-    },
-    async finish() {
-      await output.finalize();
-      return taken();
-    },
-  };
+  const sample = new AudioSample({
+    data: samples,
+    format: 'f32-planar',
+    numberOfChannels: 1,
+    sampleRate: SAMPLE_RATE,
+    timestamp: 0,
+  });
+  await source.add(sample);
+  sample.close();
+  await output.finalize();
+  return new Uint8Array(target.buffer ?? new ArrayBuffer(0));
 }

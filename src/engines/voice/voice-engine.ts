@@ -46,8 +46,6 @@ export class VoiceEngine implements Engine<'speech'> {
       if (!bytes) continue;
       yield { type: 'delta', bytes, text: sentence, progress: { sentences: at + 1 } };
     }
-    const bytes = await this.#call((voice) => voice.finish(), signal);
-    if (bytes.length > 0) yield { type: 'delta', bytes, text: '' };
     const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
     yield { type: 'done', usage };
   }

@@ -7,7 +7,7 @@ import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
-import { openEncoder, type SoundEncoder, usableFormats } from './encode-sound.ts';
+import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
 import { normalNumbers, toWaveform } from './waveform.ts';
 
 interface Voice {
@@ -24,7 +24,7 @@ interface Loaded {
 }
 
 let loaded: Loaded | null = null;
-let encoder: SoundEncoder | null = null;
+let encode: EncodeSound | null = null;
 
 /** Opens a network of the variant. transformers.js runs a model of this type with the inputs that its graph names. */
 const openNetwork = async (name: string, graph: string): Promise<PreTrainedModel> =>
@@ -79,7 +79,7 @@ export const voiceWorker = {
    */
   async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encoder = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    encode = await openEncoder(format, isResumed, loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
@@ -90,7 +90,7 @@ export const voiceWorker = {
    * @throws the runtime's error
    */
   async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
-    if (!loaded || !encoder) throw new Error('no speech has begun');
+    if (!loaded || !encode) throw new Error('no speech has begun');
     const { vocabulary, phonemizer } = loaded;
     const { network } = await voiceOf(loaded, graph);
     const parts: Float32Array<ArrayBuffer>[] = [];
@@ -99,24 +99,23 @@ export const voiceWorker = {
       if (ids.length > 0) parts.push(await soundOf(network, [0, ...ids, 0], speed));
     }
     if (parts.length === 0) return null;
-    const encoded: Uint8Array<ArrayBuffer>[] = [];
-    for (const part of parts) encoded.push(await encoder.encode(part));
-    return sent(new Uint8Array(await new Blob(encoded).arrayBuffer()));
-  },
-
-  /** @returns the last bytes of a speech */
-  async finish(): Promise<Uint8Array<ArrayBuffer>> {
-    const rest = await encoder?.finish();
-    encoder = null;
-    return sent(rest ?? new Uint8Array(0));
+    const samples = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts) {
+      samples.set(part, at);
+      at += part.length;
+    }
+    const bytes = await encode(samples);
+    return transfer(bytes, [bytes.buffer]);
   },
 };
 
-const sent = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => transfer(bytes, [bytes.buffer]);
-
 async function voiceOf(model: Loaded, graph: string): Promise<Voice> {
   if (model.voice?.name === graph) return model.voice;
-  await model.voice?.network.dispose();
+  const { voice } = model;
+  // The next one may fail to open.
+  model.voice = null;
+  await voice?.network.dispose();
   model.voice = { name: graph, network: await openNetwork(model.name, graph) };
   return model.voice;
 }

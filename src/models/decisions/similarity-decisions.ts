@@ -1,4 +1,4 @@
-import type { DecisionAnswer, DecisionJob, DecisionProgress, DecisionQuestion } from '#jobs';
+import type { DecisionAnswer, DecisionJob, DecisionProgress, DecisionQuestion, EmbeddingResult } from '#jobs';
 import type { Engine } from '#engine-kit';
 import { softmax } from './label-decisions.ts';
 
@@ -26,16 +26,30 @@ export async function decideBySimilarity(
   { model, input, questions }: DecisionJob,
   signal: AbortSignal,
 ): Promise<DecisionProgress> {
-  const embed = async (texts: string[]) => {
-    for await (const result of engine.run({ kind: 'embedding', model, input: { texts } }, signal))
-      return result;
-    throw new Error('the engine gave no vectors');
-  };
+  const embed = (texts: string[]) => embedTexts(engine, model, texts, signal);
   const others = unrelated.get(engine) ?? (await embed(UNRELATED)).vectors;
   unrelated.set(engine, others);
   const { vectors, promptTokens } = await embed([input.text, ...questions.flatMap(meanings).flat()]);
   return { answers: toAnswers(questions, vectors, others), promptTokens, cachedTokens: 0, labelTokens: 0 };
 }
+
+export async function embedTexts(
+  engine: Engine<'embedding'>,
+  model: string,
+  texts: string[],
+  signal: AbortSignal,
+): Promise<EmbeddingResult> {
+  for await (const result of engine.run({ kind: 'embedding', model, input: { texts } }, signal))
+    return result;
+  throw new Error('the engine gave no vectors');
+}
+
+/** Cosine of two unit vectors. */
+export const similarity = (a: Float32Array, b: Float32Array | undefined): number =>
+  a.reduce((sum, value, index) => sum + value * (b?.[index] ?? 0), 0);
+
+export const softmaxOfSimilarities = (scores: readonly number[]): number[] =>
+  softmax(scores.map((score) => score / TEMPERATURE));
 
 /** @param vectors unit vectors of the input, then of the texts of each question */
 function toAnswers(
@@ -43,19 +57,16 @@ function toAnswers(
   [input = new Float32Array(), ...vectors]: readonly Float32Array[],
   others: readonly Float32Array[],
 ): DecisionAnswer[] {
-  const similarity = (vector: Float32Array): number =>
-    vector.reduce((sum, value, index) => sum + value * (input[index] ?? 0), 0);
-  const nearest = Math.max(...others.map(similarity));
+  const toInput = (vector: Float32Array): number => similarity(vector, input);
+  const nearest = Math.max(...others.map(toInput));
   let at = 0;
   return questions.map((question) => {
     const scores = meanings(question).map(({ length }) => {
-      const own = vectors.slice(at, (at += length)).map(similarity);
+      const own = vectors.slice(at, (at += length)).map(toInput);
       return own.reduce((sum, value) => sum + value, 0) / length;
     });
     const isPredicate = question.type === 'predicate';
-    const probabilities = softmax(
-      [...scores, ...(isPredicate ? [nearest] : [])].map((score) => score / TEMPERATURE),
-    );
+    const probabilities = softmaxOfSimilarities([...scores, ...(isPredicate ? [nearest] : [])]);
     return isPredicate ? probabilities.slice(0, 1) : probabilities;
   });
 }

@@ -9,7 +9,7 @@ import { SERVICE_WORKER } from '../package-files.ts';
 
 const REMOVALS = new Set(['caches', 'all']);
 
-export const help = `Usage: localtext init <folder> [--offline] [--servers]
+export const help = `Usage: localtext init <folder> [--offline] [--network-first] [--offline-page <file>] [--servers]
        localtext init <folder> --remove[=all]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
@@ -19,6 +19,12 @@ of localtext. It replaces and deletes only files that it has made, by their hash
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change. It adds a <meta> tag to pages
               that load files with a hash in their names, to tell them from an earlier build's.
+  --network-first
+              pages come from the network; the last answer of each is stored with its files, and shown without a network.
+              The default for a folder without a page (*.html): a server renders the pages.
+  --offline-page <file>
+              page of the folder that is shown without a network in place of one that is not stored, such as
+              offline.html. Implies --network-first.
   --servers   the service worker can call the upstream servers of a catalog, and is 9 KB larger.
   --remove    removes localtext from a site: deletes its files from the folder, and writes a service worker that deletes
               the site's files from visitors' browsers, unregisters itself and reloads their pages once. --remove=all:
@@ -32,11 +38,13 @@ export async function run(args: string[]): Promise<void> {
     options: {
       remove: { type: 'string' },
       offline: { type: 'boolean', default: false },
+      'network-first': { type: 'boolean', default: false },
+      'offline-page': { type: 'string' },
       servers: { type: 'boolean', default: false },
     },
   });
   const [folder, ...others] = positionals;
-  const { remove } = values;
+  const { remove, offline, servers, 'network-first': isNetworkFirst, 'offline-page': offlinePage } = values;
   if (folder === undefined || others.length > 0) {
     const hint = remove !== undefined && positionals.includes('all') ? ' Write --remove=all.' : '';
     throw new UsageError(`localtext init takes one folder.${hint}`);
@@ -44,14 +52,17 @@ export async function run(args: string[]): Promise<void> {
   if (folder === '') throw new UsageError('localtext init takes the name of a folder; "." is this one.');
   if (remove !== undefined) {
     if (!REMOVALS.has(remove)) throw new UsageError(`--remove takes no value, or "all"; not "${remove}".`);
-    if (values.offline || values.servers) throw new UsageError('--remove goes with no other option.');
+    if (offline || servers || isNetworkFirst || offlinePage !== undefined)
+      throw new UsageError('--remove goes with no other option.');
     tellChanged(folder, await removeSite(resolve(folder), remove));
     print(removed(shown(folder)));
     return;
   }
-  const { files, bytes, changed } = await copySite(resolve(folder), values);
-  tellChanged(folder, changed);
-  print(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
+  const pages = isNetworkFirst ? 'network-first' : undefined;
+  const copied = await copySite(resolve(folder), { offline, servers, pages, offlinePage });
+  tellChanged(folder, copied.changed);
+  print(`Copied ${copied.files} files (${(copied.bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
+  if (copied.isNetworkFirst) print('Pages come from the network, and are stored as visitors see them.');
   print(whatIsLeft(folder));
 }
 

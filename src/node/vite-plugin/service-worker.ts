@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as vite from 'vite';
 
 import { builtServiceWorker, serviceWorkerSource } from '../package-files.ts';
+import type { NetworkFirst } from '#base';
 import { prefix, type FileLists } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
@@ -9,6 +10,8 @@ export interface ServiceWorkerOptions {
   entry: string | null;
   root: string;
   files: FileLists;
+  /** Absent: pages come from the files. */
+  networkFirst?: NetworkFirst | null;
   /** Whether localtext's service worker can call upstream servers; the site's own always can. */
   servers: boolean;
   production: boolean;
@@ -19,6 +22,7 @@ export async function serviceWorker({
   entry,
   root,
   files,
+  networkFirst = null,
   servers,
   production,
 }: ServiceWorkerOptions): Promise<string> {
@@ -26,7 +30,7 @@ export async function serviceWorker({
   const code = source
     ? await bundle(source, { root, production, servers: servers || entry !== null })
     : await readFile(builtServiceWorker(servers), 'utf8');
-  return prefix(files) + code;
+  return prefix(files, networkFirst) + code;
 }
 
 /**

@@ -19,7 +19,14 @@ import {
 } from '../package-files.ts';
 import { checkWay, MADE_FILES, madeFilesText, readMadeFiles } from '../made-files.ts';
 import { markPage } from '../page-mark.ts';
-import { addFile, addFolder, isPage, ownFilesScript, type FileLists } from '../site-files.ts';
+import {
+  addFile,
+  addFolder,
+  isPage,
+  chooseNetworkFirst,
+  ownFilesScript,
+  type FileLists,
+} from '../site-files.ts';
 import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
@@ -43,6 +50,17 @@ export interface LocaltextOptions {
    * site's base: `['./']` for the whole site. The default of `isolation` of `start()`. Default: none.
    */
   isolation?: readonly string[];
+  /**
+   * `network-first`: pages come from the network; the last answer of each is stored, and shown without a
+   * network. Default: pages come from the build's files, or `network-first` if the build has no page, because
+   * a server renders them.
+   */
+  pages?: 'network-first';
+  /**
+   * Page that is shown without a network in place of one that is not stored: an `*.html` file of the public
+   * folder, relative to the site's base. Its links start at the root. Implies `pages: 'network-first'`.
+   */
+  offlinePage?: string;
   /**
    * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is
    * 9 KB smaller. A site's own service worker always can.
@@ -90,10 +108,12 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     : SERVICE_WORKER;
   if (options.models === '' || options.serviceWorker === '')
     throw new Error('localtext: `models` and `serviceWorker` are paths, and must not be empty.');
-  const { servers = false, isolation = [] } = options;
-  if (options.serviceWorker !== undefined && isolation.length > 0)
+  const { servers = false, isolation = [], pages, offlinePage } = options;
+  if (![undefined, 'network-first'].includes(pages))
+    throw new Error("localtext: `pages` is 'network-first' or absent.");
+  if (options.serviceWorker !== undefined && (isolation.length > 0 || (pages ?? offlinePage) !== undefined))
     throw new Error(
-      "localtext: `isolation` is only for localtext's own service worker, not for `serviceWorker`.",
+      "localtext: `isolation`, `pages` and `offlinePage` are only for localtext's own service worker, not for `serviceWorker`.",
     );
   const own = new OwnChunks();
   /** Size of the build that was just written. */
@@ -211,7 +231,13 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         const list = ownFilesScript(ownFiles);
         emit(OWN_FILES, list);
         if (!isClone()) emit(SERVICE_WORKER_IMPORT, await importable(list));
-        emit(name, await serviceWorker({ ...worker(), files, production: true }));
+        const listed = [...files.shell, ...files.large];
+        const ofPages = chooseNetworkFirst(
+          files,
+          { pages, offlinePage },
+          listed.some(({ url }) => isPage(url)),
+        );
+        emit(name, await serviceWorker({ ...worker(), files, networkFirst: ofPages, production: true }));
         // Vite has copied the public folder into it before.
         const { outDir, write } = this.environment.config.build;
         const folder = resolve(config.root, outDir);

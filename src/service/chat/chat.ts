@@ -14,7 +14,6 @@ import { conflicting, invalidField, unsupported } from '#base';
 import { toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
-import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';
 
@@ -48,7 +47,7 @@ function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
     model: request.model,
-    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    inputs: [{ messages }],
     choices: request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: toMaxTokens(request),

@@ -1,6 +1,7 @@
 import { charactersOf, estimateTokens, imagesOf, type Accepted, type ChatJob, type ChatUsage } from '#jobs';
 import type { Exchange } from '../http/exchange.ts';
 import { JobRun, type Meter } from '../http/job-run.ts';
+import { withToolPrompt } from '../tools/tool-prompt.ts';
 import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Tokens reserved for a reply without a limit. */
@@ -35,11 +36,14 @@ const estimateReplies = (generation: Generation): number =>
   Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 
 /** Tokens of the prompts, estimated before the engine counts them. */
-export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
-  inputs.reduce((total, input) => total + estimatePrompt(input), 0) + estimateTokens(partial.length);
+export const estimatePrompts = (generation: Generation): number =>
+  generation.inputs.reduce((total, _, index) => total + estimatePrompt(generation, index), 0) +
+  estimateTokens(generation.partial?.length ?? 0);
 
-const estimatePrompt = (input: ChatJob['input'] | undefined): number =>
-  input ? Math.min(tokensOf(input), MAX_TOKENS) : 0;
+function estimatePrompt({ inputs, tools }: Generation, index: number): number {
+  const input = inputs[index];
+  return input ? Math.min(tokensOf(withToolPrompt(input, tools)), MAX_TOKENS) : 0;
+}
 
 function tokensOf(input: ChatJob['input']): number {
   const text = estimateTokens(charactersOf(input));
@@ -57,6 +61,7 @@ export class UsageCounter implements Meter {
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   readonly #reasoning: number[] = [];
+  #choosing = 0;
 
   constructor(generation: Generation) {
     this.generation = generation;
@@ -67,7 +72,7 @@ export class UsageCounter implements Meter {
    */
   computing(index: number): void {
     const input = inputOf(this.generation, index);
-    this.#computed[input] ??= estimatePrompt(this.generation.inputs[input]);
+    this.#computed[input] ??= estimatePrompt(this.generation, input);
   }
 
   accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
@@ -97,6 +102,11 @@ export class UsageCounter implements Meter {
     this.#completion[index] = earlierTokens + usage.completionTokens;
   }
 
+  /** Records the tokens of the decision about a tool. They are charged, but are not usage. */
+  chose(tokens: number): void {
+    this.#choosing += tokens;
+  }
+
   /** Usage of the answer. */
   get total(): ChatUsage {
     const promptTokens = sum(this.#prompts);
@@ -113,7 +123,7 @@ export class UsageCounter implements Meter {
   }
 
   get charged(): number {
-    return sum(this.#computed) + sum(this.#completion);
+    return this.#choosing + sum(this.#computed) + sum(this.#completion);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type ReplyPart,
   type ReplyReader,
 } from '../reply-parts.ts';
+import { withChosenTool } from '../tools/choose-tool.ts';
 import { CallBeginnings } from '../tools/call-beginnings.ts';
 import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint } from '../tools/call-constraint.ts';
@@ -25,12 +26,13 @@ export const CONCURRENT_CHOICES = 4;
  * @throws ServiceError of the first choice that fails; the others are then aborted
  */
 export async function generate(run: ChatRun, sink: JobSink<ChoiceEvent>): Promise<void> {
-  const count = choiceCount(run.meter.generation);
+  const generation = await withChosenTool(run, sink);
+  const count = choiceCount(generation);
   let begun = 0;
   const failures: unknown[] = [];
   const generateSome = async (): Promise<void> => {
     try {
-      while (begun < count) await new Reply(run, begun++, sink).generate();
+      while (begun < count) await new Reply(run, generation, begun++, sink).generate();
     } catch (error) {
       failures.push(error);
       run.exchange.abort.abort(error);
@@ -59,6 +61,7 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
 /** One choice: its jobs, and the events for the client. */
 class Reply implements JobSink<ChatEvent> {
   readonly #run: ChatRun;
+  readonly #generation: Generation;
   readonly #index: number;
   readonly #sink: JobSink<ChoiceEvent>;
   #job: ChatJob;
@@ -70,18 +73,18 @@ class Reply implements JobSink<ChatEvent> {
   /** Tokens of the job before a call; null: the present job is the first. */
   #textTokens: number | null = null;
 
-  constructor(run: ChatRun, index: number, sink: JobSink<ChoiceEvent>) {
+  constructor(run: ChatRun, generation: Generation, index: number, sink: JobSink<ChoiceEvent>) {
     this.#run = run;
+    this.#generation = generation;
     this.#index = index;
     this.#sink = sink;
-    const { generation } = run.meter;
     this.#job = toChatJob(generation, run.model, index);
     this.#reader = readerFor(generation);
   }
 
   async generate(): Promise<void> {
-    const { exchange, meter } = this.#run;
-    const { generation } = meter;
+    const { exchange } = this.#run;
+    const generation = this.#generation;
     const index = this.#index;
     const id = choiceCount(generation) === 1 ? exchange.id : `${exchange.id}-${index}`;
     try {
@@ -131,7 +134,7 @@ class Reply implements JobSink<ChatEvent> {
 
   /** Prepares the job that generates a call, if the text has begun one and tokens are left. */
   #beginsCall(): boolean {
-    const { tools } = this.#run.meter.generation;
+    const { tools } = this.#generation;
     if (this.#ended !== 'call' || !tools) return false;
     const { topLogprobs: _, maxTokens, ...job } = this.#job;
     const limit = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };

@@ -10,6 +10,7 @@ import {
   type SamplingName,
 } from '#jobs';
 import { callConstraint } from '../tools/call-constraint.ts';
+import { withToolPrompt } from '../tools/tool-prompt.ts';
 import type { CallableTools } from '../tools/callable-tools.ts';
 import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '#grammar/check';
@@ -19,7 +20,7 @@ import type { ModelEntry } from '#protocol';
 export interface Generation {
   /** Model's id as the client gave it; the answer repeats it. */
   model: string;
-  /** One, or several prompts of one request. */
+  /** One, or several prompts of one request, without the prompt for `tools`. */
   inputs: ChatJob['input'][];
   /** Number of choices for each input. */
   choices: number;
@@ -57,7 +58,7 @@ export function toChatJob(generation: Generation, model: ModelEntry, index: numb
   return {
     kind: 'chat',
     model: model.id,
-    input: inputs[inputOf(generation, index)] ?? { messages: [] },
+    input: withToolPrompt(inputs[inputOf(generation, index)] ?? { messages: [] }, generation.tools),
     sampling: { ...sampling, ...seed },
     ...(generation.truncate && { truncate: true }),
     ...(generation.partial && { resume: { text: generation.partial, tokens: 0 } }),

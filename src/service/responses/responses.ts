@@ -21,7 +21,6 @@ import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../
 import { readCallableTools } from '../tools/callable-tools.ts';
 import type { MoreTools } from '../tools/given-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
-import { withToolPrompt } from '../tools/tool-prompt.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
@@ -198,7 +197,7 @@ function toGeneration(
       : [{ role: 'system', content: instructions.toWellFormed() }, ...conversation];
   return {
     model: request.model,
-    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    inputs: [{ messages }],
     choices: 1,
     sampling: toSampling(request),
     maxTokens: request.max_output_tokens ?? null,

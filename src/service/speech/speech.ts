@@ -56,9 +56,15 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     event(event) {
       const bytes = read(event);
       if (event.type === 'done') return doneEvent(event.usage);
-      return bytes
-        ? `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: toBase64(bytes) })}\n\n`
-        : '';
+      if (!bytes || event.type !== 'delta') return '';
+      // OpenAI's deltas have no text. Captions need what the sound says.
+      const { text: spoken } = event;
+      const delta = {
+        type: 'speech.audio.delta',
+        audio: toBase64(bytes),
+        ...(spoken !== '' && { text: spoken }),
+      };
+      return `data: ${JSON.stringify(delta)}\n\n`;
     },
     end: () => '',
     failure: errorEvent,

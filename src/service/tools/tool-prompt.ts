@@ -1,4 +1,4 @@
-import type { ChatMessage } from '#jobs';
+import type { ChatJob, ChatMessage } from '#jobs';
 import { writeJson } from '#base';
 import type { CallableTools } from './callable-tools.ts';
 
@@ -6,7 +6,11 @@ import type { CallableTools } from './callable-tools.ts';
 export const TOOL_CALL_MARK = '<tool_call>';
 
 /** Describes the functions in the system message of a conversation, which works with any chat template. */
-export function withToolPrompt(messages: ChatMessage[], tools: CallableTools): ChatMessage[] {
+export function withToolPrompt(input: ChatJob['input'], tools: CallableTools | null): ChatJob['input'] {
+  return tools && 'messages' in input ? { messages: withTools(input.messages, tools) } : input;
+}
+
+function withTools(messages: readonly ChatMessage[], tools: CallableTools): ChatMessage[] {
   const [first, ...rest] = messages;
   const prompt = toolPrompt(tools);
   if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];

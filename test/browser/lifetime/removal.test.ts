@@ -18,6 +18,7 @@ test.each([
   async (what, expected) => {
     lent.site.files.clear();
     const [tab, other] = [await lent.open(), await lent.open({ path: `${PAGE}?a=1#/x` })];
+    await tab.page.evaluate(() => caches.open(`localtext-seen-pages ${location.origin}/`));
     await deployRemoval(lent.site, what);
     // Its page reads the status at the end, when the earlier worker could stop.
     await tab.page.evaluate(() => void window.lifetime.handle().ready('jade-mole-4'));

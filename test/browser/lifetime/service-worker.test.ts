@@ -23,6 +23,19 @@ test('stopped while idle: the next request is answered', async () => {
   }
 });
 
+test('a revoked key fails at once: in two tabs, and after a restart', async () => {
+  const [tab, other] = [await lent.open(), await lent.open()];
+  for (let round = 0; round < 5; round++) {
+    const issued = await tab.page.evaluate(() => window.lifetime.handle().keys.issue({ label: 'brief' }));
+    for (const { page } of [tab, other]) expect(await statusOfModels(page, issued.key)).toBe(200);
+    if (round === 4) await killServiceWorker(tab.page);
+    await other.page.evaluate((id) => window.lifetime.handle().keys.revoke(id), issued.id);
+    for (const { page } of [tab, other]) expect(await statusOfModels(page, issued.key)).toBe(401);
+    await killServiceWorker(tab.page);
+    expect(await statusOfModels(other.page, issued.key)).toBe(401);
+  }
+});
+
 test('killed in mid-stream: the client sees it, and the engine is free', async () => {
   const tab = await lent.open();
   await tab.run(counting({ max_tokens: 2 }));

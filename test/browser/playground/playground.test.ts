@@ -259,10 +259,10 @@ test('models: stored weights are listed, and deleted', async () => {
   await open('Models');
   const stored = page.getByRole('list', { name: 'Stored weights' }).getByRole('listitem');
   await stored.filter({ hasText: 'smollm2-135m-instruct-q4_1' }).waitFor();
-  const miniLm = stored.filter({ hasText: 'all-minilm-l6-v2-f32' });
-  await expect(miniLm.textContent()).resolves.toContain('91.4 MB for jade-mole-4');
+  const miniLm = stored.filter({ hasText: 'all-minilm-l6-v2-int8' });
+  await expect(miniLm.textContent()).resolves.toContain('24.1 MB for jade-mole-4');
   await miniLm.getByRole('button', { name: 'Delete' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Delete all-minilm-l6-v2-f32?' });
+  const dialog = page.getByRole('dialog', { name: 'Delete all-minilm-l6-v2-int8?' });
   expect(await violations(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Keep it' }).click();
   expect(await stored.count()).toBe(2);
@@ -273,14 +273,15 @@ test('models: stored weights are listed, and deleted', async () => {
   await expect.poll(focused).toContain('smollm2-135m-instruct-q4_1');
 });
 
-test('models: the four ids, in the order of /v1/models', async () => {
+test('models: the four ids and the voice, in the order of /v1/models', async () => {
   await open('Models');
-  await page.locator('.model-card h2').nth(3).waitFor();
+  await page.locator('.model-card h2').nth(4).waitFor();
   await expect(page.locator('.model-card h2').allTextContents()).resolves.toEqual([
     'crimson-falcon-4',
     'indigo-owl-4',
     'amber-phoenix-4',
     'jade-mole-4',
+    'silver-lark-4',
   ]);
 });
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Download, Page } from 'playwright';
@@ -7,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
-import { clipPath, SENTENCES, whisperFiles, wordErrorRate } from '../../support/speech/speech-model.ts';
+import { clipPath, SENTENCES, serveWhisper, wordErrorRate } from '../../support/speech/speech-model.ts';
 
 /** Speech to text in the playground, on the real weights of Whisper tiny.en and with a microphone that hears a wav file. */
 
@@ -58,23 +57,9 @@ const microphones = () =>
 
 const contentOf = async (download: Download): Promise<string> => readFile(await download.path(), 'utf8');
 
-/** The site has the weights from now on. */
-async function addWeights(): Promise<void> {
-  const files = Object.entries(await whisperFiles());
-  for (const [name, bytes] of files) site.serve(`/models/whisper-tiny/${name}`, Buffer.from(bytes));
-  site.files.set('/models/manifest.json', (text) => {
-    const manifest = JSON.parse(text) as { files: Record<string, object> };
-    for (const [name, bytes] of files) {
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      manifest.files[`whisper-tiny/${name}`] = { bytes: bytes.length, sha256 };
-    }
-    return JSON.stringify(manifest);
-  });
-}
-
 test('without a speech model the view adds one; without its weights it says how to get them', async () => {
   await page.goto(`${site.url}/#/speech`);
-  await page.getByRole('heading', { name: 'This site has no speech model yet.' }).waitFor();
+  await page.getByRole('heading', { name: 'This site has no model for speech to text yet.' }).waitFor();
   await page.getByText('For a site of your own').click();
   await page.getByText('start({ catalog: extendCatalog(defaultCatalog, speech) })').waitFor();
   expect(await violations(page)).toEqual([]);
@@ -89,7 +74,7 @@ test('without a speech model the view adds one; without its weights it says how 
 });
 
 test('a sample is transcribed by one press', async () => {
-  await addWeights();
+  await serveWhisper(site);
   await page.goto(`${site.url}/#/speech`);
   await page.reload();
   await button('Try a sample').click();
@@ -98,7 +83,7 @@ test('a sample is transcribed by one press', async () => {
 });
 
 test('a file: segments that play, the text, and files of it', async () => {
-  await addWeights();
+  await serveWhisper(site);
   await page.goto(`${site.url}/#/speech`);
   await page.reload();
   await button('Record').waitFor();
@@ -219,7 +204,7 @@ test.each([
   await page.setViewportSize({ width, height: 780 });
   for (const view of ['speech', 'chat']) {
     await page.goto(`${site.url}/#/${view}`);
-    await page.locator('.player, .dictation').waitFor();
+    await page.locator('.player, .dictation').first().waitFor();
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   }

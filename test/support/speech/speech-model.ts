@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Catalog, WhisperVariant } from '../../../src/catalog/catalog.ts';
 import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
+import type { AlteredSite } from '../altered-site.ts';
 import { removeFolder, tempFolder } from '../temp-folder.ts';
 import { type ModelServer, serveModels } from '../tiny-onnx/serve-models.ts';
 
@@ -42,6 +43,20 @@ export async function whisperFiles(): Promise<Record<string, Uint8Array>> {
   } finally {
     await removeFolder(folder);
   }
+}
+
+/** The site has the weights of speech to text from now on. */
+export async function serveWhisper(site: AlteredSite): Promise<void> {
+  const files = Object.entries(await whisperFiles());
+  for (const [name, bytes] of files) site.serve(`/models/whisper-tiny/${name}`, Buffer.from(bytes));
+  site.files.set('/models/manifest.json', (text) => {
+    const manifest = JSON.parse(text) as { files: Record<string, object> };
+    for (const [name, bytes] of files) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      manifest.files[`whisper-tiny/${name}`] = { bytes: bytes.length, sha256 };
+    }
+    return JSON.stringify(manifest);
+  });
 }
 
 /** A spoken clip: `sentence.<format>` or `sentences.ogg`. */

@@ -13,7 +13,9 @@ import {
   type KeyRecord,
 } from '../../../src/database/database.ts';
 import { nameIn } from '../../../src/protocol/locks.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
+const { manager: locks } = new FakeLocks();
 const settings = {
   catalog: { ownedBy: 'site', models: [] },
   prefer: ['a'],
@@ -29,7 +31,7 @@ const deleteDatabase = (name: string): Promise<void> =>
   });
 
 test('what a page has set is there again after its database was deleted, more than once', async () => {
-  await keepSettings('/', settings);
+  await keepSettings('/', locks, settings);
   for (let round = 0; round < 2; round++) {
     await deleteDatabase('localtext');
     await vi.waitFor(async () => {
@@ -40,7 +42,7 @@ test('what a page has set is there again after its database was deleted, more th
 });
 
 test('and after the browser has closed it to clear the data', async () => {
-  await keepSettings('/', settings);
+  await keepSettings('/', locks, settings);
   await withDatabase('/', async (database) => {
     await database.clear('settings');
     forceCloseDatabase(database as never);
@@ -62,14 +64,14 @@ test('a failed transaction rejects with its own error, and leaves no unhandled r
 
 test('a database of a later version is still read and written', async () => {
   const scope = '/later/';
-  await keepSettings(scope, settings);
+  await keepSettings(scope, locks, settings);
   await withDatabase(scope, async (database) => database.close());
   const later = await openDB(nameIn(scope), 99, {
     upgrade: (database) => void database.createObjectStore('others'),
   });
   later.close();
   const changed = { ...settings, prefer: ['b'] };
-  await keepSettings(scope, changed);
+  await keepSettings(scope, locks, changed);
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
 });
 

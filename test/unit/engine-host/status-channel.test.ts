@@ -8,18 +8,15 @@ const received: unknown[] = [];
 tab.onmessage = ({ data }) => void received.push(data);
 afterEach(() => void received.splice(0));
 
-test('requests are reported once a tab watches; changes of models always', async () => {
+test('a tab that asks gets the status, and is known as a watcher from then on', async () => {
   const status = vi.fn(() => NO_ENGINE);
   const channel = new StatusChannel('/watched/', status);
-  channel.requestsChanged();
+  channel.changed();
   channel.changed();
   await vi.waitFor(() => expect(received).toHaveLength(1));
-  channel.requestsChanged();
-  channel.requestsChanged();
+  expect(channel.isWatched).toBe(false);
   tab.postMessage(WATCH_STATUS);
   await vi.waitFor(() => expect(received).toHaveLength(2));
-  channel.requestsChanged();
-  await vi.waitFor(() => expect(received).toHaveLength(3));
-  // Nobody needed the others: they were not built.
-  expect(status).toHaveBeenCalledTimes(3);
+  expect(channel.isWatched).toBe(true);
+  expect(status).toHaveBeenCalledTimes(2);
 });

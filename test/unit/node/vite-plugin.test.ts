@@ -9,7 +9,7 @@ import { build } from 'vite';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
-import localtext from '../../../src/node/vite-plugin/vite-plugin.ts';
+import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
@@ -112,6 +112,43 @@ test('what the bundle writes over a public file is listed once, and sound and vi
         .digest('hex'),
     ).toBe(hash);
   expect(output.some(({ fileName }) => fileName.endsWith('.mp4'))).toBe(true);
+});
+
+test.each<[string, LocaltextOptions, Record<string, string>, object | null]>([
+  ['a build with a page', {}, { 'index.html': '<!doctype html>' }, null],
+  ['a build without a page, as of a server', {}, {}, {}],
+  ['a page and the option', { pages: 'network-first' }, { 'index.html': '<!doctype html>' }, {}],
+  [
+    'an offline page',
+    { offlinePage: 'offline.html' },
+    { 'public/offline.html': 'offline' },
+    { offlinePage: 'offline.html' },
+  ],
+])('pages are network-first by the build and the options: %s', async (_, options, files, expected) => {
+  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  await mkdir(join(root, 'public'));
+  for (const [name, text] of Object.entries({ 'main.js': 'document.title = 1', ...files }))
+    await writeFile(join(root, name), text);
+  const input = 'index.html' in files ? 'index.html' : 'main.js';
+  const result = await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    plugins: [localtext(options)],
+    build: { write: false, rolldownOptions: { input: join(root, input) } },
+  });
+  const { output } = result as { output: { fileName: string; source?: string | Uint8Array }[] };
+  const script = String(output.find(({ fileName }) => fileName === 'localtext-sw.js')?.source);
+  const found = /__LOCALTEXT_NETWORK_FIRST__=([^;]+);\n/.exec(script)?.[1];
+  expect(found === undefined ? null : JSON.parse(found)).toEqual(expected);
+});
+
+test('an option of pages that cannot be kept is an error', () => {
+  expect(() => localtext({ pages: 'cache-first' as 'network-first' })).toThrow(/`pages` is 'network-first'/);
+  expect(() => localtext({ serviceWorker: 'sw.js', offlinePage: 'a.html' })).toThrow(
+    /only for localtext's own/,
+  );
 });
 
 test.each(['localtext-sw.js', 'localtext-sw-files.js'])(

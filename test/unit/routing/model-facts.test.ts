@@ -15,7 +15,7 @@ let locks: LockManager;
 beforeEach(async () => {
   scope = `/${crypto.randomUUID()}/`;
   locks = new FakeLocks().manager;
-  await writeEngineFacts(scope, { epoch: 'now', models: { m: facts } });
+  await writeEngineFacts(scope, locks, { epoch: 'now', models: { m: facts } });
 });
 
 test('a model is loaded while its engine lives', async () => {
@@ -28,7 +28,7 @@ test('a model is loaded while its engine lives', async () => {
 
 test('the facts of a former catalog are forgotten', async () => {
   const settings = { prefer: undefined, upstreamKeys: undefined };
-  await writeSettings(scope, { ...settings, catalog: { ownedBy: 'us', models: [] } });
+  await writeSettings(scope, locks, { ...settings, catalog: { ownedBy: 'us', models: [] } });
   expect([...(await readDeviceFacts(scope, locks))]).toEqual([]);
 });
 

@@ -77,7 +77,7 @@ async function listen(handle: (path: string, response: ServerResponse) => void):
 }
 
 beforeEach(async () => {
-  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: undefined });
+  await writeSettings('/', locks, { catalog: undefined, prefer: undefined, upstreamKeys: undefined });
   asked = 0;
   list = (response) => response.end('{"object":"list","data":[]}');
   connections = 0;
@@ -422,13 +422,17 @@ test('what a page prefers comes before the route, and it alone admits what is on
   answer = whole;
   const optIn = (server: Variant) => [{ ...server, optIn: true }, onDeviceVariant('small')];
   expect(await ask(models('device', 'chat', undefined, { order: optIn }))).toEqual(byDevice);
-  await writeSettings('/', { catalog: undefined, prefer: ['server'], upstreamKeys: undefined });
+  await writeSettings('/', locks, { catalog: undefined, prefer: ['server'], upstreamKeys: undefined });
   expect(await ask(models('device', 'chat', undefined, { order: optIn }))).toEqual(byServer);
   expect(await ask(models('device', 'chat', undefined, { route: 'device-first' }))).toEqual(byServer);
 });
 
 test("the site's knowledge of a server is passed on, and each change of its health is reported", async () => {
-  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { server: 'sk-site' } });
+  await writeSettings('/', locks, {
+    catalog: undefined,
+    prefer: undefined,
+    upstreamKeys: { server: 'sk-site' },
+  });
   const model = models();
   answer = whole;
   await ask(model);

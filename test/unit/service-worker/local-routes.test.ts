@@ -23,5 +23,5 @@ test('the status while no engine answers is 204, which browsers do not log as an
   const answered = handleLocalRoute(request, browserV1(engine));
   await vi.advanceTimersByTimeAsync(10_000);
   const response = await answered;
-  expect([response?.status, await response?.text()]).toEqual([204, '']);
+  expect([response.status, await response.text()]).toEqual([204, '']);
 });

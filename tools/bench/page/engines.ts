@@ -9,6 +9,7 @@ export type { RawSettings };
 
 export const CHAT_MODEL = 'amber-phoenix-4';
 export const EMBEDDING_MODEL = 'jade-mole-4';
+export const FLOAT_VARIANT = 'all-minilm-l6-v2-f32';
 export const INT8_VARIANT = 'all-minilm-l6-v2-int8';
 
 let preferred: string[] = [];

@@ -14,7 +14,7 @@ function catalogOn(device: 'wasm' | 'webgpu'): Catalog {
     .flatMap(({ variants }) => variants)
     .find(({ name }) => name === 'all-minilm-l6-v2-f32');
   if (variant?.engine !== 'transformers') throw new Error('the default catalog has no MiniLM in f32');
-  const variants = [{ ...variant, name: `${variant.name}-${device}`, device }];
+  const variants = [{ ...variant, name: `${variant.name}-${device}`, device, optIn: false }];
   return { ownedBy: 'bench', models: [{ id: 'embedding', kind: 'embedding', created: 0, variants }] };
 }
 

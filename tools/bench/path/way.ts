@@ -19,6 +19,10 @@ export interface Way {
   tokens: number;
 }
 
+/** Files of abilities that the measured chat does not use. */
+const UNUSED_ABILITIES =
+  /status-channel|local-routes|crash-guard|prompt-images|label-scores|^src\/(service\/tools|images|engines\/pictures|models\/decisions|routing\/upstream|grammar)\//;
+
 const MAX_TOKENS = 48;
 const PAGE = '/path-page.html';
 
@@ -73,6 +77,9 @@ const CHAT = (prompt: string): string => `(async () => {
   if (!text.endsWith('data: [DONE]\\n\\n')) throw new Error(text.slice(0, 500));
   return text.split('"content":').length - 2;
 })()`;
+
+/** The files that the chat runs, although it does not use their ability. */
+export const needlessOf = (way: Way): string[] => filesOf(way).filter((file) => UNUSED_ABILITIES.test(file));
 
 export async function measureWay(): Promise<Way> {
   await pullTestWeights();

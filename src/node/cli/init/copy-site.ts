@@ -13,10 +13,19 @@ import {
   WORKER_MODULES,
 } from '../../package-files.ts';
 import { CommandError } from '../arguments.ts';
-import { addFile, addFolder, isPage, ownFilesScript, prefix, type FileLists } from '../../site-files.ts';
+import {
+  addFile,
+  addFolder,
+  isPage,
+  chooseNetworkFirst,
+  ownFilesScript,
+  prefix,
+  type FileLists,
+  type PageOptions,
+} from '../../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../../wasm-files.ts';
-import { makeWritableFolder, replaceFile } from '../../files.ts';
-import { checkWay, COPIES, MADE_FILES, madeFilesText, readMadeFiles, removeMade } from '../../made-files.ts';
+import { makeWritableFolder } from '../../files.ts';
+import { MADE_FILES, replaceMade } from '../../made-files.ts';
 import { shown } from '../output.ts';
 
 const SCRIPTS = [SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
@@ -26,55 +35,67 @@ interface Copied {
   bytes: number;
   /** Files of an earlier version that were changed since, and stay. */
   changed: string[];
+  /** Whether pages come from the network, and are stored as they are seen. */
+  isNetworkFirst: boolean;
+}
+
+interface CopyOptions extends PageOptions {
+  /** Whether the service worker keeps the site's own files too. */
+  offline: boolean;
+  /** Whether the service worker can call upstream servers. */
+  servers: boolean;
 }
 
 /**
  * Copies the built files into a site's folder, and replaces those of an earlier version.
- * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call
- *   upstream servers
- * @throws CommandError if a file is in the way
+ * @throws CommandError if a file is in the way, or the offline page is not there
  */
-export async function copySite(
-  folder: string,
-  { offline, servers }: { offline: boolean; servers: boolean },
-): Promise<Copied> {
-  const site = offline ? await siteFiles(folder) : { shell: [], large: [] };
+export async function copySite(folder: string, { offline, servers, ...pages }: CopyOptions): Promise<Copied> {
+  const site = offline ? await siteFiles(folder) : await offlinePageOf(folder, pages);
+  const ofPages = chooseNetworkFirst(site, pages, offline || (await hasPage(folder)));
   await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER)))
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run prepack`);
   const contents = new Map<string, string | Uint8Array>();
   for (const [name, source] of await sourcesIn(built)) contents.set(name, await readFile(source));
-  const made = await readMadeFiles(folder);
-  await checkWay(
-    folder,
-    new Map([...contents, ...SCRIPTS.map((name) => [name, null] as const)]),
-    made,
-    COPIES,
-  );
   const own: FileLists = { shell: [], large: [] };
   for (const [name, content] of contents) addFile(own, name, content, name.startsWith(WASM_PATH));
   const all = { shell: [...own.shell, ...site.shell], large: [...own.large, ...site.large] };
-  contents.set(SERVICE_WORKER, prefix(all) + (await readFile(builtServiceWorker(servers), 'utf8')));
+  contents.set(SERVICE_WORKER, prefix(all, ofPages) + (await readFile(builtServiceWorker(servers), 'utf8')));
   contents.set(OWN_FILES, ownFilesScript(own));
   const importable = await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8');
   contents.set(SERVICE_WORKER_IMPORT, ownFilesScript(own) + importable);
-  // Names have hashes: files of an earlier version would stay.
-  const changed = await removeMade(folder, made, (path) => contents.has(path));
-  for (const [name, content] of contents) await replaceFile(join(folder, name), content);
-  await replaceFile(join(folder, MADE_FILES), madeFilesText(contents));
+  const changed = await replaceMade(folder, contents);
   const bytes = [...contents.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
-  return { files: contents.size, bytes, changed };
+  return { files: contents.size, bytes, changed, isNetworkFirst: ofPages !== null };
+}
+
+/** Names in the folder that are not the site's own. */
+const NOT_OF_SITE = ['localtext', MADE_FILES, ...SCRIPTS, 'models', 'node_modules'];
+
+/** Whether the folder has a page. If not, a server renders the site's pages. */
+async function hasPage(folder: string): Promise<boolean> {
+  const paths = await readdir(folder, { recursive: true }).catch(() => []);
+  return paths.some((path) => isPage(path) && !NOT_OF_SITE.includes(path.split(/[\\/]/)[0] ?? ''));
+}
+
+async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Promise<FileLists> {
+  const lists: FileLists = { shell: [], large: [] };
+  if (offlinePage === undefined) return lists;
+  const source = await readFile(join(folder, offlinePage)).catch(() => null);
+  if (source !== null) addFile(lists, offlinePage.split('/').map(encodeURIComponent).join('/'), source);
+  return lists;
 }
 
 /** Files of the site itself. @throws CommandError if it has no page */
 async function siteFiles(folder: string): Promise<FileLists> {
-  const own = new Set(['localtext', MADE_FILES, ...SCRIPTS, 'models'].map((name) => join(folder, name)));
+  const own = new Set(NOT_OF_SITE.map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
   await addFolder(site, folder, { skip: (path) => own.has(path), marksPages: true });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;
   throw new CommandError(
-    `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+    `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline. If a server renders its pages, leave out --offline: pages are stored as they are seen.`,
   );
 }
 

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 
 import {
   OWN_FILES,
@@ -9,9 +8,9 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../../package-files.ts';
-import { makeWritableFolder, replaceFile } from '../../files.ts';
+import { makeWritableFolder } from '../../files.ts';
 import { ownFilesScript } from '../../site-files.ts';
-import { checkWay, COPIES, MADE_FILES, madeFilesText, readMadeFiles, removeMade } from '../../made-files.ts';
+import { replaceMade } from '../../made-files.ts';
 
 /**
  * Removes the built files, and replaces localtext's service worker by one that removes it from visitors'
@@ -22,13 +21,8 @@ import { checkWay, COPIES, MADE_FILES, madeFilesText, readMadeFiles, removeMade 
 export async function removeSite(folder: string, what: string): Promise<string[]> {
   const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
   const scripts = new Map(Object.entries(removalScripts(script, what)));
-  const made = await readMadeFiles(folder);
-  await checkWay(folder, scripts, made, COPIES);
   await makeWritableFolder(folder);
-  const changed = await removeMade(folder, made, (path) => scripts.has(path));
-  for (const [name, text] of scripts) await replaceFile(join(folder, name), text);
-  await replaceFile(join(folder, MADE_FILES), madeFilesText(scripts));
-  return changed;
+  return replaceMade(folder, scripts);
 }
 
 /**

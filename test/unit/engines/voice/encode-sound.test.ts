@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 import { expect, test } from 'vitest';
 import { openEncoder } from '../../../../src/engines/voice/encode-sound.ts';
 
@@ -8,18 +10,33 @@ test.each(['pcm', 'wav'] as const)(
   async (format) => {
     const spoken: number[] = [];
     for (let speech = 0; speech < 2; speech++) {
-      const encoder = await openEncoder(format, false, '');
-      for (const bytes of [await encoder.encode(samples), await encoder.finish()]) {
+      const encode = await openEncoder(format, false, '');
+      for (const bytes of [await encode(samples), await encode(samples)]) {
         spoken.push(bytes.length);
         structuredClone(bytes, { transfer: [bytes.buffer] });
       }
     }
     const header = format === 'wav' ? 44 : 0;
-    expect(spoken).toEqual([header + 6, 0, header + 6, 0]);
+    expect(spoken).toEqual([header + 6, 6, header + 6, 6]);
   },
 );
 
 test('wav: a resumed speech has no second header', async () => {
-  const bytes = await (await openEncoder('wav', true, '')).encode(samples);
+  const bytes = await (await openEncoder('wav', true, ''))(samples);
   expect(Array.from(new Int16Array(bytes.buffer))).toEqual([0, 16_384, -32_767]);
+});
+
+test('mp3: each sentence is complete, so that an engine can continue after another', async () => {
+  const wasm = await readFile('node_modules/wasm-media-encoders/wasm/mp3.wasm');
+  const url = `data:application/wasm;base64,${wasm.toString('base64')}`;
+  const sentence = Float32Array.from({ length: 24_000 }, (_, at) => Math.sin(at / 20));
+  const encode = await openEncoder('mp3', false, url);
+  const first = await encode(sentence);
+  const second = await encode(sentence);
+  const resumed = await (await openEncoder('mp3', true, url))(sentence);
+  // 8,000 bytes a second, and the encoder's delay.
+  expect(first.length).toBeGreaterThan(8000);
+  expect(first.length).toBeLessThan(8800);
+  expect(Buffer.from(second).equals(first)).toBe(true);
+  expect(Buffer.from(resumed).equals(first)).toBe(true);
 });

@@ -109,7 +109,7 @@ test.each(['out', 'empty'])('localtext init --offline before a build makes nothi
   expect(await localtext('init', folder, '--offline')).toEqual({
     status: 1,
     output: '',
-    errors: `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+    errors: `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline. If a server renders its pages, leave out --offline: pages are stored as they are seen.`,
   });
   expect(await readdir(folder).catch(() => null)).toEqual(name === 'out' ? null : []);
 });

@@ -199,14 +199,14 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   ],
   [
     'weights of a wrong size, as a Git LFS pointer has',
-    (site) => change(site, '/models/all-minilm-l6-v2/model.safetensors', { bytes: 134 }),
+    (site) => change(site, '/models/all-minilm-l6-v2-int8/onnx/model.onnx', { bytes: 134 }),
     'fault',
-    /has 134 bytes instead of 90868376/,
+    /has 134 bytes instead of 23614673/,
     /Git LFS/,
   ],
   [
     'weights that are not there in part',
-    (site) => delete site['/models/all-minilm-l6-v2/config.json'],
+    (site) => delete site['/models/all-minilm-l6-v2-int8/config.json'],
     'fault',
     /Some of the weights of all-minilm/,
     /localtext pull/,

@@ -174,6 +174,72 @@ test('a built file that was changed is in the way of a new one, and --remove lea
   expect((await contents())['localtext-sw.js']).toContain('removal');
 });
 
+test('an interrupted run is continued by the next one, of another version too', async () => {
+  await init(site);
+  await writeFile(join(base, 'package/dist/static/localtext-sw.js'), 'another worker');
+  // A folder in the place of a file ends the run after the list and some files were written.
+  await fill(base, { 'package/dist/static/localtext/last.js': 'last' });
+  for (const name of ['localtext.js', 'page-1.js'])
+    await fill(base, { [`package/dist/static/localtext/${name}`]: `another ${name}` });
+  const { replaceFile } = await import('../../../../src/node/files.ts');
+  let writes = 0;
+  vi.doMock('../../../../src/node/files.ts', async (original) => ({
+    ...(await original<object>()),
+    replaceFile: async (path: string, content: string) => {
+      if (++writes > 3) throw new Error('interrupted');
+      await replaceFile(path, content);
+    },
+  }));
+  await expect(init(site)).rejects.toThrow('interrupted');
+  vi.doUnmock('../../../../src/node/files.ts');
+  await writeFile(join(base, 'package/dist/static/localtext-sw.js'), 'a third worker');
+  expect(await init(site)).toMatchObject({ status: 0, errors: '' });
+  expect((await contents())['localtext-sw.js']).toContain('a third worker');
+  expect(JSON.parse((await contents())['localtext-files.json'] ?? '')).not.toHaveProperty('replaced');
+  expect(await init(site, '--remove')).toMatchObject({ status: 0, errors: '' });
+  expect(await names()).not.toContain('localtext/last.js');
+});
+
+test.each(['sw+a.js', 'a b/ü.js', '...js', '[id].js'])('the list may name %s', async (name) => {
+  await fill(site, {
+    [name]: 'own',
+    'localtext-files.json': JSON.stringify({ version: 1, files: { [name]: '0' } }),
+  });
+  const { status, errors } = await init(site);
+  expect({ status, errors }).toMatchObject({ status: 0, errors: expect.stringMatching(/^Kept /) as string });
+});
+
+test.each(['/etc/own', 'a/../../own', '..', 'a/./b', '', 'a/', 'a\\..\\b', 'a\0'])(
+  'a list that names %j is refused',
+  async (name) => {
+    await fill(site, { 'localtext-files.json': JSON.stringify({ version: 1, files: { [name]: '0' } }) });
+    expect((await init(site)).errors).toContain('is not a list of');
+  },
+);
+
+test('pages are network-first in a folder without a page, and where that is asked for', async () => {
+  const mode = async (...args: string[]): Promise<unknown> => {
+    const { status, errors } = await init(site, ...args);
+    if (status !== 0) return errors;
+    const script = (await contents())['localtext-sw.js'] ?? '';
+    const found = /__LOCALTEXT_NETWORK_FIRST__=([^;]+);/.exec(script)?.[1];
+    return found === undefined ? null : (JSON.parse(found) as unknown);
+  };
+  expect(await mode()).toBe(null);
+  expect(await mode('--network-first')).toEqual({});
+  await fill(site, { 'pages/off line.html': 'offline' });
+  expect(await mode('--offline-page', 'pages/off line.html')).toEqual({
+    offlinePage: 'pages/off%20line.html',
+  });
+  expect((await contents())['localtext-sw.js']).toContain('"url":"pages/off%20line.html"');
+  expect(await mode('--offline', '--offline-page', 'index.html')).toEqual({ offlinePage: 'index.html' });
+  expect(await mode('--offline-page', 'none.html')).toMatch(/^The offline page "none\.html" is not one of/);
+  for (const page of ['index.html', 'pages/off line.html']) await rm(join(site, page));
+  // Pages of packages and of models are no pages of the site.
+  await fill(site, { 'node_modules/a/index.html': '', 'models/card.html': '' });
+  expect(await mode()).toEqual({});
+});
+
 test('a folder localtext that is a link is in the way', async () => {
   await mkdir(join(base, 'elsewhere'));
   await symlink(join(base, 'elsewhere'), join(site, 'localtext'), 'junction');

@@ -1,10 +1,10 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { withDatabase } from '../../../src/database/database.ts';
+import { Copies } from '../../../src/database/copies.ts';
+import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
 import { KeyAdministrator } from '../../../src/keys/key-administrator.ts';
-import { KeyCache } from '../../../src/keys/key-cache.ts';
 import { createKeyStore } from '../../../src/keys/key-store.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -19,8 +19,12 @@ beforeEach(() => {
   keys = new KeyAdministrator(scope, locks.manager);
 });
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 /** The store of a service worker that has just started. */
-const startStore = () => createKeyStore(scope, locks.manager, new KeyCache(scope, locks.manager));
+const startStore = () => createKeyStore(scope, locks.manager, new Copies(scope, locks.manager));
 
 type Store = ReturnType<typeof startStore>;
 
@@ -64,7 +68,7 @@ test('each change is seen: new limits, a key that replaces another, a limit of m
 test('a change waits for a service worker that has copies, until it drops them or ends', async () => {
   const { key, id } = await keys.issue({ label: 'a' });
   // It has the lock, but does not hear of changes.
-  const deaf = new KeyCache(scope, locks.manager);
+  const deaf = new Copies(scope, locks.manager);
   vi.spyOn(BroadcastChannel.prototype, 'postMessage').mockReturnValue();
   expect(await admit(createKeyStore(scope, locks.manager, deaf), key)).toBe('admitted');
   let isDone = false;
@@ -76,20 +80,71 @@ test('a change waits for a service worker that has copies, until it drops them o
   expect(await admit(startStore(), key)).toBe('revoked');
 });
 
-test('a key that is revoked while it is read is not kept', async () => {
+test('what changes while it is read is not kept', async () => {
   const { key, id } = await keys.issue({ label: 'a' });
-  const cache = new KeyCache(scope, locks.manager);
-  const { hashKey } = await import('../../../src/keys/key-store.ts');
-  const hash = await hashKey(key);
-  const admitted = await withDatabase(scope, (database) =>
-    cache.find(database, key, async () => {
-      const record = await database.getFromIndex('keys', 'hashes', hash);
+  const copies = new Copies(scope, locks.manager);
+  const read = await withDatabase(scope, (database) =>
+    copies.get(database, `key:${id}`, async () => {
+      const record = await database.get('keys', id);
       await keys.revoke(id);
-      return record ? { hash, record } : null;
+      return record ? { record } : null;
     }),
   );
-  expect(admitted?.record.revokedAt).toBeNull();
-  expect(await admit(createKeyStore(scope, locks.manager, cache), key)).toBe('revoked');
+  expect(read?.record.revokedAt).toBeNull();
+  expect(await admit(createKeyStore(scope, locks.manager, copies), key)).toBe('revoked');
+});
+
+test('a chat waits for no write, and its counts are stored after it', async () => {
+  // Levels rise with time.
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const { key, id } = await keys.issue({
+    label: 'a',
+    limits: { requestsPerMinute: 3, tokensPerMinute: 1000 },
+  });
+  const store = startStore();
+  expect(await admit(store, key)).toBe('admitted');
+  const writes = vi.spyOn(IDBObjectStore.prototype, 'put');
+  for (let chat = 0; chat < 2; chat++) expect(await store.admit(key, true)).toMatchObject({ exceeded: null });
+  expect(await store.reserve(id, 400)).toMatchObject({ retryAfterMs: null, taken: 400 });
+  await store.settle(id, 400, 600);
+  expect(writes).not.toHaveBeenCalled();
+  expect(await store.reserve(id, 500)).toMatchObject({ taken: 0 });
+  // After a restart, the stored levels count.
+  await vi.waitFor(async () => {
+    const record = await withDatabase(scope, (database) => database.get('keys', id));
+    expect(Math.round(record?.tokens.level ?? 0)).toBe(400);
+  });
+  locks.crash();
+  const next = await startStore().admit(key, true);
+  expect(next).toMatchObject({ limits: { tokens: { remaining: 400 } } });
+});
+
+test('a key is counted in memory while another writer changes its stored levels', async () => {
+  // Levels rise with time.
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const { key, id } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 10 } });
+  const store = startStore();
+  const page = createKeyStore(scope, locks.manager);
+  await store.admit(key, true);
+  await page.admit(key, true);
+  await store.admit(key, true);
+  await vi.waitFor(async () => {
+    const record = await withDatabase(scope, (database) => database.get('keys', id));
+    expect(Math.round(record?.requests.level ?? 0)).toBe(7);
+  });
+  expect(await store.admit(key, true)).toMatchObject({ limits: { requests: { remaining: 6 } } });
+});
+
+test('a setting is read once, and again after each change', async () => {
+  const copies = new Copies(scope, locks.manager);
+  const settings = { prefer: undefined, upstreamKeys: undefined };
+  expect(await readCatalog(scope, copies)).toBeNull();
+  const reads = vi.spyOn(IDBObjectStore.prototype, 'get');
+  expect(await readCatalog(scope, copies)).toBeNull();
+  expect(reads).not.toHaveBeenCalled();
+  const catalog = { ownedBy: 'us', models: [] };
+  await writeSettings(scope, locks.manager, { ...settings, catalog });
+  expect(await readCatalog(scope, copies)).toEqual(catalog);
 });
 
 test('two service workers, as during an update: one keeps copies, and both see a change', async () => {

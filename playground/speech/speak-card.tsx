@@ -1,0 +1,203 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { chosenVariant } from '../client/model-facts.ts';
+import { loadFor } from '../client/downloads.ts';
+import { openai } from '../client/openai.ts';
+import { voiceModel } from '../client/speech-model.ts';
+import { ErrorText } from '../components/error-text.tsx';
+import { RangeField, SelectField, TextField } from '../components/field.tsx';
+import { Icon } from '../components/icon.tsx';
+import { LoadCard } from '../components/load-card.tsx';
+import { downloadBlob } from '../download-file.ts';
+import { CodeBlock } from '../markdown/code-block.tsx';
+import { problemOf } from '../problem.ts';
+import { codeSample } from '../requests/code-samples.ts';
+import { pauseSpeech, speak, stopSpeech } from './speaker.ts';
+import { speechProblem, spoken, VIEW_TEXT, voiceSettings } from './spoken.ts';
+import { useEscape } from './use-escape.ts';
+
+const SAMPLES = [
+  {
+    name: 'A story',
+    text: 'The boat left the harbor before sunrise. Two hours later, the fog came, and nobody could see the shore. Was that a bell?',
+  },
+  {
+    name: 'Numbers',
+    text: 'On May 3rd, 2025, Dr. Lee paid $1,249.50 for 3 kg of coffee: 12% more than in 1999. The train leaves at 7:30.',
+  },
+  {
+    name: 'Markdown',
+    text: '## Opening hours\n\n- **Monday** to *Friday*: 9-17\n- See [our page](https://example.com/hours), or mail hello@example.com 🙂',
+  },
+] as const;
+
+const FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
+type Format = (typeof FORMATS)[number];
+
+const change = (changed: Partial<typeof voiceSettings.value>): void => {
+  voiceSettings.value = { ...voiceSettings.value, ...changed };
+};
+
+const voiceNames = (): string[] => {
+  const variant = chosenVariant(voiceModel.value ?? '');
+  return variant?.engine === 'voice' ? Object.keys(variant.voices) : [];
+};
+
+/** Speaks a text, shows its sentences, and saves its sound. */
+export function SpeakCard() {
+  const text = useSignal<string>(SAMPLES[0].text);
+  const speech = spoken.value?.id === VIEW_TEXT ? spoken.value : null;
+  const isReady = text.value.trim() !== '';
+  useEscape(speech !== null, stopSpeech);
+  useEffect(() => stopSpeech, []);
+  return (
+    <section class="card stack" aria-labelledby="speak-title">
+      <h2 id="speak-title">Speak a text</h2>
+      <div class="row" role="group" aria-label="Samples">
+        {SAMPLES.map((sample) => (
+          <button
+            type="button"
+            class="button button-small"
+            key={sample.name}
+            onClick={() => {
+              text.value = sample.text;
+              void speak(VIEW_TEXT, sample.text);
+            }}
+          >
+            <Icon name="speaker" />
+            {sample.name}
+          </button>
+        ))}
+      </div>
+      <TextField label="Text" rows={4} value={text.value} onInput={(value) => (text.value = value)} />
+      <VoiceFields />
+      <div class="row">
+        <button
+          type="button"
+          class="button button-primary"
+          disabled={!speech && !isReady}
+          onClick={() => (speech ? stopSpeech() : void speak(VIEW_TEXT, text.value))}
+        >
+          <Icon name={speech ? 'stop' : 'speaker'} />
+          {speech ? 'Stop speaking' : 'Speak'}
+        </button>
+        {speech && (
+          <button type="button" class="button" onClick={() => pauseSpeech(!speech.paused)}>
+            <Icon name={speech.paused ? 'play' : 'pause'} />
+            {speech.paused ? 'Continue' : 'Pause'}
+          </button>
+        )}
+        <SaveButton text={text.value} disabled={!isReady} />
+      </div>
+      {voiceModel.value !== null && <LoadCard model={voiceModel.value} />}
+      {speechProblem.value !== null && <ErrorText alert text={speechProblem.value} />}
+      {speech && <Lines lines={speech.lines} current={speech.current} />}
+      <Code text={text.value} />
+    </section>
+  );
+}
+
+function VoiceFields() {
+  const { voice, speed, format } = voiceSettings.value;
+  const voices = voiceNames();
+  return (
+    <div class="speak-fields">
+      {voices.length > 0 && (
+        <SelectField
+          label="Voice"
+          value={voices.includes(voice) ? voice : (voices[0] ?? '')}
+          options={voices.map((name) => ({ value: name, label: name }))}
+          onChange={(value) => change({ voice: value })}
+        />
+      )}
+      <RangeField
+        label="Speed"
+        value={speed}
+        min={0.5}
+        max={2}
+        step={0.1}
+        onChange={(value) => change({ speed: value })}
+      />
+      <SelectField
+        label="Format of the file"
+        value={format}
+        options={FORMATS.map((each) => ({ value: each, label: each }))}
+        onChange={(value) => change({ format: value })}
+      />
+    </div>
+  );
+}
+
+/** Sentences whose sound has come. No live region: a screen reader would talk over the voice. */
+function Lines({ lines, current }: { lines: readonly string[]; current: number }) {
+  if (lines.length === 0) return <p class="quiet small">Speaking…</p>;
+  return (
+    <ol class="captions" aria-label="Sentences">
+      {lines.map((line, at) => (
+        <li key={at} class="small" dir="auto" aria-current={at === current ? 'true' : undefined}>
+          {line}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const requestOf = (input: string) => {
+  const { voice, speed, format } = voiceSettings.value;
+  return {
+    model: voiceModel.value ?? '',
+    input,
+    voice: voice || (voiceNames()[0] ?? ''),
+    speed,
+    response_format: format as Format,
+  };
+};
+
+function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
+  const saving = useSignal<AbortController | null>(null);
+  const problem = useSignal<string | null>(null);
+  useEffect(() => () => saving.peek()?.abort(), []);
+  const { format } = voiceSettings.value;
+  const save = async (): Promise<void> => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    saving.value = controller;
+    problem.value = null;
+    const request = requestOf(text);
+    void loadFor(request.model, () => controller.abort());
+    try {
+      const client = await openai();
+      const response = await client.audio.speech.create(request, { signal });
+      downloadBlob(`speech.${format}`, await response.blob());
+    } catch (error) {
+      if (!signal.aborted) problem.value = problemOf(error);
+    } finally {
+      saving.value = null;
+    }
+  };
+  return (
+    <>
+      {saving.value ? (
+        <button type="button" class="button" onClick={() => saving.value?.abort()}>
+          Cancel saving
+        </button>
+      ) : (
+        <button type="button" class="button" disabled={disabled} onClick={() => void save()}>
+          <Icon name="download" />
+          Save as .{format}
+        </button>
+      )}
+      {problem.value !== null && <ErrorText alert text={problem.value} />}
+    </>
+  );
+}
+
+function Code({ text }: { text: string }) {
+  const body = { text: JSON.stringify(requestOf(text)), truncated: false };
+  return (
+    <details>
+      <summary>As code</summary>
+      <CodeBlock text={codeSample('openai', { path: '/v1/audio/speech', requestBody: body })} lang="ts" />
+    </details>
+  );
+}

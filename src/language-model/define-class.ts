@@ -1,0 +1,76 @@
+import { abortable } from '#base';
+import { availabilityOf, type Availability } from './availability.ts';
+import { Conversation, toV1Messages } from './conversation.ts';
+import { toCoreOptions, toCreateOptions, type CreateOptions } from './create-options.ts';
+import { isActive, isPolicyAllowed } from './document-policy.ts';
+import { DownloadMonitor } from './download-monitor.ts';
+import { invalidState, notAllowed, notSupported, promptException, quotaExceeded } from './exceptions.ts';
+import { Session, type SessionParts } from './session.ts';
+import type { V1Client } from './v1-client.ts';
+
+/** Defines the class that a page sees. */
+export const defineLanguageModel = (client: V1Client) =>
+  class LanguageModel extends Session {
+    static async availability(options?: unknown): Promise<Availability> {
+      if (!isActive()) throw invalidState();
+      const core = toCoreOptions(options);
+      return isPolicyAllowed() ? availabilityOf(client, core) : 'unavailable';
+    }
+
+    static async create(options?: unknown): Promise<LanguageModel> {
+      if (!isActive()) throw invalidState();
+      const created = toCreateOptions(options);
+      const { monitor, signal = new AbortController().signal } = created;
+      signal.throwIfAborted();
+      if (!isPolicyAllowed()) throw notAllowed('The Permissions Policy does not allow `language-model`.');
+      const progress = new DownloadMonitor(monitor, signal);
+      const prepared = prepare(client, created, progress, signal);
+      return new LanguageModel({ ...(await abortable(prepared, signal)), signal });
+    }
+  };
+
+/** Loads the model, and counts the session's first messages. @throws DOMException */
+async function prepare(
+  client: V1Client,
+  { initialPrompts, ...options }: CreateOptions,
+  progress: DownloadMonitor,
+  signal: AbortSignal,
+): Promise<SessionParts> {
+  await load(client, options, progress, signal);
+  try {
+    const { contextLength: contextWindow } = await client.facts();
+    const parts = { client, options, contextWindow };
+    const messages = await toV1Messages(initialPrompts);
+    if (messages.length === 0) return { ...parts, conversation: new Conversation([], 0) };
+    const usage = await client.count({ messages, temperature: 0, top_p: 1 }, signal);
+    if (usage > contextWindow) throw quotaExceeded(usage, contextWindow);
+    return { ...parts, conversation: new Conversation(messages, usage) };
+  } catch (error) {
+    throw promptException(error);
+  }
+}
+
+async function load(
+  client: V1Client,
+  options: Omit<CreateOptions, 'initialPrompts'>,
+  progress: DownloadMonitor,
+  signal: AbortSignal,
+): Promise<void> {
+  const availability = await availabilityOf(client, options);
+  if (availability === 'unavailable')
+    throw notSupported(`The model ${client.model} is not available here, or not with these options.`);
+  if (availability === 'downloadable' && navigator.userActivation?.hasBeenActive === false)
+    throw notAllowed('The model must be downloaded: call `create()` after a click or a key.');
+  progress.report(0);
+  let isDownloaded = availability === 'available';
+  try {
+    await client.load(signal, ({ phase, loadedBytes, totalBytes }) => {
+      if (phase !== 'download') isDownloaded = true;
+      else if (totalBytes > 0) progress.report(loadedBytes / totalBytes);
+    });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new DOMException(message, isDownloaded ? 'OperationError' : 'NetworkError');
+  }
+  progress.report(1);
+}

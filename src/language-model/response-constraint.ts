@@ -1,0 +1,63 @@
+import { notSupported } from './exceptions.ts';
+import { interfaceOf } from './web-idl.ts';
+
+/** Form that a reply must have. */
+export interface Constraint {
+  schema: Record<string, unknown>;
+  /** Told to the model, unless the page omits it. */
+  guidance: string;
+  /** Whether the reply is a JSON string, whose text the page gets. */
+  isText: boolean;
+}
+
+/** @throws DOMException for what is no JSON */
+export function toConstraint(value: object): Constraint {
+  if (interfaceOf(value) === 'RegExp') {
+    // Each flag but the lack of it only allows more texts.
+    const { source } = value as RegExp;
+    const guidance = `Answer with text that matches the regular expression /${source}/.`;
+    return { schema: { type: 'string', pattern: source }, guidance, isText: true };
+  }
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw notSupported(`The constraint is no JSON Schema: ${String(error)}`);
+  }
+  const schema = JSON.parse(text) as Record<string, unknown>;
+  return { schema, guidance: `Answer with JSON that matches this JSON Schema: ${text}`, isText: false };
+}
+
+/** Constraint of a whole reply that begins with the prefix. @throws DOMException */
+export function withPrefix(constraint: Constraint, prefix: string): Constraint {
+  if (!constraint.isText)
+    throw notSupported('A prefix and a JSON Schema are not possible together: leave one out.');
+  const literal = prefix.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  const { schema } = constraint;
+  return { ...constraint, schema: { type: 'string', allOf: [schema, { pattern: `^${literal}` }] } };
+}
+
+export const responseFormat = ({ schema }: Constraint): object => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'response', strict: true, schema } },
+});
+
+/** Decodes a JSON string that arrives in pieces. */
+export class JsonStringDecoder {
+  #rest = '';
+  #hasBegun = false;
+
+  /** @returns the text that is complete */
+  decode(piece: string): string {
+    let json = this.#rest + piece;
+    if (!this.#hasBegun) {
+      const start = json.indexOf('"');
+      if (start < 0) return '';
+      this.#hasBegun = true;
+      json = json.slice(start + 1);
+    }
+    // Whole characters and escapes, up to the closing quote.
+    const [whole = ''] = /^(?:[^"\\]|\\u[\da-f]{4}|\\[^u])*/i.exec(json) ?? [];
+    this.#rest = json.slice(whole.length);
+    return JSON.parse(`"${whole}"`) as string;
+  }
+}

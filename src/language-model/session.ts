@@ -1,0 +1,312 @@
+import { abortable, Mutex } from '#base';
+import { SAMPLING_MODES, type SamplingMode } from '#jobs';
+import { type Conversation, toV1Messages, type V1Message, type V1ToolCall } from './conversation.ts';
+import { inputTypes, type CoreOptions } from './create-options.ts';
+import { EventHandler } from './event-handler.ts';
+import { isActive } from './document-policy.ts';
+import { invalidState, promptException, quotaExceeded } from './exceptions.ts';
+import { toMessages, toRawMessages, type RawMessage } from './prompt-messages.ts';
+import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
+import { JsonStringDecoder, responseFormat, withPrefix, type Constraint } from './response-constraint.ts';
+import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
+
+export interface SessionParts {
+  client: V1Client;
+  options: CoreOptions;
+  conversation: Conversation;
+  contextWindow: number;
+  /** Destroys the session. */
+  signal?: AbortSignal | undefined;
+}
+
+type OnText = (text: string) => void;
+
+/** A prompt, ready for `/v1`. */
+interface Prompt {
+  /** Its messages; during tool calls, also these and their results. */
+  exchange: V1Message[];
+  constraint: Constraint | null;
+  /** Begin of the reply, which the page has given. */
+  prefix: string;
+}
+
+/** Rounds of tool calls after which the model must answer in text. */
+const MAX_ROUNDS = 8;
+const TOP_P = 0.9;
+
+/** Methods and attributes of a `LanguageModel`, after the Prompt API's draft. */
+export class Session extends EventTarget {
+  readonly #parts: SessionParts;
+  readonly #destruction = new AbortController();
+  /** Prompts and appends wait for those before them. */
+  readonly #queue = new Mutex();
+  readonly #onContextOverflow = new EventHandler(this, 'contextoverflow');
+
+  constructor(parts: SessionParts) {
+    // Scripts have no client.
+    if (!(parts?.client instanceof V1Client)) throw new TypeError('Illegal constructor');
+    super();
+    this.#parts = parts;
+    const { signal } = parts;
+    signal?.addEventListener('abort', () => this.#destruction.abort(signal.reason));
+  }
+
+  async prompt(input: unknown, options?: unknown): Promise<string> {
+    requireArgument(arguments.length);
+    const raw = toRawMessages(input);
+    const promptOptions = toPromptOptions(options);
+    let text = '';
+    await this.#run(promptOptions.signal, (signal) =>
+      this.#prompt(raw, promptOptions, signal, (piece) => (text += piece)),
+    );
+    return text;
+  }
+
+  promptStreaming(input: unknown, options?: unknown): ReadableStream<string> {
+    requireArgument(arguments.length);
+    const raw = toRawMessages(input);
+    const promptOptions = toPromptOptions(options);
+    if (!isActive()) throw invalidState();
+    const cancelled = new AbortController();
+    const signal = AbortSignal.any([cancelled.signal, this.#signal(promptOptions.signal)]);
+    signal.throwIfAborted();
+    return new ReadableStream<string>({
+      start: (controller) => {
+        const onText: OnText = (piece) => {
+          if (!signal.aborted) controller.enqueue(piece);
+        };
+        this.#run(signal, (running) => this.#prompt(raw, promptOptions, running, onText)).then(
+          () => controller.close(),
+          (error: unknown) => {
+            if (!cancelled.signal.aborted) controller.error(error);
+          },
+        );
+      },
+      cancel: () => cancelled.abort(),
+    });
+  }
+
+  async append(input: unknown, options?: unknown): Promise<undefined> {
+    requireArgument(arguments.length);
+    const raw = toRawMessages(input);
+    const { signal: own } = toPromptOptions({
+      signal: (options as { signal?: unknown } | undefined)?.signal,
+    });
+    await this.#run(own, async (signal) => {
+      const { conversation } = this.#parts;
+      const exchange = await this.#read(raw);
+      const usage = await this.#makeRoom({ exchange, constraint: null, prefix: '' }, signal);
+      signal.throwIfAborted();
+      conversation.add(exchange, usage);
+    });
+  }
+
+  async measureContextUsage(input: unknown, options?: unknown): Promise<number> {
+    requireArgument(arguments.length);
+    const promptOptions = toPromptOptions(options);
+    const messages = toMessages(toRawMessages(input), inputTypes(this.#parts.options), false);
+    return this.#guard(promptOptions.signal, async (signal) => {
+      const { guidance } = promptOptions;
+      return this.#count(withGuidance(await toV1Messages(messages), guidance), signal);
+    });
+  }
+
+  async clone(options?: unknown): Promise<this> {
+    const { signal: own } = toPromptOptions({
+      signal: (options as { signal?: unknown } | undefined)?.signal,
+    });
+    return this.#guard(own, async () => {
+      const { conversation, ...parts } = this.#parts;
+      const Class = this.constructor as new (parts: SessionParts) => this;
+      // Queue behind what has begun.
+      await this.#queue.run(async () => undefined);
+      return new Class({ ...parts, conversation: conversation.copy() });
+    });
+  }
+
+  destroy(): undefined {
+    this.#destruction.abort(new DOMException('The session was destroyed.', 'AbortError'));
+  }
+
+  get contextUsage(): number {
+    return this.#parts.conversation.usage;
+  }
+
+  get contextWindow(): number {
+    return this.#parts.contextWindow;
+  }
+
+  get samplingMode(): SamplingMode {
+    return this.#parts.options.samplingMode;
+  }
+
+  get oncontextoverflow(): unknown {
+    return this.#onContextOverflow.value;
+  }
+
+  set oncontextoverflow(handler: unknown) {
+    this.#onContextOverflow.value = handler;
+  }
+
+  #signal(own: AbortSignal | undefined): AbortSignal {
+    const { signal } = this.#destruction;
+    return own ? AbortSignal.any([signal, own]) : signal;
+  }
+
+  /** Runs a task until the session is destroyed or the caller aborts. @throws the reason; DOMException */
+  async #guard<T>(own: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (!isActive()) throw invalidState();
+    const signal = this.#signal(own);
+    signal.throwIfAborted();
+    try {
+      return await abortable(task(signal), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw promptException(error);
+    }
+  }
+
+  /** Like `#guard()`, after the session's earlier prompts. */
+  #run<T>(own: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#guard(own, (signal) => this.#queue.run(() => task(signal), signal));
+  }
+
+  #read(raw: readonly RawMessage[]): Promise<V1Message[]> {
+    const { options, conversation } = this.#parts;
+    return toV1Messages(toMessages(raw, inputTypes(options), !conversation.isEmpty));
+  }
+
+  async #prompt(
+    raw: readonly RawMessage[],
+    { constraint, guidance }: PromptOptions,
+    signal: AbortSignal,
+    onText: OnText,
+  ): Promise<void> {
+    const input = await this.#read(raw);
+    const last = raw.at(-1)?.prefix ? input.at(-1) : undefined;
+    const prefix = last?.role === 'assistant' ? last.content : '';
+    // A constraint is for the whole reply, which begins with the prefix.
+    const messages = last && constraint ? input.slice(0, -1) : input;
+    const prompt: Prompt = {
+      exchange: withGuidance(messages, guidance),
+      constraint: last && constraint ? withPrefix(constraint, prefix) : constraint,
+      prefix,
+    };
+    let reply = '';
+    const { totalTokens } = await this.#answer(prompt, signal, (piece) => {
+      reply += piece;
+      onText(piece);
+    });
+    signal.throwIfAborted();
+    const exchange = last && !constraint ? prompt.exchange.slice(0, -1) : prompt.exchange;
+    this.#parts.conversation.add([...exchange, { role: 'assistant', content: prefix + reply }], totalTokens);
+  }
+
+  /** Streams the reply. Calls the session's tools until the model answers in text. */
+  async #answer(prompt: Prompt, signal: AbortSignal, onText: OnText): Promise<ReplyEnd> {
+    for (let round = 1; ; round++) {
+      const end = await this.#stream(prompt, round > MAX_ROUNDS, signal, onText);
+      if (end.toolCalls.length === 0) return end;
+      const results = await Promise.all(end.toolCalls.map((call) => this.#call(call)));
+      prompt.exchange.push({ role: 'assistant', content: '', tool_calls: end.toolCalls }, ...results);
+    }
+  }
+
+  /** @throws what the tool throws */
+  async #call({ id, function: { name, arguments: given } }: V1ToolCall): Promise<V1Message> {
+    const tool = this.#parts.options.tools.find(({ definition }) => definition.name === name);
+    if (!tool) throw new Error(`The model has called "${name}", which is not among the tools.`);
+    return { role: 'tool', tool_call_id: id, content: String(await tool.execute(JSON.parse(given))) };
+  }
+
+  async #stream(prompt: Prompt, mustAnswer: boolean, signal: AbortSignal, onText: OnText): Promise<ReplyEnd> {
+    const { client, conversation } = this.#parts;
+    const { constraint, prefix } = prompt;
+    const decoder = constraint?.isText ? new JsonStringDecoder() : null;
+    /** Text of the prefix that a constrained reply repeats. */
+    let repeated = constraint ? prefix.length : 0;
+    const request = (): V1Request => ({
+      ...this.#request([...conversation.messages(), ...prompt.exchange]),
+      ...(constraint ? responseFormat(constraint) : prefix !== '' && { continue_final_message: true }),
+      ...(mustAnswer && { tool_choice: 'none' }),
+    });
+    const read = async (): Promise<ReplyEnd> => {
+      const reply = client.stream(request(), signal);
+      for (;;) {
+        const { done, value } = await reply.next();
+        if (done) return value;
+        const text = decoder ? decoder.decode(value) : value;
+        const added = text.slice(repeated);
+        repeated = Math.max(0, repeated - text.length);
+        if (added !== '') onText(added);
+      }
+    };
+    const end = await read().catch(async (error: unknown) => {
+      if (!isTooLong(error)) throw error;
+      await this.#makeRoom(prompt, signal);
+      return read();
+    });
+    if (constraint && end.isCut)
+      throw new DOMException('The reply was cut off at the end of the context window.', 'SyntaxError');
+    return end;
+  }
+
+  #request(messages: V1Message[]): V1Request {
+    const { samplingMode, temperature = SAMPLING_MODES[samplingMode], tools } = this.#parts.options;
+    return {
+      messages,
+      ...(tools.length > 0 && {
+        tools: tools.map(({ definition }) => ({ type: 'function', function: definition })),
+      }),
+      temperature,
+      top_p: TOP_P,
+    };
+  }
+
+  #count(messages: V1Message[], signal: AbortSignal): Promise<number> {
+    return this.#parts.client.count(this.#request(messages), signal);
+  }
+
+  /**
+   * Drops the oldest exchanges, if the prompt and a token of the reply do not fit otherwise.
+   * @returns tokens of all messages
+   * @throws DOMException `QuotaExceededError`, and nothing is dropped
+   */
+  async #makeRoom({ exchange }: Prompt, signal: AbortSignal): Promise<number> {
+    const { conversation, contextWindow } = this.#parts;
+    const usage = (dropped: number): Promise<number> =>
+      this.#count([...conversation.messages(dropped), ...exchange], signal);
+    const all = await usage(0);
+    if (all < contextWindow) return all;
+    let [fewest, most] = [1, conversation.exchanges];
+    let left = most === 0 ? all : await usage(most);
+    if (left >= contextWindow) throw quotaExceeded(all, contextWindow);
+    while (fewest < most) {
+      const middle = Math.floor((fewest + most) / 2);
+      const tokens = await usage(middle);
+      if (tokens < contextWindow) [most, left] = [middle, tokens];
+      else fewest = middle + 1;
+    }
+    signal.throwIfAborted();
+    conversation.drop(most);
+    this.dispatchEvent(new Event('contextoverflow'));
+    return left;
+  }
+}
+
+/** Tells the model of a constraint, in the last message of the user. */
+function withGuidance(messages: V1Message[], guidance: string): V1Message[] {
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  const message = messages[at];
+  if (guidance === '' || message?.role !== 'user') return messages;
+  const { content } = message;
+  const told =
+    typeof content === 'string'
+      ? `${content}\n\n${guidance}`
+      : [...content, { type: 'text' as const, text: guidance }];
+  return messages.with(at, { role: 'user', content: told });
+}
+
+function requireArgument(count: number): void {
+  if (count === 0) throw new TypeError('1 argument required, but only 0 present.');
+}

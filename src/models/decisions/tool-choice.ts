@@ -1,0 +1,94 @@
+import type { DecisionAnswer, DecisionJob, DecisionOption } from '#jobs';
+import type { Engine } from '#engine-kit';
+import { embedTexts, similarity, softmaxOfSimilarities } from './similarity-decisions.ts';
+
+// Chooses the tool that a message needs, if any, with an embedding model.
+
+/** Messages that need no tool. A tool is chosen if the message is about as close to it as to any of these. */
+const PLAIN = [
+  'Hello',
+  'Hi, how are you?',
+  'Thank you',
+  'Okay, great',
+  'Who are you?',
+  'What can you do?',
+  'What is the capital of Germany?',
+  'Who wrote Don Quixote?',
+  'Who discovered penicillin?',
+  'What is gravity?',
+  'What does DNA mean?',
+  'Why do cats purr?',
+  'How does a volcano work?',
+  'Explain democracy',
+  'What is the difference between a frog and a toad?',
+  'Write a poem about the sea',
+  'Tell me a joke',
+  'Tell me a story',
+  'Give me some advice',
+  'Tell me a fact',
+  'Summarize a novel',
+  'How many planets are there?',
+  'What is the largest animal?',
+  'When did the war end?',
+];
+
+/** Questions about the subject of a tool, which do not need it. */
+const questionsAbout = (name: string) => [`Who invented ${name}?`, `What is a ${name}?`, `Explain ${name}`];
+
+/** Added to a tool's similarity: descriptions are further from a message than another message is. Measured: docs/typed-answers.md. */
+const MARGIN = 0.13;
+
+/** Characters of a text that count: the model's context is short, and a message's end says what to do. */
+const MAX_TEXT = 1000;
+
+/** Maximum number of cached vectors per engine: agents repeat the same tools. */
+const MAX_VECTORS = 512;
+
+const vectors = new WeakMap<Engine<'embedding'>, Map<string, Float32Array>>();
+
+/** @returns the probability of each option, then that of no tool; and the tokens computed */
+export async function chooseTool(
+  engine: Engine<'embedding'>,
+  { model, input, questions: [question] }: DecisionJob,
+  signal: AbortSignal,
+): Promise<{ answer: DecisionAnswer; promptTokens: number }> {
+  const { instructions: before = '', options = [] } = question ?? {};
+  if (input.text === '') return { answer: [...options.map(() => 0), 1], promptTokens: 0 };
+  const known = vectors.get(engine) ?? new Map<string, Float32Array>();
+  vectors.set(engine, known);
+  let promptTokens = 0;
+  const vectorsOf = async (texts: readonly string[]): Promise<Float32Array[]> => {
+    const missing = texts.filter((text) => !known.has(text));
+    if (missing.length > 0) {
+      const result = await embedTexts(engine, model, missing, signal);
+      if (known.size > MAX_VECTORS) known.clear();
+      for (const [index, text] of missing.entries())
+        known.set(text, result.vectors[index] ?? new Float32Array());
+      promptTokens += result.promptTokens;
+    }
+    return texts.map((text) => known.get(text) ?? new Float32Array());
+  };
+  const message = input.text.slice(-MAX_TEXT);
+  const [alone, inContext = alone] = await embedTexts(
+    engine,
+    model,
+    before === '' ? [message] : [message, `${before} ${message}`.slice(-MAX_TEXT)],
+    signal,
+  ).then((result) => {
+    promptTokens += result.promptTokens;
+    return result.vectors;
+  });
+  const scores = (await vectorsOf(options.map(describe))).map((tool) => similarity(tool, inContext) + MARGIN);
+  const best = options[scores.indexOf(Math.max(...scores))];
+  const plain = await vectorsOf([...PLAIN, ...(best ? questionsAbout(wordsOf(best)) : [])]);
+  const nearest = Math.max(...plain.map((each) => similarity(each, alone)));
+  return { answer: softmaxOfSimilarities([...scores, nearest]), promptTokens };
+}
+
+const wordsOf = ({ label }: DecisionOption): string =>
+  label
+    .replaceAll(/[_.-]+/g, ' ')
+    .replaceAll(/(?<=\p{Ll})\p{Lu}/gu, (capital) => ` ${capital.toLowerCase()}`);
+
+const describe = (option: DecisionOption): string =>
+  `${wordsOf(option)}: ${option.description ?? ''}`.slice(0, MAX_TEXT);

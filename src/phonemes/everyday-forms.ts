@@ -1,0 +1,402 @@
+/** Written forms that the voices' package does not read, as ones that it reads or as words. */
+
+const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
+/** No part of a longer number or word comes before. */
+const START = String.raw`(?<![\p{L}\p{N}_.,])`;
+const STOP = String.raw`(?![\p{L}\p{N}_])`;
+
+type Words = Readonly<Record<string, string>>;
+const oneOf = (words: Words): string =>
+  Object.keys(words)
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => word.replaceAll(/[.$/²³]/g, String.raw`\$&`))
+    .join('|');
+
+const MONTHS: Words = {
+  Jan: 'January',
+  Feb: 'February',
+  Mar: 'March',
+  Apr: 'April',
+  Jun: 'June',
+  Jul: 'July',
+  Aug: 'August',
+  Sep: 'September',
+  Sept: 'September',
+  Oct: 'October',
+  Nov: 'November',
+  Dec: 'December',
+};
+const MONTH = ['May', ...Object.values(MONTHS), ...Object.keys(MONTHS)].join('|');
+const DAYS: Words = {
+  Mon: 'Monday',
+  Tue: 'Tuesday',
+  Tues: 'Tuesday',
+  Wed: 'Wednesday',
+  Thu: 'Thursday',
+  Thur: 'Thursday',
+  Thurs: 'Thursday',
+  Fri: 'Friday',
+  Sat: 'Saturday',
+  Sun: 'Sunday',
+};
+/** Before a number, where the point would end a sentence. */
+const BEFORE_NUMBERS: Words = {
+  'p.': 'page',
+  'pp.': 'pages',
+  'Fig.': 'Figure',
+  'fig.': 'figure',
+  'Sec.': 'Section',
+  'sec.': 'section',
+  'Vol.': 'Volume',
+  'vol.': 'volume',
+  'Ch.': 'Chapter',
+  'ch.': 'chapter',
+  'Eq.': 'Equation',
+  'eq.': 'equation',
+  'Art.': 'Article',
+  'art.': 'article',
+  'min.': 'minimum',
+  'max.': 'maximum',
+  'approx.': 'approximately',
+  'ca.': 'about',
+  'c.': 'about',
+};
+const PHRASES: Words = {
+  'e.g.': 'for example',
+  'i.e.': 'that is',
+  'viz.': 'namely',
+  'a.k.a.': 'also known as',
+  'c/o': 'care of',
+  'incl.': 'including',
+  'excl.': 'excluding',
+  'dept.': 'department',
+  'govt.': 'government',
+  'mgr.': 'manager',
+  'tel.': 'telephone',
+  'Tel.': 'Telephone',
+  'avg.': 'average',
+  'misc.': 'miscellaneous',
+  'temp.': 'temperature',
+  'yrs.': 'years',
+  'ext.': 'extension',
+  'resp.': 'respectively',
+};
+
+/** Names of one and of many. */
+const CURRENCIES: Readonly<Record<string, readonly [string, string]>> = {
+  USD: ['dollar', 'dollars'],
+  EUR: ['euro', 'euros'],
+  GBP: ['pound', 'pounds'],
+  CHF: ['Swiss franc', 'Swiss francs'],
+  JPY: ['yen', 'yen'],
+  CNY: ['yuan', 'yuan'],
+  INR: ['rupee', 'rupees'],
+  CAD: ['Canadian dollar', 'Canadian dollars'],
+  AUD: ['Australian dollar', 'Australian dollars'],
+  '₿': ['bitcoin', 'bitcoin'],
+};
+const DOLLARS: Words = {
+  US: 'U.S.',
+  CA: 'Canadian',
+  C: 'Canadian',
+  AU: 'Australian',
+  A: 'Australian',
+  NZ: 'New Zealand',
+  HK: 'Hong Kong',
+  S: 'Singapore',
+};
+const SCALES: Words = { bn: 'billion', mn: 'million', tn: 'trillion', bln: 'billion', mln: 'million' };
+
+const UNITS: Readonly<Record<string, readonly [string, string]>> = {
+  m: ['meter', 'meters'],
+  g: ['gram', 'grams'],
+  l: ['liter', 'liters'],
+  L: ['liter', 'liters'],
+  h: ['hour', 'hours'],
+  W: ['watt', 'watts'],
+  Wh: ['watt hour', 'watt hours'],
+  V: ['volt', 'volts'],
+  J: ['joule', 'joules'],
+  kJ: ['kilojoule', 'kilojoules'],
+  cal: ['calorie', 'calories'],
+  kcal: ['kilocalorie', 'kilocalories'],
+  ha: ['hectare', 'hectares'],
+  t: ['ton', 'tons'],
+  tsp: ['teaspoon', 'teaspoons'],
+  tbsp: ['tablespoon', 'tablespoons'],
+  dl: ['deciliter', 'deciliters'],
+  cl: ['centiliter', 'centiliters'],
+  kPa: ['kilopascal', 'kilopascals'],
+  hPa: ['hectopascal', 'hectopascals'],
+  mA: ['milliamp', 'milliamps'],
+  mV: ['millivolt', 'millivolts'],
+  kV: ['kilovolt', 'kilovolts'],
+  dB: ['decibel', 'decibels'],
+  px: ['pixel', 'pixels'],
+  mpg: ['mile per gallon', 'miles per gallon'],
+  MP: ['megapixel', 'megapixels'],
+  bpm: ['beat per minute', 'beats per minute'],
+  rpm: ['revolution per minute', 'revolutions per minute'],
+  dpi: ['dot per inch', 'dots per inch'],
+  'm²': ['square meter', 'square meters'],
+  'm³': ['cubic meter', 'cubic meters'],
+  'km²': ['square kilometer', 'square kilometers'],
+  'cm²': ['square centimeter', 'square centimeters'],
+  'cm³': ['cubic centimeter', 'cubic centimeters'],
+  'ft²': ['square foot', 'square feet'],
+  'm/s': ['meter per second', 'meters per second'],
+  'km/s': ['kilometer per second', 'kilometers per second'],
+  'MB/s': ['megabyte per second', 'megabytes per second'],
+  'GB/s': ['gigabyte per second', 'gigabytes per second'],
+  'kB/s': ['kilobyte per second', 'kilobytes per second'],
+  'Mbit/s': ['megabit per second', 'megabits per second'],
+  'Gbit/s': ['gigabit per second', 'gigabits per second'],
+  'g/l': ['gram per liter', 'grams per liter'],
+  'mg/l': ['milligram per liter', 'milligrams per liter'],
+  'mg/dl': ['milligram per deciliter', 'milligrams per deciliter'],
+  'mg/kg': ['milligram per kilogram', 'milligrams per kilogram'],
+};
+const PER: Words = {
+  month: 'month',
+  mo: 'month',
+  year: 'year',
+  yr: 'year',
+  week: 'week',
+  wk: 'week',
+  day: 'day',
+  hour: 'hour',
+  hr: 'hour',
+  h: 'hour',
+  minute: 'minute',
+  min: 'minute',
+  person: 'person',
+  user: 'user',
+  night: 'night',
+  unit: 'unit',
+  item: 'item',
+  kg: 'kilogram',
+  lb: 'pound',
+  km: 'kilometer',
+  mile: 'mile',
+  GB: 'gigabyte',
+  kWh: 'kilowatt hour',
+};
+const SIGNS: Words = {
+  '<=': 'less than or equal to',
+  '≤': 'less than or equal to',
+  '>=': 'greater than or equal to',
+  '≥': 'greater than or equal to',
+  '!=': 'not equal to',
+  '≠': 'not equal to',
+  '==': 'equals',
+  '≈': 'about',
+  '->': 'to',
+  '=>': 'to',
+  '⇒': 'to',
+  '√': 'the square root of',
+  '∞': 'infinity',
+  '∑': 'the sum of',
+  '∈': 'in',
+  '∅': 'the empty set',
+  '‰': 'per mille',
+  '№': 'number',
+};
+const FRACTIONS: Words = {
+  '½': 'one half',
+  '⅓': 'one third',
+  '⅔': 'two thirds',
+  '¼': 'one quarter',
+  '¾': 'three quarters',
+  '⅕': 'one fifth',
+  '⅛': 'one eighth',
+  '⅜': 'three eighths',
+  '⅝': 'five eighths',
+  '⅞': 'seven eighths',
+};
+
+const nameOf = (short: string): string => DAYS[short] ?? MONTHS[short] ?? short;
+const spelled = (digits: string): string => Array.from(digits.replaceAll(/\D/g, '')).join(' ');
+/** Reads the digits of each group, with a pause between groups. */
+const digitGroups = (number: string): string => (number.match(/\d+/g) ?? []).map(spelled).join(', ');
+const named = (count: string, [one, many]: readonly [string, string] = ['', '']): string =>
+  `${count} ${count === '1' ? one : many}`;
+const minus = (number: string): string => number.replace('-', 'minus ').replace('+', '');
+const superscript = (digits: string): string => digits.normalize('NFKC').replace('−', 'minus ');
+
+type Replace = (...groups: string[]) => string;
+const rule = (pattern: string, replace: Replace): readonly [RegExp, Replace] => [
+  new RegExp(pattern, 'gu'),
+  // `replaceAll()` passes undefined for a group that is absent.
+  (...groups) => replace(...groups.map((group) => group ?? '')),
+];
+
+/** Rules in the order in which they apply. */
+const RULES = [
+  rule(`${START}(${oneOf(PHRASES)})(?![\\p{L}\\p{N}])`, (_, phrase = '') => PHRASES[phrase] ?? phrase),
+  rule(
+    `${START}(${oneOf(BEFORE_NUMBERS)}) ?(?=\\d)`,
+    (_, short = '') => `${BEFORE_NUMBERS[short] ?? short} `,
+  ),
+  // Dates and times.
+  rule(
+    String.raw`(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?${STOP}`,
+    (_, date, time) => `${date}, ${time}`,
+  ),
+  rule(String.raw`${START}(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)`, (match, day = '', month = '', year) =>
+    Number(month) <= 12 ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : match,
+  ),
+  rule(
+    String.raw`${START}(?:[Tt]he )?(\d{1,2})(?:st|nd|rd|th) (?:of )?(?=(?:${MONTH})${STOP})`,
+    (_, day) => `${day} `,
+  ),
+  rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, (_, month = '') => `${MONTHS[month] ?? month} `),
+  rule(
+    String.raw`${START}(${oneOf(DAYS)}|${oneOf(MONTHS)})\.? ?[-–] ?(${oneOf(DAYS)}|${oneOf(MONTHS)}|May)${STOP}`,
+    (_, from = '', to = '') => `${nameOf(from)} to ${nameOf(to)}`,
+  ),
+  rule(
+    String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`,
+    (_, day = '') => DAYS[day] ?? day,
+  ),
+  rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, () => ' to '),
+  rule(
+    String.raw`${START}(\d{1,2}) ?([ap])(?:m${STOP}|\.m\.)`,
+    (_, hour, half = '') => `${hour} ${half.toUpperCase()}.M.`,
+  ),
+  rule(String.raw`${START}(1[3-9]|2[0-3]):00(?![:\d])`, (_, hour) => `${hour} hundred`),
+  rule(
+    String.raw`${START}(\d{1,3}) ?h ?(\d{1,2}) ?m(?:in)?${STOP}`,
+    (_, hours = '', minutes = '') =>
+      `${named(hours, ['hour', 'hours'])} ${named(minutes, ['minute', 'minutes'])}`,
+  ),
+  rule(
+    String.raw`(?<=\b(?:takes?|took|for|in|after|within|about|than|every|wait|lasts?|lasted) )(${COUNT})s${STOP}`,
+    (_, count = '') => named(count, ['second', 'seconds']),
+  ),
+  rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count = '') => named(count, ['second', 'seconds'])),
+  // Telephone numbers, addresses of machines, versions.
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.,\-])\+\d{1,3}(?:[ \-.]\(?\d{1,5}\)?){2,5}(?![\d\-])`,
+    (number) => `plus ${digitGroups(number)}`,
+  ),
+  rule(String.raw`(?<![\p{L}\p{N}_.,\-])\d{1,5}(?:-\d{1,7}){3,5}(?![\p{L}\p{N}\-])`, (number) =>
+    digitGroups(number),
+  ),
+  rule(String.raw`(?<![\p{L}\p{N}_.,\-])(?:\(\d{3}\) ?|\d{3}[ \-.])\d{3}[ \-.]\d{4}(?![\d\-])`, (number) =>
+    digitGroups(number),
+  ),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.,\-])(\d{3})-(\d{4})(?![\d-])`,
+    (_, first = '', second = '') => `${spelled(first)}, ${spelled(second)}`,
+  ),
+  rule(String.raw`${START}\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)`, (address) => address.replaceAll('.', ' dot ')),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_])(?:([Vv])ersion |v)(\d{1,4}(?:\.\d{1,4}){1,4})(?!\.?\d)`,
+    (_, v = 'v', number = '') => `${v || 'v'}ersion ${number.replaceAll('.', ' point ')}`,
+  ),
+  rule(String.raw`${START}\d{1,4}(?:\.\d{1,4}){2,4}(?!\.?\d)`, (number) => number.replaceAll('.', ' point ')),
+  rule(String.raw`${START}0x[\dA-Fa-f]{1,16}${STOP}`, (number) => Array.from(number.toUpperCase()).join(' ')),
+  // Money.
+  rule(String.raw`([$€£])(?=\.\d)`, (_, sign) => `${sign}0`),
+  rule(String.raw`(?<![\p{L}\p{N}_])(?:[-−]([$€£])|([$€£])[-−])(?=\d)`, (_, a, b) => `minus ${a || b}`),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_])(${oneOf(DOLLARS)})\$(${COUNT})`,
+    (_, country = '', count = '') =>
+      `${count} ${DOLLARS[country] ?? ''} ${count === '1' ? 'dollar' : 'dollars'}`,
+  ),
+  rule(String.raw`${START}(\d{1,9}),(\d{2}) ?([€£$])`, (_, whole, part, sign) => `${sign}${whole}.${part}`),
+  rule(String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?([€£$])(?!\d)`, (_, count, sign) => `${sign}${count}`),
+  rule(String.raw`${START}(${COUNT}) ?([A-Z]{3})${STOP}`, (match, count = '', code = '') =>
+    CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
+  ),
+  rule(String.raw`(?<![\p{L}\p{N}_])([A-Z]{3}|₿) ?(${COUNT})`, (match, code = '', count = '') =>
+    CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
+  ),
+  rule(
+    String.raw`([$€£]${COUNT}) ?(${oneOf(SCALES)})${STOP}`,
+    (_, amount, scale = '') => `${amount} ${SCALES[scale] ?? scale}`,
+  ),
+  rule(String.raw`([$€£])(${COUNT}) ?[-–—] ?[$€£]?(?=\d)`, (_, sign, from) => `${from} to ${sign}`),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_])([Aa]n?) ([$€£])(${COUNT})((?:-| )(?:thousand|million|billion|trillion))?(?= [a-z]+)(?! (?:hundred|thousand|million|billion|trillion|to|and|or|more|less|per|for|in|on|is|was)${STOP})`,
+    (_, article, sign = '', count, scale = '') =>
+      `${article} ${count}${scale} ${sign === '$' ? 'dollar' : sign === '€' ? 'euro' : 'pound'}`,
+  ),
+  rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, (_, unit = '') => ` per ${PER[unit] ?? unit}`),
+  // Numbers.
+  rule(
+    String.raw`${START}(\d{1,9}),(\d{1,2})(?= ?(?:%|°|[a-zA-Z]{1,2}${STOP}))`,
+    (_, whole, part) => `${whole}.${part}`,
+  ),
+  rule(String.raw`(?<![\d.,])\d{1,3}(?:[  ]\d{3})+(?![\d.,]\d|\d)`, (number) => number.replaceAll(/\D/g, '')),
+  rule(
+    String.raw`${START}(\d{1,15}(?:\.\d{1,15})?)[eE]([+-]?\d{1,3})${STOP}`,
+    (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,
+  ),
+  rule(
+    String.raw`\^(?:\{?)([-−+]?\d{1,9})\}?`,
+    (_, power = '') => ` to the power of ${minus(power.replace('−', '-'))}`,
+  ),
+  rule(
+    '(?<=[0-9)])([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2,}|[⁰¹⁴⁵⁶⁷⁸⁹])',
+    (_, power = '') => ` to the power of ${superscript(power)}`,
+  ),
+  rule('(?<=[A-Za-z])([⁴⁵⁶⁷⁸⁹])', (_, power = '') => ` to the power of ${superscript(power)}`),
+  rule(String.raw`(?<![\p{L}\p{N}])CO(?=[2₂])`, () => 'C O '),
+  rule('(?<![A-Za-z])H2(?=[A-Z])', () => 'H 2 '),
+  rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => ` ${digits.normalize('NFKC')} `),
+  rule(String.raw`(?<=\d) ?x ?(?=\d)`, () => ' by '),
+  rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, () => ' times'),
+  rule(
+    `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
+    (_, whole = '', fraction = '') => `${whole ? `${whole} and ` : ''}${FRACTIONS[fraction] ?? ''} `,
+  ),
+  rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, (_, whole) => `${whole} and `),
+  rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\d:])`, (_, first, second) => `${first} to ${second}`),
+  rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, (_, first, second) => `${first} to ${second}`),
+  rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, (_, share) => `${share} ${share}`),
+  rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, (_, above, below) => `${above} over ${below}`),
+  rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.)])\.(\d{1,30})(?![\p{L}\p{N}_])`,
+    (_, digits = '') => `point ${spelled(digits)}`,
+  ),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.\-])(\d{1,4}) ?[-–] ?(\d{1,4})(?=%| ?°|\.(?!\d)|–)`,
+    (_, from, to) => `${from} to ${to}`,
+  ),
+  // Arithmetic.
+  rule(String.raw`(?<=\d )[-−–](?= \d{1,15}(?:\.\d{1,15})? ?[=<>])`, () => 'minus'),
+  rule(String.raw`(?<=\d ?)\*(?= ?\d)`, () => ' times '),
+  rule(String.raw`(?<=\d )\/(?= \d)`, () => 'divided by'),
+  rule(String.raw`(?<![\p{L}\p{N}_.)\]°%])[-−](?=\.?\d)`, () => 'minus '),
+  rule('−', () => '-'),
+  rule(String.raw`~ ?(?=[\d$€£])`, () => 'about '),
+  rule(oneOf(SIGNS), (sign) => ` ${SIGNS[sign] ?? ''} `),
+  rule('(?<![A-Za-z])([A-G])#(?![A-Za-z0-9])', (_, letter) => `${letter} sharp`),
+  // Lengths of people and screens; units.
+  rule(
+    String.raw`${START}(\d{1,2})['′’] ?(\d{1,2})(?:["″”]|'')`,
+    (_, feet = '', inches = '') => `${named(feet, ['foot', 'feet'])} ${named(inches, ['inch', 'inches'])}`,
+  ),
+  rule(String.raw`${START}(${COUNT})(?:′|['’](?= (?:tall|wide|long|deep|high)${STOP}))`, (_, count = '') =>
+    named(count, ['foot', 'feet']),
+  ),
+  rule(
+    String.raw`${START}(${COUNT})(?:″|["”](?= (?:tall|wide|long|deep|thick|screen|display|monitor|TV|pipe)${STOP}))`,
+    (_, count = '') => named(count, ['inch', 'inches']),
+  ),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?(${Object.keys(UNITS)
+      .toSorted((a, b) => b.length - a.length)
+      .join('|')})(?![\p{L}\p{N}_/²³'’])`,
+    (_, count = '', unit = '') => named(count, UNITS[unit]),
+  ),
+] as const;
+
+/** Replaces what people write in numbers and signs by words, or by forms that the voices' package reads. */
+export function readEverydayForms(text: string): string {
+  let words = text;
+  for (const [pattern, replace] of RULES) words = words.replaceAll(pattern, replace);
+  return words;
+}

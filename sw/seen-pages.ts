@@ -1,0 +1,143 @@
+import { readStream, type NetworkFirst } from '#base';
+import type { BuildFiles } from '#service-worker';
+
+declare const self: ServiceWorkerGlobalScope;
+
+const CACHE = `localtext-seen-pages ${self.registration.scope}`;
+/** Limits of what is stored in all; the entries stored first are deleted first. */
+const MAX_ENTRIES = 500;
+const MAX_BYTES = 50e6;
+/** Larger pages and files are not stored. */
+const MAX_ENTRY_BYTES = 5e6;
+/** Header of a stored request, with the size of the stored body. */
+const SIZE = 'localtext-bytes';
+/** What a page is made of. Sound and video are asked for in ranges. */
+const PARTS = new Set(['script', 'style', 'font', 'image', 'manifest', 'worker', 'sharedworker']);
+
+/**
+ * Pages that a server renders, and the files that they load: they come from the network, and the last answer
+ * is stored for use without one.
+ */
+export class SeenPages {
+  readonly #files: BuildFiles;
+  readonly #offlinePage: string | undefined;
+  /** Parts of pages that were stored since this worker started: their content rarely changes. */
+  readonly #storedParts = new Set<string>();
+
+  constructor({ offlinePage }: NetworkFirst, files: BuildFiles) {
+    this.#files = files;
+    this.#offlinePage = offlinePage;
+  }
+
+  /** Answers a page, or a file of one that the build does not list. Undefined: neither is requested. */
+  respond(event: FetchEvent): Promise<Response> | undefined {
+    const { request } = event;
+    const isPage = request.mode === 'navigate';
+    if (!isPage) {
+      const kept = this.#files(request);
+      if (kept) return kept;
+    }
+    if (request.method !== 'GET' || request.headers.has('range')) return undefined;
+    if (!isOwn(request.url) || !(isPage || PARTS.has(request.destination))) return undefined;
+    return this.#answer(event, isPage);
+  }
+
+  async #answer(event: FetchEvent, isPage: boolean): Promise<Response> {
+    const { request } = event;
+    const url = bare(request.url);
+    try {
+      const response = await fetch(request);
+      if (!this.#storedParts.has(url))
+        event.waitUntil(this.#store(url, isPage, response.clone()).catch(warn));
+      return response;
+    } catch (error) {
+      const stored = await this.#find(request, isPage).catch(warn);
+      if (stored) return stored;
+      throw error;
+    }
+  }
+
+  async #find(request: Request, isPage: boolean): Promise<Response | undefined> {
+    const cache = await caches.open(CACHE);
+    const seen = await cache.match(bare(request.url));
+    if (seen || !isPage) return seen;
+    const built = await this.#files(request);
+    if (built || this.#offlinePage === undefined) return built;
+    return this.#files(new Request(new URL(this.#offlinePage, self.location.href)));
+  }
+
+  /** Stores what a page loaded before this worker controlled it. */
+  async addLoaded(page: string, parts: readonly string[]): Promise<void> {
+    // An address with a query may be valid once.
+    if (isOwn(page) && !page.includes('?')) {
+      const answer = await fetch(bare(page), { headers: { accept: 'text/html' }, redirect: 'manual' });
+      await this.#store(bare(page), true, answer);
+    }
+    const loads = parts
+      .filter(isOwn)
+      .slice(0, MAX_ENTRIES)
+      .map(async (url) => {
+        const listed = this.#files(new Request(url));
+        if (listed) void (await listed).body?.cancel();
+        else await this.#store(bare(url), false, await fetch(url));
+      });
+    for (const { reason } of (await Promise.allSettled(loads)).filter((load) => load.status === 'rejected'))
+      warn(reason);
+  }
+
+  async #store(url: string, isPage: boolean, response: Response): Promise<void> {
+    await cleared;
+    const { body, headers, status } = response;
+    const cache = await caches.open(CACHE);
+    if (body === null || !isStorable(response, isPage)) {
+      // Not awaited: it ends only with the page's own copy.
+      void body?.cancel();
+      // The server no longer shows this page, or shows it to one visitor only: sign-out, for example.
+      if (isPage && status < 500) await cache.delete(url);
+      return;
+    }
+    const bytes = await readStream(
+      body,
+      MAX_ENTRY_BYTES,
+      () => new Error(`${url} has more than ${MAX_ENTRY_BYTES} bytes.`),
+      new AbortController().signal,
+    );
+    const kept = new Headers(headers);
+    // The address alone finds it.
+    kept.delete('vary');
+    const key = new Request(url, { headers: { [SIZE]: String(bytes.length) } });
+    await cache.put(key, new Response(bytes, { headers: kept }));
+    if (isPage) await this.#prune(cache);
+    else this.#storedParts.add(url);
+  }
+
+  async #prune(cache: Cache): Promise<void> {
+    let entries = 0;
+    let bytes = 0;
+    for (const key of (await cache.keys()).toReversed()) {
+      bytes += Number(key.headers.get(SIZE));
+      if (++entries <= MAX_ENTRIES && bytes <= MAX_BYTES) continue;
+      this.#storedParts.delete(key.url);
+      await cache.delete(key);
+    }
+  }
+}
+
+/** Ends when what was stored under an earlier build is deleted: its pages may load files that are gone. */
+let cleared: Promise<unknown> = Promise.resolve();
+
+export const clearSeenPages = (): Promise<unknown> => (cleared = caches.delete(CACHE));
+
+const isOwn = (url: string): boolean => new URL(url).origin === self.location.origin;
+const bare = (url: string): string => url.replace(/#.*/, '');
+
+/** Whether an answer may be stored: whole, of this origin, of the requested kind, and not of one visitor. */
+function isStorable({ status, type, headers }: Response, isPage: boolean): boolean {
+  const isHtml = headers.get('content-type')?.startsWith('text/html') ?? false;
+  const isPrivate =
+    /no-store|private/i.test(headers.get('cache-control') ?? '') ||
+    /\*|cookie|authorization/i.test(headers.get('vary') ?? '');
+  return status === 200 && type === 'basic' && isHtml === isPage && !isPrivate;
+}
+
+const warn = (error: unknown): void => console.warn('localtext: not stored for offline use:', error);

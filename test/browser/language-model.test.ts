@@ -1,0 +1,129 @@
+/// <reference types="dom-chromium-ai" />
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launchWithWeights } from '../support/stored-weights.ts';
+
+const path = '/language-model-page.html';
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+  page = await context.newPage();
+  await page.goto(inject('siteUrl') + path);
+});
+
+afterAll(() => context.close());
+
+test('a session loads stored weights, answers in pieces, and counts its tokens', async () => {
+  const result = await page.evaluate(async () => {
+    const expectedInputs: LanguageModelExpected[] = [{ type: 'text', languages: ['en'] }];
+    const availability = await LanguageModel.availability({ expectedInputs });
+    const shares: number[] = [];
+    const session = await LanguageModel.create({
+      expectedInputs,
+      samplingMode: 'most-predictable',
+      initialPrompts: [{ role: 'system', content: 'You are a helpful assistant.' }],
+      monitor: (monitor) => monitor.addEventListener('downloadprogress', ({ loaded }) => shares.push(loaded)),
+    });
+    const initial = session.contextUsage;
+    const measured = await session.measureContextUsage('Say hello.');
+    const pieces: string[] = [];
+    const reader = session.promptStreaming('Say hello.').getReader();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) pieces.push(read.value);
+    const copy = await session.clone();
+    return {
+      availability,
+      shares,
+      initial,
+      measured,
+      pieces,
+      used: [session.contextUsage, copy.contextUsage],
+    };
+  });
+  expect(result).toMatchObject({ availability: 'available', shares: [0, 1] });
+  expect(result.pieces.length).toBeGreaterThan(2);
+  expect(result.pieces.join('')).toMatch(/\w/);
+  const [used = 0, copied] = result.used;
+  expect(copied).toBe(used);
+  // Tokens of the prompt, less what every count has, and of the reply.
+  expect(used).toBeGreaterThan(result.initial + result.pieces.length);
+  expect(used).toBeLessThan(result.initial + result.measured + result.pieces.length + 5);
+});
+
+test('a constraint holds: an expression, a schema, an expression after a prefix', async () => {
+  const result = await page.evaluate(async () => {
+    const session = await LanguageModel.create({ samplingMode: 'most-predictable' });
+    const regular = (expression: RegExp) => ({
+      responseConstraint: expression as object as Record<string, unknown>,
+    });
+    const greeting = (content: string): LanguageModelPrompt => [
+      { role: 'user', content: 'hello' },
+      { role: 'assistant', content, prefix: true },
+    ];
+    const rating = { type: 'number', minimum: 0, maximum: 5 };
+    return {
+      answer: await session.prompt('Is Paris in France?', regular(/^(yes|no)$/i)),
+      rated: await session.prompt('Rate the food: very good.', {
+        responseConstraint: {
+          type: 'object',
+          required: ['rating'],
+          additionalProperties: false,
+          properties: { rating },
+        },
+      }),
+      greeted: await session.prompt(greeting('Greetings'), regular(/^Greetings and salutations.*/)),
+      contradiction: await session
+        .prompt(greeting('Bye'), regular(/^Greetings.*/))
+        .catch((error: Error) => error.name),
+    };
+  });
+  expect(result.answer).toMatch(/^(yes|no)$/);
+  expect(JSON.parse(result.rated)).toEqual({ rating: expect.any(Number) as number });
+  expect(result.greeted).toMatch(/^ and salutations/);
+  expect(result.contradiction).toBe('NotSupportedError');
+});
+
+test('a text that is far too long is measured, and refused with its size', async () => {
+  const result = await page.evaluate(async () => {
+    const session = await LanguageModel.create();
+    const text = 'Please write a sentence. '.repeat(session.contextWindow * 2);
+    const measured = await session.measureContextUsage(text);
+    const error = await session
+      .append(text)
+      .catch((thrown: { name: string; requested: number; quota: number }) => thrown);
+    return {
+      measured,
+      window: session.contextWindow,
+      error: error && { name: error.name, requested: error.requested, quota: error.quota },
+    };
+  });
+  expect(result.measured).toBeGreaterThan(result.window);
+  expect(result.error).toEqual({
+    name: 'QuotaExceededError',
+    requested: result.measured,
+    quota: result.window,
+  });
+});
+
+test('the tab that runs the engine is closed in the middle of a prompt: the reply goes on', async () => {
+  const follower = await context.newPage();
+  await follower.goto(inject('siteUrl') + path);
+  const prompting = follower.evaluate(async () => {
+    const session = await LanguageModel.create({ samplingMode: 'most-predictable' });
+    const reader = session.promptStreaming('Count from one to twenty in words.').getReader();
+    let text = '';
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += read.value;
+      document.title = text;
+    }
+    return { text, next: await session.prompt('Go on.') };
+  });
+  await follower.waitForFunction(() => document.title.length > 4);
+  await page.close();
+  const { text, next } = await prompting;
+  expect(text.length).toBeGreaterThan(4);
+  expect(next).toMatch(/\w/);
+  page = follower;
+});

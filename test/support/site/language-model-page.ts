@@ -1,0 +1,6 @@
+import { start } from '../../../src/index.ts';
+import { installLanguageModel } from '../../../src/language-model/index.ts';
+import { pageOptions } from './page-options.ts';
+
+// Chromium has a class of its own, without a model.
+installLanguageModel(start(pageOptions()), { model: 'amber-phoenix-4', maxTokens: 16, replace: true });

@@ -1,0 +1,81 @@
+import { expect, test, vi } from 'vitest';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.ts';
+import type { EmbeddingEvent } from '../../../../src/jobs/embedding.ts';
+import type { Engine } from '../../../../src/engine-kit/engine.ts';
+import { serveToolChoice } from '../../../../src/engine-host/requests/serve-tool-choice.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
+
+const common = { license: 'MIT', contextLength: 9, files: [] };
+const model = { created: 0 };
+const catalog: Catalog = {
+  ownedBy: 'us',
+  models: [
+    {
+      ...model,
+      id: 'chooses',
+      kind: 'chat',
+      variants: [{ ...common, engine: 'wllama', name: 'small', toolChooser: 'vectors' }],
+    },
+    { ...model, id: 'alone', kind: 'chat', variants: [{ ...common, engine: 'wllama', name: 'large' }] },
+    {
+      ...model,
+      id: 'vectors',
+      kind: 'embedding',
+      variants: [{ ...common, engine: 'wllama', name: 'mini', dimensions: 1 }],
+    },
+  ],
+};
+
+const engineOf = (kind: 'chat' | 'embedding'): Engine => ({
+  kind,
+  fingerprint: kind,
+  slots: 1,
+  facts: {},
+  async *run(job): AsyncGenerator<EmbeddingEvent> {
+    const texts = job.kind === 'embedding' && 'texts' in job.input ? job.input.texts : [];
+    const vectors = texts.map((text) => Float32Array.of(text.includes('weather') ? 1 : 0));
+    yield { type: 'done', vectors, promptTokens: 1, fingerprint: kind };
+  },
+  unload: () => Promise.resolve(),
+});
+
+async function ask(id: string, isBroken = false) {
+  const loaded: string[] = [];
+  const models = createModelManager({
+    catalog,
+    load: async ({ name }) => {
+      loaded.push(name);
+      if (isBroken && name === 'mini') throw new Error('no such file');
+      return engineOf(name === 'mini' ? 'embedding' : 'chat');
+    },
+  });
+  const job: DecisionJob = {
+    kind: 'decision',
+    model: id,
+    // The variants of the chat's model.
+    variants: ['small', 'large'],
+    input: { text: 'the weather' },
+    questions: [{ type: 'tool', instructions: '', options: [{ label: 'weather' }, { label: 'other' }] }],
+  };
+  const events: DecisionEvent[] = [];
+  const sink = { onStage: () => undefined, send: (event: DecisionEvent) => void events.push(event) };
+  await serveToolChoice(models, { id: 'r', job, imageOrigins: [] }, new AbortController().signal, sink);
+  return { loaded, answer: events.at(-1)?.progress.answers[0] };
+}
+
+test('the model that the variant of the chat names chooses the tool', async () => {
+  const { loaded, answer } = await ask('chooses');
+  expect(loaded).toEqual(['small', 'mini']);
+  expect(answer?.map((each) => Math.round(each))).toEqual([1, 0, 0]);
+});
+
+test('a variant that names none leaves the choice to its model, and loads nothing', async () => {
+  expect(await ask('alone')).toEqual({ loaded: ['large'], answer: null });
+});
+
+test('a chooser that cannot be loaded leaves the choice to the model', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+  expect((await ask('chooses', true)).answer).toBeNull();
+  expect(warn).toHaveBeenCalledOnce();
+});

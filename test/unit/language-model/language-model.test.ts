@@ -1,0 +1,411 @@
+/// <reference types="dom-chromium-ai" />
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
+
+import { installLanguageModel } from '../../../src/language-model/index.ts';
+import { defineLanguageModel } from '../../../src/language-model/define-class.ts';
+import { fakeV1, tokensOf } from '../../support/fake-v1.ts';
+
+type Handle = Parameters<typeof installLanguageModel>[0];
+
+const activation = { hasBeenActive: true };
+
+beforeEach(() => {
+  activation.hasBeenActive = true;
+  vi.stubGlobal('document', { defaultView: {} });
+  vi.stubGlobal('navigator', { userActivation: activation });
+  vi.stubGlobal(
+    'ProgressEvent',
+    class extends Event {
+      constructor(type: string, init: object) {
+        super(type);
+        Object.assign(this, init);
+      }
+    },
+  );
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  Reflect.deleteProperty(globalThis, 'LanguageModel');
+});
+
+/** Installs the class over a fake `/v1`, and takes it as pages know it. */
+function install(...fake: Parameters<typeof fakeV1>) {
+  const v1 = fakeV1(...fake);
+  installLanguageModel(v1.localtext as unknown as Handle, { model: 'm' });
+  return v1;
+}
+
+const name = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'nothing',
+    (error: Error) => error.name,
+  );
+
+async function collect(stream: ReadableStream<string>): Promise<string[]> {
+  const pieces: string[] = [];
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return pieces;
+    pieces.push(value);
+  }
+}
+
+const tool = (execute: LanguageModelTool['execute']): LanguageModelTool => ({
+  name: 'weather',
+  description: 'The weather of a place.',
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+  execute,
+});
+const withTools = (execute: LanguageModelTool['execute']) =>
+  ({
+    tools: [tool(execute)],
+    expectedOutputs: [{ type: 'tool-call' }],
+  }) as unknown as LanguageModelCreateOptions;
+
+test('has the members of the types that pages of Chrome use, less those of extensions', () => {
+  type Former =
+    'inputUsage' | 'inputQuota' | 'measureInputUsage' | 'onquotaoverflow' | 'topK' | 'temperature';
+  type Own = InstanceType<ReturnType<typeof defineLanguageModel>>;
+  type Missing = Exclude<keyof LanguageModel, keyof Own | Former>;
+  expectTypeOf<Missing>().toEqualTypeOf<never>();
+  type Members = Pick<
+    LanguageModel,
+    | 'prompt'
+    | 'promptStreaming'
+    | 'append'
+    | 'measureContextUsage'
+    | 'destroy'
+    | 'contextUsage'
+    | 'contextWindow'
+  >;
+  expectTypeOf<Own>().toExtend<Members>();
+});
+
+describe('installLanguageModel', () => {
+  test('leaves the class of the browser, unless it is told to replace it', () => {
+    vi.stubGlobal('LanguageModel', 'own');
+    install();
+    expect(LanguageModel).toBe('own');
+    installLanguageModel(fakeV1().localtext as unknown as Handle, { model: 'm', replace: true });
+    expect(LanguageModel).toBeTypeOf('function');
+  });
+
+  test('scripts cannot construct sessions', () => {
+    install();
+    const Class = LanguageModel as unknown as new (parts?: object) => unknown;
+    expect(() => new Class()).toThrow(TypeError);
+    expect(() => new Class({ client: {} })).toThrow(TypeError);
+  });
+});
+
+describe('create()', () => {
+  test('downloads the model after a click, and reports growing shares from 0 to 1', async () => {
+    const { state } = install();
+    state.model = { state: 'idle', downloadBytes: 9 };
+    expect(await LanguageModel.availability()).toBe('downloadable');
+    activation.hasBeenActive = false;
+    expect(await name(LanguageModel.create())).toBe('NotAllowedError');
+    activation.hasBeenActive = true;
+    const shares: number[] = [];
+    await LanguageModel.create({
+      monitor: (monitor) => monitor.addEventListener('downloadprogress', ({ loaded }) => shares.push(loaded)),
+    });
+    const third = (n: number): number => Math.floor((n / 3) * 65_536) / 65_536;
+    expect(shares).toEqual([0, third(1), third(2), 1]);
+    expect(await LanguageModel.availability()).toBe('available');
+  });
+
+  test('rejects with NetworkError if the download fails, and OperationError if the load does', async () => {
+    const { state } = install();
+    state.failsLoad = true;
+    state.model = { state: 'idle', downloadBytes: 9 };
+    expect(await name(LanguageModel.create())).toBe('NetworkError');
+    state.model = { state: 'idle', downloadBytes: 0 };
+    expect(await name(LanguageModel.create())).toBe('OperationError');
+  });
+
+  test('says what it does not take: images, sound, an unknown model', async () => {
+    install();
+    const image: LanguageModelCreateOptions = { expectedInputs: [{ type: 'image' }] };
+    expect(await LanguageModel.availability(image)).toBe('unavailable');
+    expect(await name(LanguageModel.create(image))).toBe('NotSupportedError');
+    expect(await LanguageModel.availability({ expectedInputs: [{ type: 'audio' }] })).toBe('unavailable');
+    expect(await LanguageModel.availability({ expectedOutputs: [{ type: 'image' }] })).toBe('unavailable');
+    const unknown: LanguageModelCreateOptions = { expectedInputs: [{ type: 'text', languages: ['unk'] }] };
+    expect(await LanguageModel.availability(unknown)).toBe('unavailable');
+    installLanguageModel(fakeV1().localtext as unknown as Handle, { model: 'none', replace: true });
+    expect(await LanguageModel.availability()).toBe('unavailable');
+  });
+
+  const system = { role: 'system', content: 'x' } as const;
+  const user = { role: 'user', content: 'x' } as const;
+  test.each<[string, unknown, string]>([
+    ['a system prompt that is not the first', { initialPrompts: [user, system] }, 'TypeError'],
+    ['two system prompts', { initialPrompts: [system, system] }, 'TypeError'],
+    ['an unknown role', { initialPrompts: [{ role: 'tool', content: 'x' }] }, 'TypeError'],
+    [
+      'a prefix that is not the last',
+      { initialPrompts: [{ role: 'assistant', content: 'x', prefix: true }, user] },
+      'SyntaxError',
+    ],
+    [
+      'an invalid language',
+      { expectedInputs: [{ type: 'text', languages: ['en-abc-invalid'] }] },
+      'RangeError',
+    ],
+    ['an unknown type', { expectedInputs: [{ type: 'video' }] }, 'TypeError'],
+    ['an unknown mode', { samplingMode: 'wild' }, 'TypeError'],
+    ['tools without tool-call in expectedOutputs', { tools: [tool(async () => '')] }, 'TypeError'],
+    [
+      'a tool without execute',
+      { expectedOutputs: [{ type: 'tool-call' }], tools: [{ ...tool(async () => ''), execute: undefined }] },
+      'TypeError',
+    ],
+    ['a monitor that is no function', { monitor: {} }, 'TypeError'],
+    ['options that are no object', 'x', 'TypeError'],
+    ['a signal that is none', { signal: {} }, 'TypeError'],
+    [
+      'prompts that do not fit',
+      { initialPrompts: [{ role: 'user', content: 'x '.repeat(2000) }] },
+      'QuotaExceededError',
+    ],
+  ])('refuses %s', async (_, options, error) => {
+    install();
+    expect(await name(LanguageModel.create(options as LanguageModelCreateOptions))).toBe(error);
+  });
+
+  test('an abort rejects with its reason, and destroys the session afterwards', async () => {
+    install();
+    const reason = new Error('enough');
+    const abort = new AbortController();
+    const creating = LanguageModel.create({ signal: abort.signal });
+    abort.abort(reason);
+    await expect(creating).rejects.toBe(reason);
+    const later = new AbortController();
+    const session = await LanguageModel.create({ signal: later.signal });
+    later.abort(reason);
+    await expect(session.prompt('x')).rejects.toBe(reason);
+  });
+});
+
+describe('a prompt', () => {
+  test('has the messages before it, and the mode as a temperature', async () => {
+    const { asked } = install();
+    const session = await LanguageModel.create({
+      samplingMode: 'most-predictable',
+      initialPrompts: [{ role: 'system', content: 'Be brief.' }],
+    });
+    expect(session.contextUsage).toBe(3);
+    expect(await session.prompt('Count.')).toBe('one two');
+    const all = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Count.' },
+    ];
+    expect(asked[0]).toMatchObject({ model: 'm', temperature: 0, messages: all });
+    // The reply has two pieces.
+    expect(session.contextUsage).toBe(tokensOf(all) + 2);
+    const copy = await session.clone();
+    expect(await collect(copy.promptStreaming('On.'))).toEqual(['one ', 'two']);
+    expect(asked[1]?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+    await session.prompt('Other.');
+    expect(asked[2]?.messages.at(-1)).toEqual({ role: 'user', content: 'Other.' });
+    expect(asked[2]?.messages).toHaveLength(4);
+  });
+
+  test('takes what Web IDL makes a string of, and parts of text as one', async () => {
+    const { asked } = install();
+    const session = await LanguageModel.create();
+    for (const input of [null, undefined, {}, []]) await session.append(input as unknown as string);
+    await session.prompt([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', value: 'a' },
+          { type: 'text', value: 'b' },
+        ],
+      },
+    ]);
+    expect(asked[0]?.messages.map(({ content }) => content)).toEqual([
+      'null',
+      'undefined',
+      '[object Object]',
+      '',
+      'ab',
+    ]);
+  });
+
+  test.each<[string, unknown, unknown, string]>([
+    ['a system prompt after other messages', [{ role: 'system', content: 'x' }], {}, 'TypeError'],
+    [
+      'an image',
+      [{ role: 'user', content: [{ type: 'image', value: new Blob() }] }],
+      {},
+      'NotSupportedError',
+    ],
+    [
+      'bytes as a text',
+      [{ role: 'user', content: [{ type: 'text', value: new Uint8Array() }] }],
+      {},
+      'TypeError',
+    ],
+    [
+      'an image of the assistant',
+      [{ role: 'assistant', content: [{ type: 'image', value: new Blob() }] }],
+      {},
+      'NotSupportedError',
+    ],
+    ['a constraint that is no object', 'x', { responseConstraint: 'x' }, 'TypeError'],
+    ['the omission of a constraint that is absent', 'x', { omitResponseConstraintInput: true }, 'TypeError'],
+    ['more than the context window has', 'x '.repeat(1001), {}, 'QuotaExceededError'],
+    ['more than /v1 counts', 'x '.repeat(30_000), {}, 'QuotaExceededError'],
+  ])('refuses %s', async (_, input, options, error) => {
+    install();
+    const session = await LanguageModel.create({ initialPrompts: [{ role: 'user', content: 'x' }] });
+    expect(await name(session.prompt(input as string, options as object))).toBe(error);
+    expect(session.contextUsage).toBe(2);
+  });
+
+  test('of a session with a constraint has a schema, and a prefix of the reply', async () => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create();
+    replies.push(
+      { text: ['{"a"', ':1}'] },
+      { text: ['"Gree', 'tings\\u0020and \\"all\\', 'n"'] },
+      { text: ['b'] },
+    );
+    const schema = { type: 'object' };
+    expect(await session.prompt('x', { responseConstraint: schema })).toBe('{"a":1}');
+    expect(asked[0]).toMatchObject({
+      messages: [{ content: expect.stringContaining('{"type":"object"}') as string }],
+      response_format: { json_schema: { schema } },
+    });
+    const prefix: LanguageModelPrompt = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: 'Greetings', prefix: true },
+    ];
+    const options = {
+      responseConstraint: /^G/ as object as Record<string, unknown>,
+      omitResponseConstraintInput: true,
+    };
+    expect(await collect(session.promptStreaming(prefix, options))).toEqual([' and "all', '\n']);
+    expect(asked[1]).toMatchObject({
+      messages: [{}, {}, { role: 'user', content: 'x' }],
+      response_format: {
+        json_schema: { schema: { type: 'string', allOf: [{ pattern: '^G' }, { pattern: '^Greetings' }] } },
+      },
+    });
+    await session.prompt(prefix);
+    expect(asked[2]).toMatchObject({ continue_final_message: true });
+    expect(asked[2]?.messages[3]).toEqual({ role: 'assistant', content: 'Greetings and "all\n' });
+    replies.push({ finish: 'length' });
+    expect(await name(session.prompt('x', { responseConstraint: schema }))).toBe('SyntaxError');
+    expect(await name(session.prompt(prefix, { responseConstraint: schema }))).toBe('NotSupportedError');
+  });
+
+  test('calls the tools, all at once, until the model answers', async () => {
+    const { asked, replies } = install();
+    const execute = vi.fn(async ({ city }: { city: string }) => `rain in ${city}`);
+    const session = await LanguageModel.create(withTools(execute));
+    const call = (city: string) => ({ name: 'weather', arguments: JSON.stringify({ city }) });
+    replies.push({ toolCalls: [call('Oslo'), call('Rome')] });
+    expect(await session.prompt('Weather?')).toBe('one two');
+    expect(execute.mock.calls).toEqual([[{ city: 'Oslo' }], [{ city: 'Rome' }]]);
+    expect(asked[0]?.['tools']).toMatchObject([{ function: { name: 'weather' } }]);
+    expect(asked[1]?.messages.slice(1)).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id: 'call_0' }, { id: 'call_1' }] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'rain in Oslo' },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain in Rome' },
+    ]);
+  });
+
+  test('that keeps calling tools must answer in the end', async () => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create(withTools(async () => ''));
+    for (let round = 0; round < 8; round++)
+      replies.push({ toolCalls: [{ name: 'weather', arguments: '{}' }] });
+    expect(await session.prompt('Weather?')).toBe('one two');
+    expect(asked.map((request) => request['tool_choice'])).toEqual([
+      ...Array<undefined>(8).fill(undefined),
+      'none',
+    ]);
+  });
+
+  test('that overflows drops the oldest exchanges, not the first prompts', async () => {
+    const { asked } = install(40);
+    const session = await LanguageModel.create({ initialPrompts: [{ role: 'user', content: 'first' }] });
+    const overflow = vi.fn();
+    session.oncontextoverflow = overflow;
+    for (const letter of 'abc') await session.append(`${letter} `.repeat(9));
+    expect(overflow).not.toHaveBeenCalled();
+    expect(await session.prompt('d '.repeat(15))).toBe('one two');
+    expect(overflow).toHaveBeenCalledOnce();
+    expect(asked[0]?.messages.map(({ content }) => String(content).slice(0, 1))).toEqual([
+      'f',
+      'b',
+      'c',
+      'd',
+    ]);
+    expect(session.contextUsage).toBe(40);
+    await expect(session.prompt('e '.repeat(60))).rejects.toMatchObject({
+      name: 'QuotaExceededError',
+      quota: 40,
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  test.each([
+    [{ status: 401 }, 'NotAllowedError'],
+    [{ status: 400, code: 'invalid_json_schema' }, 'NotSupportedError'],
+    [{ status: 500, code: 'engine_failed' }, 'UnknownError'],
+  ])('whose answer is %o fails, and leaves no trace', async (error, expected) => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create();
+    replies.push({ error });
+    expect(await name(session.prompt('lost'))).toBe(expected);
+    await session.prompt('x');
+    expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'x' }]);
+  });
+
+  test('that is aborted, cancelled or destroyed stops the engine and leaves no trace', async () => {
+    const { asked, replies, state } = install();
+    const session = await LanguageModel.create();
+    replies.push({ hangs: true }, { hangs: true });
+    const abort = new AbortController();
+    const prompting = session.prompt('a', { signal: abort.signal });
+    const queued = session.prompt('b', { signal: abort.signal });
+    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    abort.abort();
+    expect(await name(prompting)).toBe('AbortError');
+    expect(await name(queued)).toBe('AbortError');
+    expect(() => session.promptStreaming('a', { signal: abort.signal })).toThrow(DOMException);
+
+    const reader = session.promptStreaming('c').getReader();
+    expect((await reader.read()).value).toBe('one ');
+    await reader.cancel();
+    await session.prompt('d');
+    expect(asked.at(-1)?.messages).toEqual([{ role: 'user', content: 'd' }]);
+
+    replies.push({ hangs: true });
+    const last = session.prompt('e');
+    await vi.waitFor(() => expect(asked).toHaveLength(4));
+    session.destroy();
+    expect(await name(last)).toBe('AbortError');
+    expect(state.aborted).toBe(3);
+    for (const method of ['prompt', 'append', 'measureContextUsage', 'clone'] as const)
+      expect(await name(session[method]('x' as never))).toBe('AbortError');
+    expect(session.contextWindow).toBe(1000);
+  });
+});
+
+test('a document that is not active, or not allowed to, gets nothing', async () => {
+  install();
+  const policy = { features: () => ['language-model'], allowsFeature: () => false };
+  vi.stubGlobal('document', { defaultView: {}, featurePolicy: policy });
+  expect(await LanguageModel.availability()).toBe('unavailable');
+  expect(await name(LanguageModel.create())).toBe('NotAllowedError');
+  vi.stubGlobal('document', { defaultView: null });
+  expect(await name(LanguageModel.availability())).toBe('InvalidStateError');
+  expect(await name(LanguageModel.create())).toBe('InvalidStateError');
+});
