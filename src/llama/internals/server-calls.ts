@@ -3,7 +3,7 @@
  * concurrently: with n requests, each would get a token only every n steps, a cancel would wait for as many, and
  * one rejected request would fail all.
  * @remarks
- * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of
+ * - Relies on: the actions `completion`, `embedding`, `rerank`, `get_result` and `cancel`; the texts of
  *   errors and of llama.cpp's log below; a request with `verbose` reports its settings in
  *   `__verbose`, with `logit_bias` as token ids.
  * - Read in: @wllama/wllama 3.13.0 (llama.cpp b12211), `cpp/wllama-context.h`; Chromium
@@ -47,6 +47,8 @@ export interface ServerCalls {
    * @returns its id
    */
   beginEmbedding(text: string): Promise<number>;
+  /** Queues a pair of texts to score. A step rejects a pair longer than a batch with its `promptTokens`. @returns its id */
+  beginRank(query: string, document: string): Promise<number>;
   /**
    * Computes one step for all slots, then takes one result of this request, if it has one. An exception in the step
    * leaves the slots in an unknown state; an exception while the result is written does not.
@@ -179,6 +181,10 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
     beginEmbedding(input) {
       const data_json = JSON.stringify({ input });
       return queued(proxy.wllamaAction('embedding', { _name: 'embd_req', data_json, files: [] }));
+    },
+    beginRank(query, document) {
+      const data_json = JSON.stringify({ query, document });
+      return queued(proxy.wllamaAction('rerank', { _name: 'rrnk_req', data_json }));
     },
     step: async (id) => (await read(id, proxy.wllamaAction('get_result', resultOf(id)))) ?? NO_RESULT,
     // `!get_result`, which the linked kernels add, takes a result without a step (tools/kernels/server.h).

@@ -17,6 +17,7 @@ import type {
   GlueMsgEmbeddingRes,
   GlueMsgGetResultReq as GetResultRequest,
   GlueMsgGetResultRes,
+  GlueMsgRerankReq,
 } from '@wllama/wllama/esm/glue/messages.js';
 
 import type { ServiceError } from '#base';
@@ -51,11 +52,12 @@ export interface WorkerProxy {
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: GlueMsgCompletionReq): Promise<QueuedAnswer>;
   wllamaAction(action: 'embedding', body: GlueMsgEmbeddingReq): Promise<QueuedAnswer>;
+  wllamaAction(action: 'rerank', body: GlueMsgRerankReq): Promise<QueuedAnswer>;
   wllamaAction(action: 'get_result' | '!get_result', body: GetResultRequest): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: GlueMsgCancelReq): Promise<unknown>;
 }
 
-/** Answer to `completion` and `embedding`. Only the latter gives its reason for a refusal. */
+/** Answer to a request that is queued. Only that to `embedding` gives its reason for a refusal. */
 export type QueuedAnswer = Pick<GlueMsgEmbeddingRes, 'success' | 'req_id'> &
   Partial<Pick<GlueMsgEmbeddingRes, 'message'>>;
 

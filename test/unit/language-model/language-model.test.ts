@@ -304,6 +304,19 @@ describe('a prompt', () => {
     expect(await name(session.prompt(prefix, { responseConstraint: schema }))).toBe('NotSupportedError');
   });
 
+  test.each([
+    [/a|b/i, '^(?:a|b)$'],
+    [/[^$]\$/, String.raw`^(?:[^$]\$)$`],
+    [/^a|b$/, '^a|b$'],
+  ])('with the expression %s has the pattern %s', async (expression, pattern) => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create();
+    replies.push({ text: ['"a"'] });
+    const responseConstraint = expression as object as Record<string, unknown>;
+    expect(await session.prompt('x', { responseConstraint })).toBe('a');
+    expect(asked[0]).toMatchObject({ response_format: { json_schema: { schema: { pattern } } } });
+  });
+
   test('calls the tools, all at once, until the model answers', async () => {
     const { asked, replies } = install();
     const execute = vi.fn(async ({ city }: { city: string }) => `rain in ${city}`);

@@ -2,7 +2,7 @@ import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
 import { llamaFunctions } from '../../../support/llama-functions.ts';
-import { LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
+import { type Kernels, LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
 import { expf } from './musl-expf.ts';
 import {
   fillWeights,
@@ -14,13 +14,16 @@ import {
 } from './quantized.ts';
 
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
-const [F32, F16, I32] = [0, 1, 26];
+const F32 = 0;
+const F16 = 1;
+const I32 = 26;
 const f32 = Math.fround;
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
 const kernelsBy = { 32: loadKernels({}, 32), 64: loadKernels({}, 64) };
 
 interface Shape {
+  /** Values of a query and of a key. */
   width: number;
   tokens: number;
   heads: number;
@@ -28,14 +31,11 @@ interface Shape {
   keys: number;
   first: number;
   end: number;
-  /** Sequences whose rows of the cache are listed; 0: one sequence has the whole cache. */
-  listed: number;
+  /** Values of a row that the keys' scores weigh. */
+  valueWidth: number;
 }
 
-/**
- * Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, and sequences
- * that are computed together.
- */
+/** Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, many heads, other widths of values. */
 const SHAPES: Shape[] = [
   [64, 1, 9, 3, 64, 0, 9],
   [64, 6, 9, 3, 96, 0, 54],
@@ -45,10 +45,11 @@ const SHAPES: Shape[] = [
   [256, 2, 4, 1, 32, 0, 8],
   [96, 1, 8, 8, 100, 0, 8],
   [32, 18, 2, 2, 68, 0, 36],
-  [64, 1, 9, 3, 96, 0, 36, 4],
-  [64, 5, 9, 3, 68, 3, 88, 2],
-  [96, 1, 4, 4, 36, 0, 4, 1],
-].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, listed = 0]) => ({
+  [32, 2, 128, 8, 36, 0, 256],
+  [160, 3, 6, 3, 40, 0, 18],
+  [192, 5, 4, 2, 36, 0, 20, 128],
+  [64, 17, 3, 1, 40, 0, 51, 256],
+].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, valueWidth = width]) => ({
   width,
   tokens,
   heads,
@@ -56,7 +57,7 @@ const SHAPES: Shape[] = [
   keys,
   first,
   end,
-  listed,
+  valueWidth,
 }));
 
 const CASES = ([32, 64] as const).flatMap((bits) => SHAPES.map((shape) => ({ ...shape, bits })));
@@ -68,11 +69,11 @@ function attend(
   keyOf: (key: number) => number,
   valueOf: (key: number) => number,
   maskAt: (key: number) => number,
-  { keys, width }: Shape,
+  { keys, width, valueWidth }: Shape,
 ): number[] {
   const scale = f32(1 / Math.sqrt(width));
   const columns = Array.from({ length: width / 32 }, (_, b) => quantize32(query.slice(32 * b, 32 * b + 32)));
-  let sums = Array.from({ length: width }, () => 0);
+  let sums = Array.from({ length: valueWidth }, () => 0);
   let [most, total] = [-Infinity, 0];
   for (let key = 0; key < keys; key++) {
     const mask = maskAt(key);
@@ -105,13 +106,6 @@ function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
   return key % 7 === 2 ? -0.5 : 0;
 }
 
-/** Row of a key in the cache of `keys` rows a sequence: some follow each other, and the last ones are none. */
-function rowAt(key: number, sequence: number, { keys, listed }: Shape): number {
-  if (listed === 0) return key;
-  if (key >= keys - 3 || key === 13) return -1;
-  return key < 8 ? key * listed + sequence : sequence * keys + key;
-}
-
 test("exponentials are those of the package's own function", () => {
   const llama = llamaFunctions(['expf']);
   const random = seeded(7);
@@ -120,86 +114,159 @@ test("exponentials are those of the package's own function", () => {
   expect(all.filter((x) => !Object.is(expf(x), llama.call('expf', x)))).toEqual([]);
 });
 
-test.each(CASES)(
-  'attention over $keys keys of $width values, $listed sequences, bit by bit ($bits bits)',
-  (shape) => {
-    const kernels = kernelsBy[shape.bits];
-    const { width, tokens, heads, pairs, keys, first, end, listed } = shape;
-    const sequences = Math.max(1, listed);
-    const random = seeded(width + keys);
-    kernels.free();
-    const { memory, allocate } = kernels;
-    const row = (width / 32) * Q8_0.bytes;
-    const values = width * tokens * heads;
-    const [query, key, value, mask, output, rows] = [
-      values * sequences * 4,
-      row * pairs * keys * sequences,
-      row * pairs * keys * sequences,
-      tokens * keys * sequences * 2,
-      values * sequences * 4,
-      keys * sequences * 4,
-    ].map(allocate) as [number, number, number, number, number, number];
-    for (let i = 0; i < values * sequences; i++) memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
-    const blocks = (row / Q8_0.bytes) * pairs * keys * sequences;
-    for (const at of [key, value]) fillWeights(Q8_0, memory, at, blocks, random);
-    for (let sequence = 0; sequence < sequences; sequence++)
-      for (let k = 0; k < keys; k++) {
-        memory.setInt32(rows + (sequence * keys + k) * 4, rowAt(k, sequence, shape), true);
-        for (let token = 0; token < tokens; token++) {
-          const at = (sequence * tokens + token) * keys + k;
-          setFloat16(memory, mask + at * 2, maskOf(k, token, shape), true);
-        }
-      }
-    const cache = (data: number) =>
+/** Writes a query, keys, values and a mask, and what the kernel is called with. */
+function write(kernels: Kernels, shape: Shape, valueType: WeightType = Q8_0) {
+  const { width, tokens, heads, pairs, keys, valueWidth } = shape;
+  const random = seeded(width + keys);
+  kernels.free();
+  const { memory, allocate } = kernels;
+  const row = (width / 32) * Q8_0.bytes;
+  const valueRow = (valueWidth / valueType.values) * valueType.bytes;
+  const [query, key, value, mask, output] = [
+    width * tokens * heads * 4,
+    row * pairs * keys,
+    valueRow * pairs * keys,
+    tokens * keys * 2,
+    valueWidth * tokens * heads * 4,
+  ].map(allocate) as [number, number, number, number, number];
+  for (let i = 0; i < width * tokens * heads; i++)
+    memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
+  for (const [at, bytes] of [
+    [key, row],
+    [value, valueRow],
+  ] as const)
+    fillWeights(Q8_0, memory, at, Math.ceil((bytes * pairs * keys) / Q8_0.bytes), random);
+  for (let token = 0; token < tokens; token++)
+    for (let k = 0; k < keys; k++)
+      setFloat16(memory, mask + (token * keys + k) * 2, maskOf(k, token, shape), true);
+  const cache = (type: WeightType, data: number, values: number, bytes: number) => ({
+    type: type.id,
+    ne: [values, keys, pairs, 1],
+    nb: [type.bytes, bytes * pairs, bytes, 0],
+    data,
+  });
+  const tensor = writeTensor(kernels, {
+    type: F32,
+    ne: [valueWidth, heads, tokens, 1],
+    nb: [4, valueWidth * 4, valueWidth * heads * 4, 0],
+    data: output,
+    src: [
       writeTensor(kernels, {
-        type: Q8_0.id,
-        ne: [width, keys * sequences, pairs, 1],
-        nb: [Q8_0.bytes, row * pairs, row, 0],
-        data,
-      });
-    const floats = (ne: number[], nb: number[], data: number, src: number[] = []) =>
-      writeTensor(kernels, { type: F32, ne, nb, data, src });
-    const queries = floats(
-      [width, tokens, heads, sequences],
-      [4, width * heads * 4, width * 4, values * 4],
-      query,
-    );
-    const masks = writeTensor(kernels, {
-      type: F16,
-      ne: [keys, tokens, 1, sequences],
-      nb: [2, keys * 2, keys * tokens * 2, keys * tokens * 2],
-      data: mask,
-    });
-    const lists = writeTensor(kernels, {
-      type: I32,
-      ne: [keys, listed, 1, 1],
-      nb: [4, keys * 4],
-      data: rows,
-    });
-    const tensor = floats(
-      [width, heads, tokens, sequences],
-      [4, width * 4, width * heads * 4, values * 4],
-      output,
-      [queries, cache(key), cache(value), masks, 0, listed === 0 ? 0 : lists],
-    );
-    memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
-    kernels.call(FLASH, allocate(64), tensor, first, end, 0, keys, 0, 0);
+        type: F32,
+        ne: [width, tokens, heads, 1],
+        nb: [4, width * heads * 4, width * 4, 0],
+        data: query,
+      }),
+      writeTensor(kernels, cache(Q8_0, key, width, row)),
+      writeTensor(kernels, cache(valueType, value, valueWidth, valueRow)),
+      writeTensor(kernels, {
+        type: F16,
+        ne: [keys, tokens, 1, 1],
+        nb: [2, keys * 2, keys * tokens * 2, 0],
+        data: mask,
+      }),
+    ],
+  });
+  memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
+  return { query, key, value, output, tensor, row, valueRow };
+}
 
-    for (let r = first; r < end; r++) {
-      const sequence = Math.floor(r / (heads * tokens));
-      const head = Math.floor(r / tokens) % heads;
-      const token = r % tokens;
-      const pair = Math.floor(head / (heads / pairs));
-      const place = sequence * values + (token * heads + head) * width;
-      const floatsAt = (at: number): number[] =>
-        Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
-      const placeOf = (from: number) => (k: number) =>
-        from + (rowAt(k, sequence, shape) * pairs + pair) * row;
-      const maskAt = (k: number): number =>
-        rowAt(k, sequence, shape) < 0 ? -Infinity : maskOf(k, token, shape);
-      const expected = attend(memory, floatsAt(query), placeOf(key), placeOf(value), maskAt, shape);
-      expect(floatsAt(output)).toEqual(expected);
-    }
-    expect(kernels.originals()).toBe(0);
-  },
-);
+test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
+  const kernels = kernelsBy[shape.bits];
+  const { width, tokens, heads, pairs, keys, first, end, valueWidth } = shape;
+  const { query, key, value, output, tensor, row, valueRow } = write(kernels, shape);
+  const { memory } = kernels;
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, first, end, 0, keys, 0, 0);
+
+  for (let r = first; r < end; r++) {
+    const head = Math.floor(r / tokens);
+    const token = r % tokens;
+    const pair = Math.floor(head / (heads / pairs));
+    const floats = (at: number, length: number): number[] =>
+      Array.from({ length }, (_, d) =>
+        memory.getFloat32(at + 4 * ((token * heads + head) * length + d), true),
+      );
+    const rowOf = (from: number, bytes: number) => (k: number) => from + (k * pairs + pair) * bytes;
+    const expected = attend(
+      memory,
+      floats(query, width),
+      rowOf(key, row),
+      rowOf(value, valueRow),
+      (k) => maskOf(k, token, shape),
+      shape,
+    );
+    expect(floats(output, valueWidth)).toEqual(expected);
+  }
+  expect(kernels.originals() - before).toBe(0);
+});
+
+test.each([32, 64] as const)('keys and values of different types go to the original (%i bits)', (bits) => {
+  const kernels = kernelsBy[bits];
+  const f16: WeightType = { name: 'F16', id: F16, bytes: 2, values: 1, halves: [] };
+  const { tensor } = write(kernels, CASES[0] as Shape, f16);
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, 0, 9, 0, 64, 0, 0);
+  expect(kernels.originals() - before).toBe(1);
+});
+
+test.each([32, 64] as const)('sequences that list their rows of the cache, bit by bit (%i bits)', (bits) => {
+  const kernels = kernelsBy[bits];
+  const { memory, writeAddress } = kernels;
+  const [width, keys, pairs, sequences, heads] = [64, 60, 3, 2, 6];
+  const shape = {
+    width,
+    tokens: 1,
+    heads: heads * sequences,
+    pairs,
+    keys,
+    first: 0,
+    end: 12,
+    valueWidth: width,
+  };
+  const { query, key, value, output, tensor, row, valueRow } = write(kernels, shape);
+  // Some rows follow each other; below 0 there is none.
+  const rowAt = (k: number, sequence: number): number => {
+    if (k === 13 || k > 56) return -1;
+    return k < 40 ? k + sequence : (k * 7 + sequence) % keys;
+  };
+  const rows = kernels.allocate(keys * sequences * 4);
+  for (let i = 0; i < keys * sequences; i++)
+    memory.setInt32(rows + 4 * i, rowAt(i % keys, Math.floor(i / keys)), true);
+  const lists = writeTensor(kernels, {
+    type: I32,
+    ne: [keys, sequences, 1, 1],
+    nb: [4, keys * 4],
+    data: rows,
+  });
+  const { ne, nb, src } = LAYOUT[bits];
+  const address = bits / 8;
+  const queries = memory.getUint32(tensor + src, true);
+  memory.setBigInt64(queries + ne + 16, BigInt(heads), true);
+  memory.setBigInt64(queries + ne + 24, BigInt(sequences), true);
+  writeAddress(queries + nb + 3 * address, heads * width * 4);
+  memory.setBigInt64(tensor + ne + 8, BigInt(heads), true);
+  writeAddress(tensor + src + 5 * address, lists);
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, 0, shape.end, 0, keys, 0, 0);
+
+  for (let r = 0; r < shape.end; r++) {
+    const sequence = Math.floor(r / heads);
+    const pair = Math.floor((r % heads) / (heads / pairs));
+    const floats = (at: number): number[] =>
+      Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (r * width + d), true));
+    const placeOf = (from: number, bytes: number) => (k: number) =>
+      from + (rowAt(k, sequence) * pairs + pair) * bytes;
+    const maskAt = (k: number): number => (rowAt(k, sequence) < 0 ? -Infinity : maskOf(k, 0, shape));
+    const expected = attend(
+      memory,
+      floats(query),
+      placeOf(key, row),
+      placeOf(value, valueRow),
+      maskAt,
+      shape,
+    );
+    expect(floats(output)).toEqual(expected);
+  }
+  expect(kernels.originals() - before).toBe(0);
+});
