@@ -33,6 +33,7 @@ const DOCUMENTS = [
     'offline-chat',
     'voice-notes',
     'sorted-inbox',
+    'chrome-extension',
     'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];
