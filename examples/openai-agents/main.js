@@ -29,20 +29,34 @@ const openai = new OpenAI({
 // Traces would go to OpenAI.
 setTracingDisabled(true);
 
-const stock = new Map(
-  [...document.querySelectorAll('tr')].map(({ cells }) => [cells[0].textContent, cells[1].textContent]),
+const rows = new Map(
+  [...document.querySelectorAll('tr')].map(({ cells: [name, count] }) => [name.textContent, count]),
 );
+const item = z.enum([...rows.keys()]);
+
+function show(call, result) {
+  const entry = document.createElement('li');
+  entry.textContent = `${call}: ${result}`;
+  calls.append(entry);
+  return result;
+}
 
 const countStock = tool({
   name: 'count_stock',
   description: 'Says how many pieces of an item are in stock.',
-  parameters: z.object({ item: z.enum([...stock.keys()]) }),
-  execute({ item }) {
-    const result = `There are ${stock.get(item)} ${item} in stock.`;
-    const entry = document.createElement('li');
-    entry.textContent = `count_stock(${item}): ${result}`;
-    calls.append(entry);
-    return result;
+  parameters: z.object({ item }),
+  execute: ({ item: name }) =>
+    show(`count_stock(${name})`, `There are ${rows.get(name).textContent} ${name} in stock.`),
+});
+
+const orderItem = tool({
+  name: 'order_item',
+  description: 'Orders more pieces of an item from the supplier.',
+  parameters: z.object({ item, pieces: z.number().int().min(1).max(500) }),
+  execute({ item: name, pieces }) {
+    const count = rows.get(name);
+    count.textContent = Number(count.textContent) + pieces;
+    return show(`order_item(${name}, ${pieces})`, `${pieces} ${name} were ordered.`);
   },
 });
 
@@ -50,10 +64,9 @@ const agent = new Agent({
   name: 'Storekeeper',
   instructions: 'You are a storekeeper. Answer in one sentence.',
   model: new OpenAIChatCompletionsModel(openai, MODEL),
-  tools: [countStock],
-  // The agent calls the tool once, and then answers freely.
+  tools: [countStock, orderItem],
   // Greedy: at its model card's 0.2, a model this small may answer in another language.
-  modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'count_stock' },
+  modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'auto' },
 });
 
 button.disabled = false;

@@ -81,19 +81,20 @@ interface GgufBuild {
   approximateBytes: number;
   cores: number;
   kvValues: number;
+  toolChooser?: string;
   /** Commit of the repository. */
   revision: string;
 }
 
 /** Qwen2.5-Instruct in GGUF from the Qwen team's repositories, for CPUs with enough cores. */
-function qwenGguf({ size, approximateBytes, cores, kvValues, revision }: GgufBuild): WllamaVariant {
+function qwenGguf({ size, approximateBytes, cores, revision, ...fields }: GgufBuild): WllamaVariant {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   return {
     engine: 'wllama',
     name: `qwen2.5-${size}-instruct-q4_k_m`,
     license: 'Apache-2.0',
     contextLength: 8192,
-    kvValues,
+    ...fields,
     files: [],
     hub: {
       repository,
@@ -118,5 +119,7 @@ export const qwenGguf05B: WllamaVariant = qwenGguf({
   approximateBytes: 0.49e9,
   cores: 6,
   kvValues: 24 * 2 * (64 + 64),
+  // Measured with Qwen2.5-Coder 0.5B: docs/typed-answers.md.
+  toolChooser: 'jade-mole-4',
   revision: '9217f5db79a29953eb74d5343926648285ec7e67',
 });

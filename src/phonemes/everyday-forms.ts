@@ -66,6 +66,20 @@ const PHRASES: Words = {
   'i.e.': 'that is',
   'viz.': 'namely',
   'a.k.a.': 'also known as',
+  'c/o': 'care of',
+  'incl.': 'including',
+  'excl.': 'excluding',
+  'dept.': 'department',
+  'govt.': 'government',
+  'mgr.': 'manager',
+  'tel.': 'telephone',
+  'Tel.': 'Telephone',
+  'avg.': 'average',
+  'misc.': 'miscellaneous',
+  'temp.': 'temperature',
+  'yrs.': 'years',
+  'ext.': 'extension',
+  'resp.': 'respectively',
 };
 
 /** Names of one and of many. */
@@ -119,6 +133,8 @@ const UNITS: Readonly<Record<string, readonly [string, string]>> = {
   kV: ['kilovolt', 'kilovolts'],
   dB: ['decibel', 'decibels'],
   px: ['pixel', 'pixels'],
+  mpg: ['mile per gallon', 'miles per gallon'],
+  MP: ['megapixel', 'megapixels'],
   bpm: ['beat per minute', 'beats per minute'],
   rpm: ['revolution per minute', 'revolutions per minute'],
   dpi: ['dot per inch', 'dots per inch'],
@@ -198,6 +214,7 @@ const FRACTIONS: Words = {
   '⅞': 'seven eighths',
 };
 
+const nameOf = (short: string): string => DAYS[short] ?? MONTHS[short] ?? short;
 const spelled = (digits: string): string => Array.from(digits.replaceAll(/\D/g, '')).join(' ');
 /** Reads the digits of each group, with a pause between groups. */
 const digitGroups = (number: string): string => (number.match(/\d+/g) ?? []).map(spelled).join(', ');
@@ -215,7 +232,7 @@ const rule = (pattern: string, replace: Replace): readonly [RegExp, Replace] => 
 
 /** Rules in the order in which they apply. */
 const RULES = [
-  rule(`${START}(${oneOf(PHRASES)})`, (_, phrase = '') => PHRASES[phrase] ?? phrase),
+  rule(`${START}(${oneOf(PHRASES)})(?![\\p{L}\\p{N}])`, (_, phrase = '') => PHRASES[phrase] ?? phrase),
   rule(
     `${START}(${oneOf(BEFORE_NUMBERS)}) ?(?=\\d)`,
     (_, short = '') => `${BEFORE_NUMBERS[short] ?? short} `,
@@ -233,6 +250,10 @@ const RULES = [
     (_, day) => `${day} `,
   ),
   rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, (_, month = '') => `${MONTHS[month] ?? month} `),
+  rule(
+    String.raw`${START}(${oneOf(DAYS)}|${oneOf(MONTHS)})\.? ?[-–] ?(${oneOf(DAYS)}|${oneOf(MONTHS)}|May)${STOP}`,
+    (_, from = '', to = '') => `${nameOf(from)} to ${nameOf(to)}`,
+  ),
   rule(
     String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`,
     (_, day = '') => DAYS[day] ?? day,
@@ -325,7 +346,7 @@ const RULES = [
   rule('(?<![A-Za-z])H2(?=[A-Z])', () => 'H 2 '),
   rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => ` ${digits.normalize('NFKC')} `),
   rule(String.raw`(?<=\d) ?x ?(?=\d)`, () => ' by '),
-  rule(String.raw`(?<=\d)x${STOP}`, () => ' times'),
+  rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, () => ' times'),
   rule(
     `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
     (_, whole = '', fraction = '') => `${whole ? `${whole} and ` : ''}${FRACTIONS[fraction] ?? ''} `,
@@ -333,6 +354,7 @@ const RULES = [
   rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, (_, whole) => `${whole} and `),
   rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\d:])`, (_, first, second) => `${first} to ${second}`),
   rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, (_, first, second) => `${first} to ${second}`),
+  rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, (_, share) => `${share} ${share}`),
   rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, (_, above, below) => `${above} over ${below}`),
   rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
   rule(
@@ -347,6 +369,7 @@ const RULES = [
   rule(String.raw`(?<=\d )[-−–](?= \d{1,15}(?:\.\d{1,15})? ?[=<>])`, () => 'minus'),
   rule(String.raw`(?<=\d ?)\*(?= ?\d)`, () => ' times '),
   rule(String.raw`(?<=\d )\/(?= \d)`, () => 'divided by'),
+  rule(String.raw`(?<![\p{L}\p{N}_.)\]°%])[-−](?=\.?\d)`, () => 'minus '),
   rule('−', () => '-'),
   rule(String.raw`~ ?(?=[\d$€£])`, () => 'about '),
   rule(oneOf(SIGNS), (sign) => ` ${SIGNS[sign] ?? ''} `),

@@ -163,7 +163,9 @@ const plainLetters = (text: string): string =>
     .replaceAll(/[\u{FF01}-\u{FF5E}\u{FB00}-\u{FB06}\u{1D400}-\u{1D7FF}]/gu, (letter) =>
       letter.normalize('NFKC'),
     )
-    .replaceAll(/\bmailto:/g, '');
+    .replaceAll(/\bmailto:/g, '')
+    // A line that was wrapped: the sentence goes on.
+    .replaceAll(/(?<=[^\n]{40}[\p{L}\p{N},;])[ \t]?\r?\n(?=\p{Ll})/gu, ' ');
 
 /** @returns the text as it is spoken; line breaks end sentences */
 export function toSpeakable(text: string): string {

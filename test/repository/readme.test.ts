@@ -32,6 +32,7 @@ const DOCUMENTS = [
     'openai-agents',
     'offline-chat',
     'voice-notes',
+    'read-aloud',
     'sorted-inbox',
     'chrome-extension',
     'ray-serve',

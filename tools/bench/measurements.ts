@@ -15,6 +15,7 @@ import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-r
 import { speech } from './speech-row.ts';
 import type { Stage } from './stage.ts';
 import { visit } from './visit-row.ts';
+import { voice } from './voice-row.ts';
 import { warmStart } from './warm-start-row.ts';
 import { webLlm } from './web-llm-row.ts';
 
@@ -56,6 +57,7 @@ export const measurements: Record<string, Measurement> = {
   'embeddings-mixed-int8': inPage('mixedInt8'),
   'embeddings-concurrent': inPage('concurrent'),
   speech,
+  voice,
   pictures,
   memory,
   visit,

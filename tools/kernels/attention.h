@@ -3,12 +3,12 @@
 // original's order: bit by bit the same.
 #pragma once
 #include "exponential.h"
-#include "single.h"
-#include "tile.h"
+#include "rows.h"
 
 enum { F16 = 1 };
 #define KEYS 32
-#define QUERIES SCALES
+#define QUERIES COLUMNS
+#define GROUPS (QUERIES / 4)
 #define WIDEST 256
 
 /** Adds values, times their weights, to the sums of 4 queries. */
@@ -113,11 +113,10 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
   }
   const int64_t tokens = q->ne[1], heads = q->ne[2], shared = heads / k->ne[2], repeated = q->ne[3] / k->ne[3];
   const size_t blocks = width / 32;
-  float query[4 * WIDEST] __attribute__((aligned(16)));
-  uint8_t columns[QUERIES * WIDEST / 32 * 34] __attribute__((aligned(16)));
+  uint8_t query[34], columns[QUERIES * WIDEST / 32 * 72] __attribute__((aligned(16)));
+  float products[QUERIES * KEYS] __attribute__((aligned(16)));
   float scores[QUERIES * KEYS] __attribute__((aligned(16))), values[KEYS * WIDEST] __attribute__((aligned(16)));
   float sums[QUERIES * WIDEST] __attribute__((aligned(16)));
-  float scales[WIDEST / 32 * SCALES] __attribute__((aligned(16)));
   const uint16_t *masks[QUERIES];
   group state[GROUPS];
   uint8_t *to[QUERIES];
@@ -131,15 +130,11 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     for (int c = 0; c < groups * 4; c++) {
       const int64_t row = ir + (c < count ? c : count - 1) - i3 * heads * tokens, h = row / tokens, t = row % tokens;
       const uint8_t *from = q->data + t * q->nb[1] + h * q->nb[2] + i3 * q->nb[3];
-      if (count == 1) {
-        if (c == 0)
-          for (size_t b = 0; b < blocks; b++) quantize_single32(from + 128 * b, columns + 34 * b, false);
-      } else {
-        for (size_t d = 0; d < width; d += 4) wasm_v128_store(query + (c & 3) * width + d, wasm_v128_load(from + 4 * d));
-        if ((c & 3) == 3)
-          for (size_t b = 0; b < blocks; b++)
-            quantize_group32((const uint8_t *)query + 128 * b, 4 * width, columns + (c / 4 * blocks + b) * 136, false, false);
-      }
+      if (c < count)
+        for (size_t b = 0; b < blocks; b++) {
+          quantize_block32(from + 128 * b, query, false);
+          lay_block(Q8_0, count, query, columns + (b * count + c) * laid_block(Q8_0));
+        }
       if (mask)
         masks[c] = (const uint16_t *)(mask->data + t * mask->nb[1] + h % mask->ne[2] * mask->nb[2] + i3 % mask->ne[3] * mask->nb[3]);
       to[c] = dst->data + (i3 * dst->ne[2] * dst->ne[1] + h + t * dst->ne[1]) * dst->nb[1];
@@ -147,27 +142,26 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     }
     for (int g = 0; g < groups; g++)
       state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width};
-    if (count > 1) scales_of(Q8_0, blocks, columns, groups, scales, scales);
     const uint8_t *keys = k->data + pair * k->nb[2] + i3 / repeated * k->nb[3];
     const uint8_t *value_rows = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
     for (int64_t ic = ic_start; ic < ic_end; ic += KEYS) {
       const int n = ic_end - ic < KEYS ? (int)(ic_end - ic) : KEYS;
       const visible seen = mask ? visible_keys(masks, count, ic, n) : ALL;
       if (seen == NONE) continue;
-      for (int i = 0; i < n; i += 4) {
-        const uint8_t *key = keys + (ic + i) * k->nb[1];
-        float *at = scores + i * QUERIES;
-        if (count == 1) {
+      const product p = {keys + ic * k->nb[1], columns, k->nb[1], blocks, count, false, (uint8_t *)products, 4 * KEYS, 0};
+      rows_Q8_0(false, &p, 0, n);
+      for (int i = 0; i < n; i += 4)
+        for (int g = 0; g < groups; g++) {
+          float *const at = scores + i * QUERIES + 4 * g;
           v128_t four[4];
-          single_Q8_0(blocks, key, k->nb[1], columns, 0, at);
-          splat4(four, wasm_v128_load(at));
+          for (int c = 0; c < 4; c++) {
+            const int query = 4 * g + c < count ? 4 * g + c : count - 1;
+            four[c] = wasm_f32x4_mul(wasm_v128_load(products + query * KEYS + i), wasm_f32x4_splat(scale));
+          }
+          transpose(four, four);
           for (int r = 0; r < 4; r++) wasm_v128_store(at + r * QUERIES, four[r]);
-        } else tile(Q8_0, blocks, key, k->nb[1], columns, groups, scales, scales, at, 0);
-        for (int g = 0; g < groups; g++, at += 4) {
-          for (int r = 0; r < 4 * QUERIES; r += QUERIES) wasm_v128_store(at + r, wasm_f32x4_mul(wasm_v128_load(at + r), wasm_f32x4_splat(scale)));
           if (seen == SOME) add_masks(masks + 4 * g, ic + i, at);
         }
-      }
       for (int i = 0; i < n; i++) values_of(value_rows + (ic + i) * v->nb[1], value_width / 32, values + i * value_width);
       for (int g = 0; g < groups; g++) weigh(&table, state + g, value_width, scores + 4 * g, values, n);
     }

@@ -1,4 +1,4 @@
-// Columns of floats, quantized to Q8_0, Q8_1 or Q8_K as llama.cpp does, bit by bit. Four columns are interleaved.
+// Columns of floats, quantized to Q8_0, Q8_1 or Q8_K as llama.cpp does, bit by bit, and then laid out for the products.
 #pragma once
 #include "half.h"
 
@@ -10,18 +10,37 @@
  * 16 bits, for the same reason.
  */
 INLINE v128_t dot_bytes(v128_t values, v128_t weights) { return wasm_i16x8_relaxed_dot_i8x16_i7x16(values, weights); }
+/** Adds sums of four products each. The same holds. */
+INLINE v128_t dot_bytes_add(v128_t values, v128_t weights, v128_t sum) {
+  return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(values, weights, sum);
+}
+/**
+ * Whether the processor has one instruction for `dot_bytes_add()`, which shows by operands of 8 bits: other processors saturate
+ * sums of two products. Node 20 computes it wrong.
+ */
+INLINE bool adds_at_once(void) {
+  const v128_t sum = dot_bytes_add(wasm_i8x16_const_splat(127), wasm_i8x16_const_splat(-1), wasm_i32x4_const_splat(1));
+  const int first = wasm_i32x4_extract_lane(sum, 0);
+  return first == 1 + 4 * 127 * 255 || first == 1 - 4 * 127;
+}
 #else
 #define RELAXED false
 INLINE v128_t dot_bytes(v128_t values, v128_t weights) { return wasm_v128_and(values, weights); }
+INLINE v128_t dot_bytes_add(v128_t values, v128_t weights, v128_t sum) { return wasm_v128_and(wasm_v128_and(values, weights), sum); }
+INLINE bool adds_at_once(void) { return false; }
 #endif
 
 enum { F32 = 0, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q4_K = 12, Q5_K = 13, Q6_K = 14 };
 
 INLINE bool is_k(int type) { return type >= Q4_K; }
-/** Whether weights stay bytes: those with at most 6 bits. Columns are interleaved by fours then, else by pairs. */
+/** Whether weights stay bytes: those with at most 6 bits. */
 INLINE bool in_bytes(int type) { return RELAXED && type != Q8_0; }
 INLINE bool has_offset(int type) { return type == Q4_1 || type == Q5_1; }
+/** Whether the parts of a block of 256 have offsets. */
+INLINE bool has_offsets(int type) { return type == Q4_K || type == Q5_K; }
 INLINE size_t quants_in_block(int type) { return is_k(type) ? 256 : 32; }
+/** What each unpacked weight is too large by: half of its range, where a block has no offset. */
+INLINE int zero_of(int type) { return type == Q4_0 ? 8 : type == Q5_0 ? 16 : type == Q6_K ? 32 : 0; }
 /** Bytes of a block of a column: Q8_0, Q8_1 or Q8_K. */
 INLINE size_t column_block(int type) { return is_k(type) ? 292 : has_offset(type) ? 36 : 34; }
 INLINE size_t row_block(int type) {
@@ -37,6 +56,7 @@ INLINE size_t row_block(int type) {
   }
 }
 
+// ---- quantizing ---------------------------------------------------------------------------------------------------------
 /** Away from zero where it is a tie, as `roundf`: what is added is the float before 0.5. */
 INLINE v128_t rounded(v128_t x) {
   const v128_t half = wasm_v128_or(wasm_v128_and(x, wasm_f32x4_const_splat(-0.0f)), wasm_f32x4_const_splat(0x1.fffffep-2f));
@@ -62,92 +82,89 @@ INLINE float quantize32(const float *x, v128_t bytes[2]) {
   return scale;
 }
 
-INLINE uint16_t scaled_sum(const v128_t bytes[2], float scale) {
-  v128_t sum = wasm_i16x8_add(wasm_i16x8_extadd_pairwise_i8x16(bytes[0]), wasm_i16x8_extadd_pairwise_i8x16(bytes[1]));
-  sum = wasm_i32x4_extadd_pairwise_i16x8(sum);
-  const int all = wasm_i32x4_extract_lane(sum, 0) + wasm_i32x4_extract_lane(sum, 1) + wasm_i32x4_extract_lane(sum, 2) +
-                  wasm_i32x4_extract_lane(sum, 3);
-  return half_of((float)all * scale);
+INLINE int sum_of(v128_t bytes) {
+  const v128_t sum = wasm_i32x4_extadd_pairwise_i16x8(wasm_i16x8_extadd_pairwise_i8x16(bytes));
+  return wasm_i32x4_extract_lane(sum, 0) + wasm_i32x4_extract_lane(sum, 1) + wasm_i32x4_extract_lane(sum, 2) +
+         wasm_i32x4_extract_lane(sum, 3);
 }
 
-/** Pairs of 4 columns' bytes, interleaved: 64 bytes of 16 of each. */
-INLINE void interleave(uint8_t *to, v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t ab0 = wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11), ab1 = wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-  const v128_t cd0 = wasm_i16x8_shuffle(c, d, 0, 8, 1, 9, 2, 10, 3, 11), cd1 = wasm_i16x8_shuffle(c, d, 4, 12, 5, 13, 6, 14, 7, 15);
-  wasm_v128_store(to, wasm_i32x4_shuffle(ab0, cd0, 0, 4, 1, 5));
-  wasm_v128_store(to + 16, wasm_i32x4_shuffle(ab0, cd0, 2, 6, 3, 7));
-  wasm_v128_store(to + 32, wasm_i32x4_shuffle(ab1, cd1, 0, 4, 1, 5));
-  wasm_v128_store(to + 48, wasm_i32x4_shuffle(ab1, cd1, 2, 6, 3, 7));
-}
-
-/** Fours of 4 columns' bytes, interleaved: 64 bytes of 16 of each. */
-INLINE void interleave_fours(uint8_t *to, v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t ab0 = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), ab1 = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7);
-  const v128_t cd0 = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5), cd1 = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
-  wasm_v128_store(to, wasm_i64x2_shuffle(ab0, cd0, 0, 2));
-  wasm_v128_store(to + 16, wasm_i64x2_shuffle(ab0, cd0, 1, 3));
-  wasm_v128_store(to + 32, wasm_i64x2_shuffle(ab1, cd1, 0, 2));
-  wasm_v128_store(to + 48, wasm_i64x2_shuffle(ab1, cd1, 1, 3));
-}
-
-/** One block of 4 columns: 4 scales, (4 scaled sums,) 32 x 4 values. */
-INLINE void quantize_group32(const uint8_t *x, size_t stride, uint8_t *to, bool offset, bool fours) {
-  v128_t bytes[4][2];
-  for (int c = 0; c < 4; c++) {
-    const float scale = quantize32((const float *)(x + c * stride), bytes[c]);
-    ((uint16_t *)to)[c] = half_of(scale);
-    if (offset) ((uint16_t *)to)[4 + c] = scaled_sum(bytes[c], scale);
-  }
-  to += offset ? 16 : 8;
-  for (int i = 0; i < 2; i++) {
-    if (fours) interleave_fours(to + 64 * i, bytes[0][i], bytes[1][i], bytes[2][i], bytes[3][i]);
-    else interleave(to + 64 * i, bytes[0][i], bytes[1][i], bytes[2][i], bytes[3][i]);
-  }
-}
-
-INLINE void quantize_single32(const uint8_t *x, uint8_t *to, bool offset) {
+INLINE void quantize_block32(const uint8_t *x, uint8_t *to, bool offset) {
   v128_t bytes[2];
   const float scale = quantize32((const float *)x, bytes);
   ((uint16_t *)to)[0] = half_of(scale);
-  if (offset) ((uint16_t *)to)[1] = scaled_sum(bytes, scale);
+  if (offset) ((uint16_t *)to)[1] = half_of((float)(sum_of(bytes[0]) + sum_of(bytes[1])) * scale);
   to += offset ? 4 : 2;
   wasm_v128_store(to, bytes[0]);
   wasm_v128_store(to + 16, bytes[1]);
 }
 
-/** A block of 256 of 4 columns: 4 scales, 256 x 4 values, 8 x 4 pairs of sums. */
-static void quantize_group256(const uint8_t *x, size_t stride, uint8_t *to) {
-  uint8_t plain[4][292] __attribute__((aligned(16)));
-  for (int c = 0; c < 4; c++) {
-    quantize_row_q8_K((const float *)(x + c * stride), plain[c], 256);
-    *(uint32_t *)(to + 4 * c) = *(uint32_t *)plain[c];
-  }
-  for (int i = 0; i < 16; i++) {
-    const int at = 4 + 16 * i;
-    const v128_t a = wasm_v128_load(plain[0] + at), b = wasm_v128_load(plain[1] + at);
-    const v128_t c = wasm_v128_load(plain[2] + at), d = wasm_v128_load(plain[3] + at);
-    if (RELAXED) interleave_fours(to + 16 + 64 * i, a, b, c, d);
-    else interleave(to + 16 + 64 * i, a, b, c, d);
-  }
-  for (int i = 0; i < 8; i++)
-    for (int c = 0; c < 4; c++) *(uint32_t *)(to + 1040 + 16 * i + 4 * c) = *(uint32_t *)(plain[c] + 260 + 4 * i);
+static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, int64_t end) {
+  const size_t quants = quants_in_block(type), bytes = column_block(type);
+  const int64_t blocks = src->ne[0] / quants;
+  for (int64_t c = 0; c < src->ne[1]; c++)
+    for (int64_t b = first; b < end; b++) {
+      const uint8_t *x = src->data + c * src->nb[1] + b * quants * 4;
+      uint8_t *at = to + (c * blocks + b) * bytes;
+      if (is_k(type)) quantize_row_q8_K((const float *)x, at, 256);
+      else quantize_block32(x, at, has_offset(type));
+    }
 }
 
-static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, int64_t end) {
-  const int64_t columns = src->ne[1], whole = columns & ~3;
-  const size_t quants = quants_in_block(type), bytes = column_block(type), stride = src->nb[1];
-  const size_t size = src->ne[0] / quants * bytes;
-  for (int64_t c = 0; c < columns; c += c < whole ? 4 : 1)
-    for (int64_t b = first; b < end; b++) {
-      const uint8_t *x = src->data + c * stride + b * quants * 4;
-      uint8_t *at = to + c * size + b * bytes * (c < whole ? 4 : 1);
-      if (is_k(type)) {
-        if (c < whole) quantize_group256(x, stride, at);
-        else quantize_row_q8_K((const float *)x, at, 256);
-      } else if (c < whole) {
-        if (has_offset(type)) quantize_group32(x, stride, at, true, RELAXED);
-        else if (in_bytes(type)) quantize_group32(x, stride, at, false, true);
-        else quantize_group32(x, stride, at, false, false);
-      } else quantize_single32(x, at, has_offset(type));
+// ---- laying out ---------------------------------------------------------------------------------------------------------
+/** The most columns that products are made with at once. */
+#define COLUMNS 16
+/** Bytes of columns that are laid out at once: as many of their blocks as fit. They stay in the processor's first cache. */
+#define LAID_OUT 24576
+
+/** Before a block: its scale, and an offset (float) or what its product begins with (integer); of 256, four pairs of sums. */
+INLINE size_t head_bytes(int type) { return is_k(type) ? 20 : 8; }
+/** 32 values: as bytes, or in 16 bits each. In Q6_K, what each half's product begins with comes first. */
+INLINE size_t part_bytes(int type) { return (type == Q6_K ? 8 : 0) + (in_bytes(type) ? 32 : 64); }
+INLINE size_t laid_block(int type) { return head_bytes(type) + (is_k(type) ? 8 : 1) * part_bytes(type); }
+
+/** Whether words stay in their order: rows in Q8_0, which need none of their own, times one column. */
+INLINE bool in_order(int type, int count) { return type == Q8_0 && count == 1; }
+
+INLINE void lay_values(int type, int count, const uint8_t *values, uint8_t *to) {
+  for (int i = 0; i < 2; i++) {
+    const v128_t x = wasm_v128_load(values + 16 * i);
+    if (in_bytes(type)) wasm_v128_store(to + 16 * i, x);
+    else if (in_order(type, count)) {
+      wasm_v128_store(to + 32 * i, wasm_i16x8_extend_low_i8x16(x));
+      wasm_v128_store(to + 32 * i + 16, wasm_i16x8_extend_high_i8x16(x));
+    } else {
+      // Of each four, the first and the third, then the others.
+      wasm_v128_store(to + 32 * i, wasm_i16x8_shr(wasm_i16x8_shl(x, 8), 8));
+      wasm_v128_store(to + 32 * i + 16, wasm_i16x8_shr(x, 8));
     }
+  }
+}
+
+INLINE void lay_block(int type, int count, const uint8_t *block, uint8_t *to) {
+  float *const head = (float *)to;
+  int32_t *const start = (int32_t *)to + 1;
+  if (!is_k(type)) {
+    const uint8_t *values = block + (has_offset(type) ? 4 : 2);
+    head[0] = float_of(block);
+    if (has_offset(type)) head[1] = float_of(block + 2);
+    else if (zero_of(type)) *start = -zero_of(type) * (sum_of(wasm_v128_load(values)) + sum_of(wasm_v128_load(values + 16)));
+    lay_values(type, count, values, to + 8);
+    return;
+  }
+  head[0] = *(const float *)block;
+  const int16_t *const sums = (const int16_t *)(block + 260);
+  if (has_offsets(type))
+    for (int part = 0; part < 8; part++) ((int16_t *)start)[part] = (int16_t)(sums[2 * part] + sums[2 * part + 1]);
+  uint8_t *at = to + head_bytes(type);
+  for (int part = 0; part < 8; part++, at += part_bytes(type)) {
+    if (type == Q6_K)
+      for (int i = 0; i < 2; i++) ((int32_t *)at)[i] = -zero_of(type) * sums[2 * part + i];
+    lay_values(type, count, block + 4 + 32 * part, at + (type == Q6_K ? 8 : 0));
+  }
+}
+
+/** Lays blocks out, those of all columns in turn. @param size bytes between two columns */
+ALONE void lay_out(int type, const uint8_t *columns, size_t size, int count, size_t blocks, uint8_t *to) {
+  for (size_t b = 0; b < blocks; b++)
+    for (int c = 0; c < count; c++, to += laid_block(type)) lay_block(type, count, columns + c * size + b * column_block(type), to);
 }

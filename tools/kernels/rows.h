@@ -1,94 +1,132 @@
-// Blocks of weights, unpacked to 8 or 16 bits a value.
+// Products of 4 rows of weights with columns, a lane for each row.
 #pragma once
 #include "columns.h"
 
-INLINE void extend(v128_t low, v128_t high, v128_t to[4]) {
-  to[0] = wasm_i16x8_extend_low_i8x16(low);
-  to[1] = wasm_i16x8_extend_high_i8x16(low);
-  to[2] = wasm_i16x8_extend_low_i8x16(high);
-  to[3] = wasm_i16x8_extend_high_i8x16(high);
+/** Lanes of four vectors, changed for vectors of lanes. */
+INLINE void transpose(const v128_t from[4], v128_t to[4]) {
+  const v128_t ab0 = wasm_i32x4_shuffle(from[0], from[1], 0, 4, 1, 5), ab1 = wasm_i32x4_shuffle(from[0], from[1], 2, 6, 3, 7);
+  const v128_t cd0 = wasm_i32x4_shuffle(from[2], from[3], 0, 4, 1, 5), cd1 = wasm_i32x4_shuffle(from[2], from[3], 2, 6, 3, 7);
+  to[0] = wasm_i64x2_shuffle(ab0, cd0, 0, 2);
+  to[1] = wasm_i64x2_shuffle(ab0, cd0, 1, 3);
+  to[2] = wasm_i64x2_shuffle(ab1, cd1, 0, 2);
+  to[3] = wasm_i64x2_shuffle(ab1, cd1, 1, 3);
 }
-/** Ones in the bytes whose bits are set. */
-INLINE v128_t bits_of(uint16_t bits) {
-  const v128_t both = wasm_i8x16_shuffle(wasm_i16x8_splat(bits), wasm_i16x8_splat(bits), 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
-  const v128_t bit = wasm_u8x16_const(1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128);
-  return wasm_i8x16_eq(wasm_v128_and(both, bit), bit);
-}
-INLINE void scale_and_offset(const uint8_t *scales, int part, int *scale, int *offset) {
-  if (part < 4) {
-    *scale = scales[part] & 63;
-    *offset = scales[part + 4] & 63;
-  } else {
-    *scale = (scales[part + 4] & 15) | (scales[part - 4] >> 6) << 4;
-    *offset = scales[part + 4] >> 4 | (scales[part] >> 6) << 4;
-  }
+/** 16 bytes of each of 4 rows, by fours. */
+INLINE void load_fours(const uint8_t *at, size_t row_size, v128_t to[4]) {
+  const v128_t rows[4] = {wasm_v128_load(at), wasm_v128_load(at + row_size), wasm_v128_load(at + 2 * row_size), wasm_v128_load(at + 3 * row_size)};
+  transpose(rows, to);
 }
 
-/** What is subtracted from each unpacked byte: half of its range, where a block has no offset. */
-INLINE int zero_of(int type) { return type == Q4_0 ? 8 : type == Q5_0 ? 16 : type == Q6_K ? 32 : 0; }
-
-/** 32 values of a block as bytes, of which `zero_of()` is not subtracted; not of Q8_0. @param part of a block of 256 */
-INLINE void unpack_bytes(int type, const uint8_t *block, int part, v128_t to[2]) {
+/**
+ * 32 weights of each of 4 rows as bytes, by fours, of which `zero_of()` is not subtracted.
+ * @param part of a block of 256
+ * @param high of Q5_K and Q6_K: the bytes with the highest bits of all parts, or of four
+ */
+INLINE void unpack(int type, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
   const v128_t mask = wasm_i8x16_const_splat(15);
-  if (!is_k(type)) {
-    const v128_t both = wasm_v128_load(block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8));
-    to[0] = wasm_v128_and(both, mask);
-    to[1] = wasm_u8x16_shr(both, 4);
-    if (type == Q5_0 || type == Q5_1) {
-      const uint8_t *fifth = block + (type == Q5_0 ? 2 : 4);
-      const v128_t sixteen = wasm_i8x16_const_splat(16);
-      to[0] = wasm_v128_or(to[0], wasm_v128_and(bits_of(*(const uint16_t *)fifth), sixteen));
-      to[1] = wasm_v128_or(to[1], wasm_v128_and(bits_of(*(const uint16_t *)(fifth + 2)), sixteen));
+  if (type == Q8_0) {
+    load_fours(block + 2, row_size, to);
+    load_fours(block + 18, row_size, to + 4);
+  } else if (!is_k(type)) {
+    load_fours(block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
+    for (int i = 0; i < 4; i++) {
+      to[4 + i] = wasm_u8x16_shr(to[i], 4);
+      to[i] = wasm_v128_and(to[i], mask);
     }
+    if (type == Q4_0 || type == Q4_1) return;
+    const v128_t fifth = four_words(block + (type == Q5_0 ? 2 : 4), row_size);
+    const v128_t low = wasm_i32x4_const_splat(0x08040201), high = wasm_i32x4_const_splat((int)0x80402010);
+#define FIFTH(i, byte, bit) \
+  to[i] = wasm_v128_or(to[i], wasm_v128_and(wasm_i8x16_eq(wasm_v128_and(wasm_i8x16_shuffle(fifth, fifth, byte, byte, byte, byte, byte + 4, byte + 4, \
+    byte + 4, byte + 4, byte + 8, byte + 8, byte + 8, byte + 8, byte + 12, byte + 12, byte + 12, byte + 12), bit), bit), wasm_i8x16_const_splat(16)))
+    FIFTH(0, 0, low); FIFTH(1, 0, high); FIFTH(2, 1, low); FIFTH(3, 1, high);
+    FIFTH(4, 2, low); FIFTH(5, 2, high); FIFTH(6, 3, low); FIFTH(7, 3, high);
   } else if (type == Q6_K) {
     const int k = part & 3;
-    const uint8_t *fours = block + 64 * (part >> 2) + 32 * (k & 1), *twos = block + 128 + 32 * (part >> 2);
     for (int i = 0; i < 2; i++) {
-      const v128_t four = wasm_v128_load(fours + 16 * i), two = wasm_v128_load(twos + 16 * i);
-      const v128_t upper = wasm_i8x16_shl(wasm_v128_and(wasm_u8x16_shr(two, 2 * k), wasm_i8x16_const_splat(3)), 4);
-      const v128_t lower = k < 2 ? wasm_v128_and(four, mask) : wasm_u8x16_shr(four, 4);
-      to[i] = wasm_v128_or(lower, upper);
-    }
-  } else {
-    const uint8_t *fours = block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1);
-    for (int i = 0; i < 2; i++) {
-      const v128_t four = wasm_v128_load(fours + 16 * i);
-      to[i] = part & 1 ? wasm_u8x16_shr(four, 4) : wasm_v128_and(four, mask);
-      if (type == Q5_K) {
-        const v128_t bit = wasm_i8x16_splat(1 << part), fifth = wasm_v128_load(block + 16 + 16 * i);
-        to[i] = wasm_v128_or(to[i], wasm_v128_and(wasm_i8x16_eq(wasm_v128_and(fifth, bit), bit), wasm_i8x16_const_splat(16)));
+      load_fours(block + 64 * (part >> 2) + 32 * (k & 1) + 16 * i, row_size, to + 4 * i);
+      for (int j = 0; j < 4; j++) {
+        const v128_t lower = wasm_v128_and(wasm_u16x8_shr(to[4 * i + j], k < 2 ? 0 : 4), mask);
+        const v128_t upper = wasm_v128_and(wasm_u16x8_shr(high[4 * i + j], 2 * k), wasm_i8x16_const_splat(3));
+        to[4 * i + j] = wasm_v128_or(lower, wasm_i16x8_shl(upper, 4));
       }
     }
-  }
-}
-
-/** The scales of 16 values each, of a part of a block of 256. */
-INLINE void scales_of_part(int type, const uint8_t *block, int part, int to[2]) {
-  if (type == Q6_K) {
-    const int8_t *scales = (const int8_t *)block + 192 + 2 * part;
-    to[0] = scales[0];
-    to[1] = scales[1];
   } else {
-    int offset;
-    scale_and_offset(block + 4, part, to, &offset);
-    to[1] = to[0];
+    for (int i = 0; i < 2; i++) {
+      load_fours(block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1) + 16 * i, row_size, to + 4 * i);
+      for (int j = 4 * i; j < 4 * i + 4; j++) to[j] = wasm_v128_and(wasm_u16x8_shr(to[j], part & 1 ? 4 : 0), mask);
+      if (type == Q4_K) continue;
+      for (int j = 4 * i; j < 4 * i + 4; j++)
+        to[j] = wasm_v128_or(to[j], wasm_i16x8_shl(wasm_v128_and(wasm_u16x8_shr(high[j], part), wasm_i8x16_const_splat(1)), 4));
+    }
   }
 }
 
-/** 32 values of a block in 16 bits each, times the part's own scale. @param part of a block of 256 */
-INLINE void unpack(int type, const uint8_t *block, int part, v128_t to[4]) {
-  if (type == Q8_0) {
-    for (int i = 0; i < 4; i++) to[i] = wasm_i16x8_load8x8(block + 2 + 8 * i);
-    return;
+/** Adds sums of 16 bits in pairs. */
+INLINE v128_t widened(v128_t sums) { return wasm_i32x4_extadd_pairwise_i16x8(sums); }
+INLINE v128_t dot_add(v128_t sum, v128_t a, v128_t b) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b)); }
+/** Of 4 weights times 4 values: so many such sums fit 16 bits. */
+INLINE int sums_in_16_bits(int type) {
+  return type == Q4_0 || type == Q4_1 || type == Q4_K ? 8 : type == Q6_K ? 2 : 4;
+}
+
+/** A lane of a vector, in all four. Loading it from memory instead takes a check of the address each time. */
+INLINE v128_t lane(v128_t x, int i) {
+  switch (i) {
+    case 0: return wasm_i32x4_shuffle(x, x, 0, 0, 0, 0);
+    case 1: return wasm_i32x4_shuffle(x, x, 1, 1, 1, 1);
+    case 2: return wasm_i32x4_shuffle(x, x, 2, 2, 2, 2);
+    default: return wasm_i32x4_shuffle(x, x, 3, 3, 3, 3);
   }
-  v128_t v[2];
-  unpack_bytes(type, block, part, v);
-  const v128_t zero = wasm_i8x16_splat(zero_of(type));
-  extend(wasm_i8x16_sub(v[0], zero), wasm_i8x16_sub(v[1], zero), to);
-  if (!is_k(type)) return;
-  int scales[2];
-  scales_of_part(type, block, part, scales);
-  for (int i = 0; i < 4; i++) to[i] = wasm_i16x8_mul(to[i], wasm_i16x8_splat(scales[i >> 1]));
+}
+
+/** Adds the products of four fours, in bytes, with 16 of a column's values to `sum`. */
+INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_t *values, v128_t sum) {
+  const v128_t x = wasm_v128_load(values);
+  if (fast) {
+    for (int i = 0; i < 4; i++) sum = dot_bytes_add(lane(x, i), fours[i], sum);
+    return sum;
+  }
+  const int most = sums_in_16_bits(type);
+  for (int i = 0; i < 4; i += most) {
+    v128_t t = dot_bytes(lane(x, i), fours[i]);
+    for (int j = i + 1; j < i + most && j < 4; j++) t = wasm_i16x8_add(t, dot_bytes(lane(x, j), fours[j]));
+    sum = wasm_i32x4_add(sum, widened(t));
+  }
+  return sum;
+}
+
+/** Four fours in 16 bits: the first and the third of each, then the others. */
+typedef struct {
+  v128_t even[4], odd[4];
+} words;
+
+INLINE words words_of(int type, const v128_t fours[4]) {
+  words w;
+  for (int i = 0; i < 4; i++) {
+    w.even[i] = type == Q8_0 ? wasm_i16x8_shr(wasm_i16x8_shl(fours[i], 8), 8) : wasm_v128_and(fours[i], wasm_i16x8_const_splat(255));
+    w.odd[i] = type == Q8_0 ? wasm_i16x8_shr(fours[i], 8) : wasm_u16x8_shr(fours[i], 8);
+  }
+  return w;
+}
+INLINE v128_t dot_words(const words *w, const uint8_t *values, v128_t sum) {
+  const v128_t even = wasm_v128_load(values), odd = wasm_v128_load(values + 16);
+  for (int i = 0; i < 4; i++) {
+    sum = dot_add(sum, w->even[i], lane(even, i));
+    sum = dot_add(sum, w->odd[i], lane(odd, i));
+  }
+  return sum;
+}
+
+/** Products of 32 bytes of 4 rows with one column, whose words are in order. */
+INLINE v128_t dot_single(const uint8_t *bytes, size_t row_size, const uint8_t *values) {
+  v128_t sums[4];
+  for (int r = 0; r < 4; r++) {
+    sums[r] = wasm_i32x4_const_splat(0);
+    for (int i = 0; i < 4; i++) sums[r] = dot_add(sums[r], wasm_i16x8_load8x8(bytes + r * row_size + 8 * i), wasm_v128_load(values + 16 * i));
+  }
+  transpose(sums, sums);
+  return wasm_i32x4_add(wasm_i32x4_add(sums[0], sums[1]), wasm_i32x4_add(sums[2], sums[3]));
 }
 
 /** Adds a block's product to `sum` as ggml does. */
@@ -97,6 +135,162 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
   if (type == Q4_0) return wasm_f32x4_add(sum, wasm_f32x4_mul(wasm_f32x4_mul(p, row_scale), column_scale));
   return wasm_f32x4_add(sum, wasm_f32x4_mul(p, wasm_f32x4_mul(row_scale, column_scale)));
 }
-/** Adds sums of 16 bits in pairs. */
-INLINE v128_t widened(v128_t sums) { return wasm_i32x4_extadd_pairwise_i16x8(sums); }
-INLINE v128_t dot_add(v128_t sum, v128_t a, v128_t b) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b)); }
+
+/** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
+INLINE void step32(int type, bool fast, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+  if (in_order(type, count)) {
+    const v128_t product = dot_single(block + 2, row_size, x + 8);
+    sums[0] = add_up(type, sums[0], product, four_halves(block, row_size), wasm_v128_load32_splat(x));
+    return;
+  }
+  v128_t fours[8], halves[COLUMNS];
+  unpack(type, block, row_size, 0, 0, fours);
+  words w;
+  if (!in_bytes(type)) {
+    // By halves, whose words fit the processor's registers.
+    w = words_of(type, fours);
+#pragma clang loop unroll(disable)
+    for (int c = 0; c < count; c++)
+      halves[c] = dot_words(&w, x + c * laid_block(type) + 8, zero_of(type) ? wasm_v128_load32_splat(x + c * laid_block(type) + 4) : wasm_i32x4_const_splat(0));
+    w = words_of(type, fours + 4);
+  }
+  const v128_t pair = has_offset(type) ? four_words(block, row_size) : fours[0];
+  const v128_t scale = has_offset(type) ? floats_of(pair) : four_halves(block, row_size);
+  const v128_t offset = has_offset(type) ? upper(pair) : scale;
+#pragma clang loop unroll(disable)
+  for (int c = 0; c < count; c++, x += laid_block(type)) {
+    v128_t product;
+    if (in_bytes(type)) {
+      product = dot_fours(type, fast, fours, x + 8, zero_of(type) ? wasm_v128_load32_splat(x + 4) : wasm_i32x4_const_splat(0));
+      product = wasm_i32x4_add(product, dot_fours(type, fast, fours + 4, x + 24, wasm_i32x4_const_splat(0)));
+    } else product = dot_words(&w, x + 40, halves[c]);
+    const v128_t column_scale = wasm_v128_load32_splat(x);
+    if (has_offset(type)) {
+      const v128_t p = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(product), wasm_f32x4_mul(scale, column_scale));
+      sums[c] = wasm_f32x4_add(sums[c], wasm_f32x4_add(p, wasm_f32x4_mul(offset, wasm_v128_load32_splat(x + 4))));
+    } else sums[c] = add_up(type, sums[c], product, scale, column_scale);
+  }
+}
+
+/** The same, of a block of 256. */
+INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+  // By rows: the scales and offsets of four parts each, in bytes.
+  v128_t head[4], scales[4], offsets[2];
+  load_fours(type == Q6_K ? block + 192 : block, row_size, head);
+  if (type == Q6_K) for (int i = 0; i < 4; i++) scales[i] = head[i];
+  else {
+    const v128_t six = wasm_i8x16_const_splat(63), four = wasm_i8x16_const_splat(15), two = wasm_i8x16_const_splat(48);
+    scales[0] = wasm_v128_and(head[1], six);
+    offsets[0] = wasm_v128_and(head[2], six);
+    scales[1] = wasm_v128_or(wasm_v128_and(head[3], four), wasm_v128_and(wasm_u32x4_shr(head[1], 2), two));
+    offsets[1] = wasm_v128_or(wasm_v128_and(wasm_u32x4_shr(head[3], 4), four), wasm_v128_and(wasm_u32x4_shr(head[2], 2), two));
+  }
+  v128_t totals[COLUMNS], high[8];
+  for (int c = 0; c < count; c++) totals[c] = wasm_i32x4_const_splat(0);
+#pragma clang loop unroll(disable)
+  for (int part = 0; part < 8; part++) {
+    v128_t fours[8], of_half[2];
+    if (type == Q6_K ? (part & 3) == 0 : type == Q5_K && part == 0)
+      for (int i = 0; i < 2; i++) load_fours(block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
+    unpack(type, block, row_size, part, high, fours);
+    if (type == Q6_K) {
+      const v128_t pair = wasm_i32x4_shr(wasm_i32x4_shl(scales[part >> 1], 16 * (~part & 1)), 16);
+      of_half[0] = wasm_i32x4_shr(wasm_i32x4_shl(pair, 24), 24);
+      of_half[1] = wasm_i32x4_shr(pair, 8);
+    } else of_half[0] = of_half[1] = wasm_v128_and(wasm_u32x4_shr(scales[part >> 2], 8 * (part & 3)), wasm_i32x4_const_splat(255));
+    const size_t starts = type == Q6_K ? 8 : 0;
+    const uint8_t *values = x + head_bytes(type) + part * part_bytes(type) + starts;
+    const v128_t none = wasm_i32x4_const_splat(0);
+    if (in_bytes(type) && type != Q6_K) {
+#pragma clang loop unroll(disable)
+      for (int c = 0; c < count; c++, values += laid_block(type)) {
+        const v128_t sum = wasm_i32x4_add(dot_fours(type, fast, fours, values, none), dot_fours(type, fast, fours + 4, values + 16, none));
+        totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[0]));
+      }
+      continue;
+    }
+#pragma clang loop unroll(full)
+    for (int half = 0; half < 2; half++) {
+      const words w = words_of(type, fours + 4 * half);
+      const uint8_t *at = values + half * (in_bytes(type) ? 16 : 32), *start = values - starts + 4 * half;
+#pragma clang loop unroll(disable)
+      for (int c = 0; c < count; c++, at += laid_block(type), start += laid_block(type)) {
+        v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
+        sum = in_bytes(type) ? dot_fours(type, fast, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
+      }
+    }
+  }
+  const v128_t scale = type == Q6_K ? four_halves(block + 208, row_size) : floats_of(head[0]);
+  v128_t pairs[4], offset = scale;
+  if (has_offsets(type)) {
+    offset = upper(head[0]);
+    for (int i = 0; i < 2; i++) {
+      pairs[2 * i] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 0, 1, 4, 5, 8, 9, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0));
+      pairs[2 * i + 1] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 2, 3, 6, 7, 10, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0));
+    }
+  }
+#pragma clang loop unroll(disable)
+  for (int c = 0; c < count; c++, x += laid_block(type)) {
+    const v128_t column_scale = wasm_v128_load32_splat(x);
+    sums[c] = add_up(type, sums[c], totals[c], scale, column_scale);
+    if (!has_offsets(type)) continue;
+    v128_t minus = wasm_i32x4_const_splat(0);
+    for (int i = 0; i < 4; i++) minus = dot_add(minus, pairs[i], wasm_v128_load32_splat(x + 4 + 4 * i));
+    sums[c] = wasm_f32x4_sub(sums[c], wasm_f32x4_mul(wasm_f32x4_convert_i32x4(minus), wasm_f32x4_mul(offset, column_scale)));
+  }
+}
+
+/** Rows, columns that are laid out, and where their products go. */
+typedef struct {
+  const uint8_t *rows, *columns;
+  size_t row_size, blocks;
+  int count;
+  /** Whether the products are added to what is there: that of the blocks before. */
+  bool adds;
+  /** Of the first row and column, with the bytes to the next column. */
+  uint8_t *to;
+  size_t stride;
+  /** Of the last four rows, where they overlap with those before: what is there has this step's products already. */
+  v128_t *overlapping;
+} product;
+
+/** So many rows ahead are read in order, which lets the processor fetch them in time. */
+#define AHEAD 32
+
+/** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
+INLINE void multiply_rows(int type, bool fast, int count, const product *p, int64_t first, int64_t end) {
+  const size_t bytes = row_block(type), row_size = p->row_size;
+  for (int64_t i = first; i < end; i += 4) {
+    const bool overlaps = i + 4 > end;
+    const int64_t r = overlaps ? end - 4 : i;
+    const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + AHEAD + 4 <= end ? AHEAD * row_size : 0);
+    uint8_t *const to = p->to + 4 * r;
+    v128_t sums[COLUMNS];
+    for (int c = 0; c < count; c++)
+      sums[c] = !p->adds ? wasm_f32x4_const_splat(0) : overlaps ? p->overlapping[c] : wasm_v128_load(to + c * p->stride);
+    for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type)) {
+      for (size_t at = 0; at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
+      if (is_k(type)) step256(type, fast, row, row_size, x, count, sums);
+      else step32(type, fast, row, row_size, x, count, sums);
+    }
+    for (int c = 0; c < count; c++) {
+      wasm_v128_store(to + c * p->stride, sums[c]);
+      if (overlaps) p->overlapping[c] = sums[c];
+    }
+  }
+}
+#define ROWS(type) \
+  ALONE void rows_##type(bool fast, const product *p, int64_t first, int64_t end) { \
+    if (in_order(type, p->count)) multiply_rows(type, false, 1, p, first, end); \
+    else if (in_bytes(type) && fast) multiply_rows(type, true, p->count, p, first, end); \
+    else multiply_rows(type, false, p->count, p, first, end); \
+  }
+ROWS(Q8_0)
+ROWS(Q4_0)
+ROWS(Q4_1)
+ROWS(Q5_0)
+ROWS(Q5_1)
+ROWS(Q4_K)
+ROWS(Q5_K)
+ROWS(Q6_K)

@@ -6,17 +6,15 @@ import type { JobSink } from '../http/job-run.ts';
 import type { CallableTools } from './callable-tools.ts';
 
 /**
- * Lets a decision choose whether a reply calls a function, and which, if a variant of the model needs that. The reply
- * then must call it, or gets no functions.
+ * Lets a decision choose whether a reply calls a function, and which. The reply then must call it, or gets no functions.
+ * The engine knows which variant answers, and whether its model chooses itself.
  */
 export async function withChosenTool(run: ChatRun, sink: Pick<JobSink<never>, 'stage'>): Promise<Generation> {
   const { generation } = run.meter;
   const { tools, inputs, partial } = generation;
   const [input] = inputs;
-  const variants = run.model.catalogModel?.variants ?? [];
   if (!tools || tools.mustCall || partial !== undefined || !input || !('messages' in input))
     return generation;
-  if (!variants.some((variant) => 'toolChooser' in variant)) return generation;
   const answer = await decide(run, toQuestion(run.model.id, input.messages, tools), sink);
   if (!answer) return generation;
   const chosen = tools.functions[answer.indexOf(Math.max(...answer))];

@@ -204,7 +204,7 @@ test.each([
   await page.setViewportSize({ width, height: 780 });
   for (const view of ['speech', 'chat']) {
     await page.goto(`${site.url}/#/${view}`);
-    await page.locator('.player, .dictation').waitFor();
+    await page.locator('.player, .dictation').first().waitFor();
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   }

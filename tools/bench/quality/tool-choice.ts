@@ -85,7 +85,7 @@ const callsOf = (page: Page, model: string, asked: readonly Request[]): Promise<
         const { choices } = await client.chat.completions.create({
           model: id,
           temperature: 0,
-          max_tokens: 48,
+          max_tokens: 24,
           tool_choice: 'auto',
           ...body,
         });

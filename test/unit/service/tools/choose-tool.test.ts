@@ -1,6 +1,5 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
@@ -12,31 +11,10 @@ const toolOf = (name: string) => ({
   function: { name, description: `Does ${name}.`, parameters: { type: 'object', properties: {} } },
 });
 const tools = [toolOf('get_weather'), toolOf('get_time')];
-const models = catalogDirectory(async () => ({
-  ownedBy: 'us',
-  models: [
-    {
-      id: 'amber-phoenix-4',
-      kind: 'chat',
-      created: 0,
-      variants: [
-        {
-          engine: 'wllama',
-          name: 'small',
-          license: 'MIT',
-          contextLength: 9,
-          files: [],
-          toolChooser: 'jade-mole-4',
-        },
-      ],
-    },
-  ],
-}));
-
 async function ask(toolChoice: DecisionAnswer, extra: Record<string, unknown> = {}) {
   const engine = new FakeEngine();
   engine.toolChoice = toolChoice;
-  const { fetch } = await fakeService({ engine, models });
+  const { fetch } = await fakeService({ engine });
   const response = await fetch(PATH, chat({ tools, ...extra }));
   expect(response.status).toBe(200);
   return { engine, response, prompt: JSON.stringify(engine.jobs) };
@@ -80,7 +58,7 @@ test('a streamed call has the same form as without a decision', async () => {
 test('without a function the model is told of none, and its text is never a call', async () => {
   const engine = new FakeEngine({ deltas: ['[{"name":"get_time",', '"arguments":{}}]'] });
   engine.toolChoice = [0.1, 0.1, 0.8];
-  const { fetch } = await fakeService({ engine, models });
+  const { fetch } = await fakeService({ engine });
   const { message, finish_reason: reason } = await choiceOf(await fetch(PATH, chat({ tools })));
   expect(message.tool_calls).toBeUndefined();
   expect(reason).toBe('stop');
@@ -94,13 +72,9 @@ test('an undecided question leaves the choice to the model', async () => {
   expect(prompt).toContain('Otherwise answer in words.');
 });
 
-test('`required` and `none` need no decision, nor does a model without a chooser', async () => {
+test('`required` and `none` need no decision', async () => {
   for (const choice of ['required', 'none'])
     expect((await ask([1, 0, 0], { tool_choice: choice })).engine.decisions).toEqual([]);
-  const engine = new FakeEngine();
-  const { fetch } = await fakeService({ engine });
-  await fetch(PATH, chat({ tools }));
-  expect(engine.decisions).toEqual([]);
 });
 
 test('the message before the last is its context, and nothing is asked after a result', async () => {
@@ -124,7 +98,6 @@ test('a key pays for the decision, which is not usage', async () => {
   engine.toolChoice = [1, 0, 0];
   const { fetch } = await fakeService({
     engine,
-    models,
     issue: { limits: { requestsPerMinute: 10, tokensPerMinute: 1000 } },
   });
   const first = await fetch(PATH, chat({ tools, max_tokens: 10 }));

@@ -25,7 +25,7 @@ interface Shape {
   threads: number;
 }
 
-/** Rows and columns that no tile divides; columns that come one by one; more than one tile; threads. */
+/** Rows that 4 does not divide; more columns than are taken at once; rows longer than are laid out at once; threads. */
 const SHAPES: Shape[] = [
   [4, 256, 1, 1],
   [7, 256, 1, 1],
@@ -36,6 +36,9 @@ const SHAPES: Shape[] = [
   [66, 256, 37, 2],
   [64, 256, 20, 3],
   [5, 512, 17, 4],
+  [9, 2560, 16, 1],
+  [13, 1536, 18, 2],
+  [6, 40_960, 3, 1],
 ].map(([rows = 0, length = 0, columns = 0, threads = 0]) => ({ rows, length, columns, threads }));
 
 function load(width: Width): Kernels {

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+
+import { expect, inject, onTestFinished, test } from 'vitest';
+
+import { violations } from '../support/axe.ts';
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { openExample } from './support/drive.ts';
+import { linkModels } from './support/models.ts';
+import { startVite } from './support/vite-server.ts';
+import { run } from './support/workspace.ts';
+
+test('read-aloud: an article is read to its end, also without the server', async () => {
+  const folder = join(inject('examples'), 'read-aloud');
+  await run(folder, 'npm', 'run', 'build');
+  await linkModels(join(folder, 'public'));
+  const server = await startVite(folder, 'preview', await freePort());
+  onTestFinished(() => server.stop());
+  const context = await launch();
+  onTestFinished(() => context.close());
+  const { page, faults } = await openExample(context, server.url);
+  const button = page.locator('#read');
+  const marked = (text: string) => page.locator('[aria-current]', { hasText: text });
+  const ready = page.getByText('Ready, also without a network.');
+  await ready.waitFor({ timeout: 90_000 });
+  await button.click();
+  await marked('The light on the rock').waitFor({ timeout: 60_000 });
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Read aloud' }).waitFor();
+  expect(await marked('').count()).toBe(0);
+
+  await server.stop();
+  await page.reload();
+  await ready.waitFor({ timeout: 90_000 });
+  await page.getByLabel('Speed').fill('2');
+  await button.click();
+  for (const text of ['In 1812', 'The tower', 'Dr. Ames', 'Today'])
+    await marked(text).waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Read aloud' }).waitFor({ timeout: 60_000 });
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,154 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { Page } from 'playwright';
+import { voices } from '../../src/catalog/voice-models.ts';
+import { launch } from '../../test/support/launch.ts';
+import { openPage } from '../../test/support/open-page.ts';
+import { findRoot, peakTreeBytes } from '../../test/support/process-memory.ts';
+import { speechModel, wordErrorRate } from '../../test/support/speech/speech-model.ts';
+import { removeFolder, tempFolder } from '../../test/support/temp-folder.ts';
+import type { Row } from './row.ts';
+import { NO_GPU, type Stage } from './stage.ts';
+import { SENTENCES } from './voice-sentences.ts';
+
+const MODEL = 'silver-lark-4';
+const SENTENCE = 'The boat left the harbor before sunrise.';
+/** Bytes a second of `pcm`. */
+const RATE = 48_000;
+
+interface Opened {
+  page: Page;
+  key: string;
+}
+
+/** The voice of hibari-tts on the processor, in a browser of its own, and what Whisper tiny.en hears. */
+export async function voice({ site, rounds }: Stage): Promise<Row[]> {
+  if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
+  const counted = await countingServer(site.url);
+  const whisper = await speechModel();
+  const profile = await tempFolder('bench');
+  const context = await launch({ profile, extraArgs: NO_GPU });
+  try {
+    const catalog = { ...whisper.catalog, models: [...whisper.catalog.models, ...(voices.models ?? [])] };
+    const options = encodeURIComponent(JSON.stringify({ catalog }));
+    const opened = await openPage(context, counted.url, `/test-page.html?options=${options}`);
+    const idle = counted.bytes();
+    await firstSound(opened, SENTENCE);
+    const visit = counted.bytes() - idle;
+    const first: number[] = [];
+    const speed: number[] = [];
+    const peaks: number[] = [];
+    const root = await findRoot(`--user-data-dir=${profile}`);
+    for (let round = 0; round < rounds; round++) {
+      first.push((await firstSound(opened, SENTENCE)).firstMs);
+      const long = firstSound(opened, SENTENCES.slice(0, 20).join(' '));
+      peaks.push((await peakTreeBytes(root, long)) / 1e6);
+      const { seconds, allMs } = await long;
+      speed.push((seconds * 1000) / allMs);
+    }
+    return [
+      {
+        name: 'text to speech: seconds of sound in a second',
+        unit: 'ratio',
+        values: speed,
+        goal: { atLeast: 5 },
+      },
+      { name: 'text to speech: first sound of a sentence', unit: 'ms', values: first, goal: { atMost: 500 } },
+      { name: 'text to speech: memory of the browser meanwhile', unit: 'MB', values: peaks },
+      {
+        name: 'text to speech: bytes until the first sound of a first visit',
+        unit: 'MB',
+        values: [visit / 1e6],
+      },
+      {
+        name: 'text to speech: words of 100 sentences that Whisper hears',
+        unit: 'ratio',
+        values: [await wordsHeard(opened)],
+        goal: { atLeast: 0.95 },
+      },
+    ];
+  } finally {
+    await context.close();
+    whisper.close();
+    counted.close();
+    await removeFolder(profile);
+  }
+}
+
+/** Times of a streamed speech, and the length of its sound. */
+const firstSound = (
+  { page, key }: Opened,
+  input: string,
+): Promise<{ firstMs: number; allMs: number; seconds: number }> =>
+  page.evaluate(
+    async ([apiKey, model, text, rate]) => {
+      const began = performance.now();
+      const { body } = await window
+        .client(apiKey)
+        .audio.speech.create({ model, voice: 'heart', input: text, response_format: 'pcm' });
+      let firstMs = 0;
+      let bytes = 0;
+      for (const reader = body?.getReader(); ;) {
+        const { value, done = true } = (await reader?.read()) ?? {};
+        if (done || !value) break;
+        firstMs ||= performance.now() - began;
+        bytes += value.length;
+      }
+      return { firstMs, allMs: performance.now() - began, seconds: bytes / rate };
+    },
+    [key, MODEL, input, RATE] as const,
+  );
+
+/** Share of the sentences' words that are heard. */
+async function wordsHeard({ page, key }: Opened): Promise<number> {
+  let wrong = 0;
+  let all = 0;
+  for (const sentence of SENTENCES) {
+    const heard = await page.evaluate(
+      async ([apiKey, model, input]) => {
+        const client = window.client(apiKey);
+        const spoken = await client.audio.speech.create({
+          model,
+          voice: 'heart',
+          input,
+          response_format: 'wav',
+        });
+        const file = new File([await spoken.blob()], 'a.wav');
+        return (await client.audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
+      },
+      [key, MODEL, sentence] as const,
+    );
+    const count = sentence.split(' ').length;
+    const rate = wordErrorRate(sentence, heard.trim());
+    if (rate > 0) console.log(`${sentence}\n  ${heard}`);
+    wrong += rate * count;
+    all += count;
+  }
+  return 1 - wrong / all;
+}
+
+/** Passes requests on to a site, and counts the bytes of its answers as they travel. */
+async function countingServer(target: string): Promise<{ url: string; bytes(): number; close(): void }> {
+  let bytes = 0;
+  const server = createServer((asked, answer) => {
+    const headers = { ...asked.headers, host: new URL(target).host };
+    const forward = request(target + (asked.url ?? '/'), { method: asked.method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      response.pipe(answer);
+    });
+    forward.on('error', () => answer.destroy());
+    asked.pipe(forward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://localhost:${port}`,
+    bytes: () => bytes,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
