@@ -133,6 +133,13 @@ export default defineConfig({
       project('nightly', { ...inBrowser, ...oneByOne, include: NIGHTLY }),
       project('fuzz', { ...inBrowser, ...oneByOne, include: ['test/fuzz/**/*.test.ts'], env: fuzzEnv }),
       project('chaos', { ...inBrowser, ...oneByOne, include: ['test/chaos/**/*.test.ts'] }),
+      // On a checkout of web-platform-tests that WPT names.
+      project('wpt', {
+        ...inBrowser,
+        ...oneByOne,
+        include: ['test/wpt/**/*.test.ts'],
+        testTimeout: 3_600_000,
+      }),
       // On a model that MLC_MODEL and MLC_LIBRARY name.
       project('web-llm', {
         ...oneByOne,

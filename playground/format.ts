@@ -22,6 +22,10 @@ export function duration(ms: number): string {
   return withRest(`${Math.floor(minutes / 60)} h`, minutes % 60, 'min');
 }
 
+/** How long a download takes at a usual speed: `about 40 s at 100 Mbit/s`. The line is unknown before one has begun. */
+export const timeToDownload = (size: number): string =>
+  `about ${duration(Math.max(1, Math.round(size / 12.5e6)) * 1000)} at 100 Mbit/s`;
+
 /** Remaining time in whole seconds, at least one: `1 s left`, `3 min 5 s left`. */
 export function timeLeft(ms: number): string {
   const seconds = Math.max(1, Math.ceil(ms / 1000));

@@ -105,7 +105,7 @@ const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: st
     'OpenAI’s parameter of `/v1/responses`; LiteLLM',
   ],
   capabilities: [
-    'array of `chat`, `completions`, `embeddings`, `decisions`, `transcription`, `speech`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
+    'array of `chat`, `completions`, `embeddings`, `rerank`, `decisions`, `transcription`, `speech`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
     'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
   ],
   size_bytes: [
@@ -149,6 +149,7 @@ export async function compatibilityDocument(): Promise<string> {
     ...sections.values(),
     TOOLS,
     COMPLETIONS,
+    RERANKING,
     SCHEMAS,
     STORED,
     HEADERS,
@@ -166,6 +167,16 @@ The model calls functions, and the client runs them.
 - **Legacy** \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, with one call at most.
 - **\`finish_reason\`** is \`stop\` with a named function, as OpenAI's is, and \`tool_calls\` for other calls.
 - A function with empty \`properties\` takes no arguments.
+`;
+
+const RERANKING = `## Reranking
+
+\`POST /v1/reranking\` is the same endpoint. Results are sorted by score; equal scores keep the order of the documents.
+
+- **Models.** An embedding model scores a document by the cosine of its vector with the query's, and 0 at least. A [reranker in GGUF](models.md#rerankers-in-gguf) reads query and document together; its score is the
+  model's own, as in llama.cpp: a logit for most models, a probability for Qwen3's.
+- **Long documents** are cut at the end: to \`max_tokens_per_doc\` tokens, and to what the model's context holds. In GGUF models, a token of \`max_tokens_per_doc\` counts as four characters. A query that is too long is a 400.
+- **Cost.** The key is charged for the tokens of all documents; a reranker reads the query once for each. Other requests to the model take turns with the documents.
 `;
 
 const COMPLETIONS = `## Completions

@@ -6,7 +6,7 @@ import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.
 import { allowHub, hubAllowed } from '../client/model-hub.ts';
 import { findDevice, type DeviceFacts } from '../client/find-device.ts';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
-import { bytes } from '../format.ts';
+import { bytes, timeToDownload } from '../format.ts';
 import { preference } from '../preferences.ts';
 
 const declined = preference('gpu-offer-declined', false);
@@ -25,7 +25,8 @@ export function GpuOffer({ model }: { model: string }) {
     <section class="card stack" aria-labelledby="gpu-offer" tabIndex={-1} ref={offer}>
       <p id="gpu-offer">
         This device’s GPU can run a larger model as {model}: <strong>{variant.name}</strong>,{' '}
-        {bytes(weightBytes(variant))} from the model hub (huggingface.co).
+        {bytes(weightBytes(variant))} from the model hub (huggingface.co),{' '}
+        {timeToDownload(weightBytes(variant))}.
       </p>
       <div class="row">
         <button type="button" class="button" onClick={() => allowHub(true)}>

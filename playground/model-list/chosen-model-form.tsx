@@ -51,9 +51,14 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
             <dd>{details.warning}</dd>
           </>
         )}
-        {details.embedding ? (
-          <VectorFacts {...details.embedding} />
-        ) : (
+        {details.embedding && <VectorFacts {...details.embedding} />}
+        {details.reranks && (
+          <>
+            <dt>Purpose</dt>
+            <dd>reranking</dd>
+          </>
+        )}
+        {!details.embedding && !details.reranks && (
           <>
             <dt>Chat template</dt>
             <dd>{templateOf(details)}</dd>

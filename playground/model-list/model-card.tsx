@@ -19,6 +19,7 @@ import { inWords } from '../problem.ts';
 const PURPOSES = {
   chat: 'chat',
   embedding: 'embeddings',
+  rerank: 'reranking',
   transcription: 'speech to text',
   speech: 'text to speech',
 } as const;

@@ -1,6 +1,7 @@
 import type { RequestLogEntry } from '../../src/index.ts';
 import { aiSdkChat, aiSdkEmbed } from './samples/ai-sdk-sample.ts';
 import { curlSample } from './samples/curl-sample.ts';
+import { languageModelSample } from './samples/language-model-sample.ts';
 import { langChainChat, langChainEmbed } from './samples/langchain-sample.ts';
 import type { Body } from './samples/literal.ts';
 import { openAiSample } from './samples/openai-sample.ts';
@@ -9,6 +10,7 @@ const SAMPLES = [
   { value: 'openai', label: 'OpenAI SDK' },
   { value: 'ai-sdk', label: 'AI SDK' },
   { value: 'langchain', label: 'LangChain' },
+  { value: 'language-model', label: 'LanguageModel' },
   { value: 'curl', label: 'curl' },
 ] as const;
 export type SampleKind = (typeof SAMPLES)[number]['value'];
@@ -18,9 +20,11 @@ const embeds = (path: string): boolean => path.endsWith('/embeddings');
 
 /** Libraries that can send the request: only the OpenAI SDK supports completions and responses. */
 export const samplesFor = (path: string): readonly (typeof SAMPLES)[number][] =>
-  chats(path) || embeds(path)
+  chats(path)
     ? SAMPLES
-    : SAMPLES.filter(({ value }) => value === 'openai' || value === 'curl');
+    : embeds(path)
+      ? SAMPLES.filter(({ value }) => value !== 'language-model')
+      : SAMPLES.filter(({ value }) => value === 'openai' || value === 'curl');
 
 /** Code that repeats the request. */
 export function codeSample(
@@ -36,6 +40,8 @@ export function codeSample(
       return embeds(path) ? aiSdkEmbed(body) : aiSdkChat(body);
     case 'langchain':
       return embeds(path) ? langChainEmbed(body) : langChainChat(body);
+    case 'language-model':
+      return languageModelSample(body);
     case 'curl':
       return curlSample(body, path);
   }

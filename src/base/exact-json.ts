@@ -49,10 +49,14 @@ export function fromEntries<Value>(entries: readonly (readonly [string, Value])[
   return object;
 }
 
-export function copyJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copyJson);
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
-  return fromEntries(entriesOf(value as JsonObject).map(([key, item]) => [key, copyJson(item)]));
+/** Copies a JSON value. @param replace makes the copy's member of the value's */
+export function copyJson(
+  value: unknown,
+  replace = (_key: string, member: unknown): unknown => member,
+): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyJson(item, replace));
+  if (!isObject(value)) return value;
+  return fromEntries(entriesOf(value).map(([key, member]) => [key, copyJson(replace(key, member), replace)]));
 }
 
 /** Writes a value as JSON, without spaces. */

@@ -1,6 +1,7 @@
 import { abortable } from './async.ts';
 
-const FIRST_BUFFER_BYTES = 64 * 1024;
+/** Most bodies are smaller; hundreds at once would otherwise take megabytes. */
+const FIRST_BUFFER_BYTES = 2048;
 
 /**
  * Reads a stream to its end. The chunks are not kept: a body of single bytes would take a hundred times its

@@ -20,6 +20,8 @@ export interface AddedModel {
   created: number;
   /** Set for embedding models. */
   embedding?: EmbeddingShape;
+  /** Set for rerankers. */
+  reranks?: boolean;
   /** Set for a model without a chat format: use it with `/v1/completions`. */
   completionsOnly?: boolean;
 }
@@ -44,12 +46,17 @@ export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]):
     .filter(({ model }) => !hasId(catalog, model.id))
     .map(({ model, variant, defaults }) => ({
       id: model.id,
-      kind: model.embedding ? ('embedding' as const) : ('chat' as const),
+      kind: kindOf(model),
       created: model.created,
       ...(defaults && { defaults }),
       variants: [variant],
     }));
   return models.length === 0 ? catalog : { ...catalog, models: [...catalog.models, ...models] };
+}
+
+function kindOf({ embedding, reranks }: AddedModel): 'chat' | 'embedding' | 'rerank' {
+  if (reranks) return 'rerank';
+  return embedding ? 'embedding' : 'chat';
 }
 
 /** Whether the catalog has a model or an alias with this id. */

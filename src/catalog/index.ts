@@ -48,7 +48,13 @@ export { builtIn as builtInRules } from './engines/built-in.ts';
 export { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
 export { prefix, type EmbeddingTraining, type EngineRules, type KvWindow } from './engines/engine-rules.ts';
 export { rulesOf } from './engines/index.ts';
-export { COPIED_SHARE, SLOTS, llamaCpp as llamaCppRules, promptStates } from './engines/llama-cpp.ts';
+export {
+  COPIED_SHARE,
+  isEncoder,
+  SLOTS,
+  llamaCpp as llamaCppRules,
+  promptStates,
+} from './engines/llama-cpp.ts';
 export { transformers as transformersRules } from './engines/transformers.ts';
 export { CHAT_CONFIG, folderOf, libraryPath, webLlm as webLlmRules } from './engines/web-llm.ts';
 export { voice as voiceRules } from './engines/voice.ts';

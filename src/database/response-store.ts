@@ -1,3 +1,4 @@
+import { copyJson, readJson, writeJson } from '#base';
 import type { ResponseStore, StoredResponse } from '#protocol';
 import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
 
@@ -40,19 +41,20 @@ const isUrl = (name: string): boolean => name === 'url' || name === 'image_url';
 function pack(stored: StoredResponse): ResponseRecord {
   const { id, keyId, created } = stored;
   const urls = new Map<unknown, number>();
-  const content = JSON.stringify(stored, (name, value: unknown) => {
+  const packed = copyJson(stored, (name, value) => {
     if (!isUrl(name) || (typeof value !== 'string' && typeof value !== 'number')) return value;
     const index = urls.get(value) ?? urls.size;
     urls.set(value, index);
     return index;
   });
+  const content = writeJson(packed);
   const unique = [...urls.keys()];
   const characters = unique.reduce<number>((sum, url) => sum + String(url).length, content.length);
   return { id, keyId, created, content, urls: unique, characters };
 }
 
 function unpack({ content, urls }: ResponseRecord): StoredResponse {
-  return JSON.parse(content, (name, value: unknown) =>
+  return copyJson(readJson(content), (name, value) =>
     isUrl(name) && typeof value === 'number' ? urls[value] : value,
   ) as StoredResponse;
 }

@@ -3,22 +3,24 @@ import { requestError, serverError, unsupported, type ServiceError } from '#base
 import type { EmbeddingEvent, EmbeddingJob } from '#jobs';
 import { MAX_CHARACTERS } from '#chat-template';
 
-/** Rejects oversized text or token ids before tokenizing them. @throws ServiceError `context_length_exceeded` */
+/** Rejects oversized text or token ids before tokenizing them. @param place as for `inputTooLong()` @throws ServiceError `context_length_exceeded` */
 export function refuseOversizedInput(
   { length }: { length: number },
-  index: number,
+  place: string,
   contextLength: number,
 ): void {
   if (length > contextLength * MAX_CHARACTERS)
-    throw inputTooLong(index, `${length} characters, more than ${MAX_CHARACTERS} for each`, contextLength);
+    throw inputTooLong(place, `${length} characters, more than ${MAX_CHARACTERS} for each`, contextLength);
 }
 
-export function inputTooLong(index: number, length: string, contextLength: number): ServiceError {
-  const message = `This model's maximum context length is ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`;
-  return requestError(400, message, 'context_length_exceeded', `input[${index}]`);
+/** @param place the text's field in the request: `input[1]` */
+export function inputTooLong(place: string, length: string, contextLength: number): ServiceError {
+  const message = `This model's maximum context length is ${contextLength} tokens, and ${place} has ${length}. Split or shorten it.`;
+  return requestError(400, message, 'context_length_exceeded', place);
 }
 
 interface EmbeddingModel extends EmbeddingTraining {
+  contextLength: number;
   /** Length of the model's own vectors. */
   dimensions: number;
 }
@@ -26,8 +28,12 @@ interface EmbeddingModel extends EmbeddingTraining {
 type Vector = Float32Array<ArrayBuffer>;
 
 /** An embedding job, checked against its model. */
-interface Embedding {
+export interface Embedding {
   input: EmbeddingJob['input'];
+  /** Field of an input in the request, for errors. */
+  placeOf(index: number): string;
+  /** Maximum tokens of an input, from which on it is cut; undefined if it must not be cut. */
+  cutOf(index: number): number | undefined;
   /** Builds the answer from the input's vectors. */
   toEvent(vectors: readonly Vector[], promptTokens: number): EmbeddingEvent;
 }
@@ -35,8 +41,11 @@ interface Embedding {
 /** Checks and prepares a job. @throws ServiceError 400 if this model cannot do it */
 export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerprint: string): Embedding {
   const length = resolveDimensions(job.dimensions, model);
+  const { ranks } = job;
   return {
-    input: withPrefix(job, model.prefixes),
+    input: withPrefixes(job, model),
+    placeOf: (index) => (ranks ? placeOfText(index) : `input[${index}]`),
+    cutOf: (index) => (index > 0 ? ranks?.maxTokens : undefined),
     toEvent: (vectors, promptTokens) => ({
       type: 'done',
       vectors: vectors.map((vector) => shortened(vector, length)),
@@ -68,14 +77,24 @@ function shortened(vector: Vector, length: number): Vector {
   return norm === 0 ? first : first.map((value) => value / norm);
 }
 
-/** Adds the model's prefix for `input_type` to each text, if the request sets it. */
-function withPrefix(
+const placeOfText = (index: number): string => (index === 0 ? 'query' : `documents[${index - 1}]`);
+
+/** Shortens a document to what a context can hold at most, before it is tokenized. */
+export const boundDocument = (text: string, contextLength: number): string =>
+  text.slice(0, contextLength * MAX_CHARACTERS).toWellFormed();
+
+/** Adds the model's prefixes to the texts of a ranking, or that for `input_type` if the request sets it. */
+function withPrefixes(
   { input, inputType, ranks }: EmbeddingJob,
-  prefixes: EmbeddingTraining['prefixes'],
+  { prefixes, contextLength }: EmbeddingModel,
 ): EmbeddingJob['input'] {
-  if (prefixes && ranks && 'texts' in input) {
-    const [query = '', ...documents] = input.texts;
-    return { texts: [prefixes.query + query, ...documents.map((text) => prefixes.document + text)] };
+  if (ranks && 'texts' in input) {
+    const { query, document } = prefixes ?? { query: '', document: '' };
+    return {
+      texts: input.texts.map((text, index) =>
+        index === 0 ? query + text : boundDocument(document + text, contextLength),
+      ),
+    };
   }
   if (!prefixes || inputType === undefined) return input;
   if (inputType !== 'query' && inputType !== 'document')

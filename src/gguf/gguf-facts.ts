@@ -29,6 +29,8 @@ export interface GgufFacts {
   canChat: boolean;
   /** Dimensions and pooling; null if it is not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
+  /** Whether it scores pairs of texts. */
+  reranks: boolean;
   /** Whether the pooling is a guess, as the file of the embedding model names none. */
   guessesPooling: boolean;
   /** Whether the file's tags are those of an embedding model. */
@@ -117,7 +119,8 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     return readNumbers(cursor, at, MAX_LAYERS)?.map((each) => bounded(key, each, max)) ?? null;
   };
   requireSizes(gguf, architecture);
-  const vectors = embedding(architecture, of);
+  const encoder = encoderFacts(architecture, gguf, of);
+  const generates = encoder.embedding === null && !encoder.reranks;
   const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
     architecture,
@@ -126,12 +129,11 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: template,
-    canChat: vectors === null && (template !== null || hasChatMl(gguf, cursor)),
+    canChat: generates && (template !== null || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
     ...samplingFacts(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
-    embedding: vectors,
-    guessesPooling: vectors !== null && !POOLINGS.has(of('pooling_type', 2 ** 31)),
+    ...encoder,
     isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
     split,
   };
@@ -290,6 +292,18 @@ const RANK_POOLING = 4;
 /** Tensors after the last layer that compute a score. */
 const CLASSIFIER = /^cls\./;
 
+/** What a model computes that generates no text. */
+function encoderFacts(
+  architecture: string,
+  { tensors }: Gguf,
+  of: SizeOf,
+): Pick<GgufFacts, 'embedding' | 'reranks' | 'guessesPooling'> {
+  const pooling = of('pooling_type', 2 ** 31);
+  const reranks = pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
+  const vectors = reranks ? null : embedding(architecture, of);
+  return { embedding: vectors, reranks, guessesPooling: vectors !== null && !POOLINGS.has(pooling) };
+}
+
 /**
  * Reads an embedding model's dimensions and pooling; null if the model generates text. Encoders whose files name no
  * pooling default to the mean, with which most were trained.
@@ -312,7 +326,6 @@ function isTaggedEmbedding({ metadata }: Gguf, cursor: ByteCursor): boolean {
   return at !== undefined && value === null && EMBEDDING_TAGS.some((tag) => hasTexts(cursor, at, [tag]));
 }
 
-const RERANKER = 'a reranking model, which scores pairs of texts';
 const TOKEN_VECTORS = 'a model that gives each token a vector, as ColBERT does';
 
 /** Error for a valid file of a model that is for neither chat nor embeddings, although llama.cpp may load it. */
@@ -330,7 +343,9 @@ function requireKnown(architecture: string, gguf: Gguf): void {
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
   const other = REFUSED_ARCHITECTURES.get(architecture) ?? otherUse(architecture, gguf);
   if (other !== undefined)
-    throw new OtherModelError(`is no chat or embedding model, but ${other} (architecture ${architecture})`);
+    throw new OtherModelError(
+      `is no chat, embedding or reranking model, but ${other} (architecture ${architecture})`,
+    );
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
   throw new FormatError(
     `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
@@ -340,9 +355,8 @@ function requireKnown(architecture: string, gguf: Gguf): void {
 /** Describes a model of a known architecture that is for neither chat nor embeddings. */
 function otherUse(architecture: string, { metadata, tensors }: Gguf): string | undefined {
   const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
-  const has = (weights: RegExp): boolean => tensors.some(({ name }) => weights.test(name));
-  if (pooling === RANK_POOLING || has(CLASSIFIER)) return RERANKER;
-  return pooling === NO_POOLING && has(DENSE) ? TOKEN_VECTORS : undefined;
+  const isDense = tensors.some(({ name }) => DENSE.test(name));
+  return pooling === NO_POOLING && isDense ? TOKEN_VECTORS : undefined;
 }
 
 /** @throws FormatError for tensors that llama.cpp cannot read */

@@ -7,8 +7,8 @@ export interface EmbeddingJob extends AnyJob {
   dimensions?: number;
   /** Role of the texts, for models with task prefixes: `query` or `document`. */
   inputType?: string;
-  /** The first text is a query, the others are documents to rank by it. */
-  ranks?: true;
+  /** Set if the first text is a query, and the others are documents. These are cut if they are too long. */
+  ranks?: { maxTokens: number };
 }
 
 export interface EmbeddingResult {

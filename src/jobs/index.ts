@@ -47,6 +47,7 @@ export {
   type ModelKind,
   type ModelOf,
 } from './kinds.ts';
+export { similarities, type RerankEvent, type RerankJob } from './rerank.ts';
 export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
 export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
 export {

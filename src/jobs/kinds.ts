@@ -2,6 +2,7 @@ import type { AnyJob, Timings } from './any-job.ts';
 import type { ChatEvent, ChatJob } from './chat.ts';
 import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
+import type { RerankEvent, RerankJob } from './rerank.ts';
 import type { SpeechEvent, SpeechJob } from './speech.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
@@ -11,6 +12,7 @@ export interface JobKinds {
   embedding: { job: EmbeddingJob; event: EmbeddingEvent };
   transcription: { job: TranscriptionJob; event: TranscriptionEvent };
   decision: { job: DecisionJob; event: DecisionEvent };
+  rerank: { job: RerankJob; event: RerankEvent };
   speech: { job: SpeechJob; event: SpeechEvent };
 }
 
@@ -52,6 +54,7 @@ export const KINDS = {
   transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
   speech: { noun: 'speech', capability: 'speech', models: ['speech'] },
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
+  rerank: { noun: 'a reranking', capability: 'rerank', models: ['rerank', 'embedding'], isBatched: true },
 } as const satisfies Record<Kind, KindFacts>;
 
 /** Kinds of models that can answer a kind of job. */

@@ -2,6 +2,7 @@ import { withDatabase, type BucketState, type Copies, type KeyRecord } from '#da
 import {
   holdLock,
   inFlightLock,
+  queryLocks,
   type Admission,
   type Admitted,
   type KeyStore,
@@ -156,7 +157,7 @@ export async function enterInFlight(
   const prefix = inFlightLock(keyId, '');
   const release = await holdLock(locks, inFlightLock(keyId, requestId));
   // Counted while held: two requests at once may both be refused, but they never exceed the limit together.
-  const { held = [] } = await locks.query();
+  const { held = [] } = await queryLocks(locks);
   if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
   release();
   return null;

@@ -13,8 +13,9 @@ const POLL_INTERVAL_MS = 100;
 /** Whether the model answers such prompts, and what it would download first. @throws DOMException `UnknownError` */
 export async function availabilityOf(client: V1Client, options: CoreOptions): Promise<Availability> {
   try {
+    if (!isPossible(options)) return 'unavailable';
     const found = await modelAvailability(client);
-    if (found === 'unavailable') return found;
+    if (found === 'unavailable' || !needsFacts(options)) return found;
     return supports(await client.facts(), options) ? found : 'unavailable';
   } catch (error) {
     if (error instanceof V1Error && error.status === 404) return 'unavailable';
@@ -31,8 +32,8 @@ async function modelAvailability({ localtext, model: id }: V1Client): Promise<Av
     const isDownloading = state === 'loading' && progress?.phase === 'download';
     if (isDownloading) return 'downloading';
     if (state !== 'starting') {
-      const { reasons = [] } = status.models.find((each) => each.id === id) ?? {};
-      if (!reasons.some(({ chosen }) => chosen)) return 'unavailable';
+      const { kind, reasons = [] } = status.models.find((each) => each.id === id) ?? {};
+      if (kind !== 'chat' || !reasons.some(({ chosen }) => chosen)) return 'unavailable';
       // Servers, and the browser's own model, have no download that could be measured.
       return downloadBytes ? 'downloadable' : 'available';
     }
@@ -41,12 +42,21 @@ async function modelAvailability({ localtext, model: id }: V1Client): Promise<Av
   }
 }
 
+/** Whether any model of `/v1` could: none takes or makes sound here, and none is asked for its languages. */
+function isPossible({ expectedInputs, expectedOutputs, languages }: CoreOptions): boolean {
+  const types = [...expectedInputs, ...expectedOutputs];
+  if (types.includes('audio') || expectedOutputs.includes('image')) return false;
+  const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+  return languages.every((tag) => names.of(tag) !== undefined);
+}
+
+const needsFacts = ({ expectedInputs, expectedOutputs, tools }: CoreOptions): boolean =>
+  tools.length > 0 || [...expectedInputs, ...expectedOutputs].some((type) => type !== 'text');
+
 function supports({ capabilities }: ModelFacts, options: CoreOptions): boolean {
+  if (options.expectedInputs.includes('image') && !capabilities.includes('vision')) return false;
   const { expectedInputs, expectedOutputs, tools } = options;
   const types = [...expectedInputs, ...expectedOutputs];
-  if (!capabilities.includes('chat') || types.includes('audio') || expectedOutputs.includes('image'))
-    return false;
-  if (expectedInputs.includes('image') && !capabilities.includes('vision')) return false;
   const usesTools = tools.length > 0 || types.some((type) => type.startsWith('tool-'));
   return !usesTools || capabilities.includes('tools');
 }

@@ -13,6 +13,8 @@ import { toDictionary, toEnum, toSequence, toSignal, type Dictionary } from './w
 export interface CoreOptions {
   expectedInputs: ContentType[];
   expectedOutputs: ContentType[];
+  /** Canonical tags of both. */
+  languages: string[];
   samplingMode: SamplingMode;
   /** Temperature of the former API, unless a mode is named. */
   temperature?: number;
@@ -30,13 +32,16 @@ const MODES = Object.keys(SAMPLING_MODES) as SamplingMode[];
 /** @throws TypeError, RangeError for an invalid language tag */
 export function toCoreOptions(value: unknown): CoreOptions {
   const options = toDictionary(value, 'options');
-  const expectedOutputs = toExpected(options['expectedOutputs'], 'expectedOutputs');
+  const inputs = toExpected(options['expectedInputs'], 'expectedInputs');
+  const outputs = toExpected(options['expectedOutputs'], 'expectedOutputs');
+  const expectedOutputs = outputs.map(({ type }) => type);
   const tools = toTools(options['tools']);
   if (tools.length > 0 && !expectedOutputs.includes('tool-call'))
     throw new TypeError('Tools need { type: "tool-call" } in `expectedOutputs`.');
   return {
-    expectedInputs: toExpected(options['expectedInputs'], 'expectedInputs'),
+    expectedInputs: inputs.map(({ type }) => type),
     expectedOutputs,
+    languages: [...inputs, ...outputs].flatMap((each) => each.languages),
     ...toSampling(options),
     tools,
   };
@@ -61,14 +66,16 @@ export function toCreateOptions(value: unknown): CreateOptions {
 export const inputTypes = ({ expectedInputs }: CoreOptions): ReadonlySet<ContentType> =>
   new Set([...expectedInputs, 'text']);
 
-/** Content types of `expectedInputs` or `expectedOutputs`. Any valid language is accepted: no model says which it knows. */
-function toExpected(value: unknown, name: string): ContentType[] {
+function toExpected(value: unknown, name: string): { type: ContentType; languages: string[] }[] {
   if (value === undefined) return [];
   return toSequence(value, name).map((each) => {
     const { languages, type } = toDictionary(each, name);
+    const tags = languages === undefined ? [] : toSequence(languages, 'languages').map(String);
     // A RangeError for an invalid tag.
-    if (languages !== undefined) Intl.getCanonicalLocales(toSequence(languages, 'languages').map(String));
-    return toEnum(type, CONTENT_TYPES, `type of ${name}`);
+    return {
+      languages: Intl.getCanonicalLocales(tags),
+      type: toEnum(type, CONTENT_TYPES, `type of ${name}`),
+    };
   });
 }
 

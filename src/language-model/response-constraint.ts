@@ -16,7 +16,7 @@ export function toConstraint(value: object): Constraint {
     // Each flag but the lack of it only allows more texts.
     const { source } = value as RegExp;
     const guidance = `Answer with text that matches the regular expression /${source}/.`;
-    return { schema: { type: 'string', pattern: source }, guidance, isText: true };
+    return { schema: { type: 'string', pattern: wholeReply(source) }, guidance, isText: true };
   }
   let text: string;
   try {
@@ -26,6 +26,12 @@ export function toConstraint(value: object): Constraint {
   }
   const schema = JSON.parse(text) as Record<string, unknown>;
   return { schema, guidance: `Answer with JSON that matches this JSON Schema: ${text}`, isText: false };
+}
+
+/** An expression without anchors describes the whole reply: a model that may write anything around it does. */
+function wholeReply(source: string): string {
+  const hasAnchor = /[$^]/.test(source.replaceAll(/\\.|\[[^\]]*\]/g, ''));
+  return hasAnchor ? source : `^(?:${source})$`;
 }
 
 /** Constraint of a whole reply that begins with the prefix. @throws DOMException */

@@ -3,6 +3,7 @@ import {
   callChannel,
   leaderLock,
   leaderUrlLock,
+  queryLocks,
   PROTOCOL_VERSION,
   type CallEngine,
   type ServePort,
@@ -118,7 +119,7 @@ async function engineUnavailable(
   locks: LockManager,
   deadlineMs: number,
 ): Promise<ServiceError> {
-  const { held = [] } = await locks.query().catch(() => ({ held: [] }));
+  const { held = [] } = await queryLocks(locks).catch(() => ({ held: [] }));
   const names = held.map(({ name = '' }) => name);
   const before = leaderUrlLock(scope, '');
   const url = names.find((name) => name.startsWith(before))?.slice(before.length);

@@ -23,11 +23,17 @@ export interface JobProgress<K extends Kind> {
 
 const PROGRESS: { [K in Kind]: (job: JobOf<K>) => JobProgress<K> } = {
   chat: (job) => new ChatProgress(job),
-  embedding: (job) => ({ deltas: 0, nextJob: () => job, note: (event) => event }),
+  embedding: whole,
+  rerank: whole,
   transcription: (job) => new PartProgress(job),
   speech: (job) => new PartProgress(job),
   decision: ({ request: _request, ...job }) => new PartProgress(job),
 };
+
+/** An answer of one event starts over. */
+function whole<K extends 'embedding' | 'rerank'>(job: JobOf<K>): JobProgress<K> {
+  return { deltas: 0, nextJob: () => job, note: (event) => event };
+}
 
 export const trackProgress = <K extends Kind>(kind: K, job: JobOf<K>): JobProgress<K> => PROGRESS[kind](job);
 

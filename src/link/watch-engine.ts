@@ -15,24 +15,55 @@ export type EngineEnd =
  */
 const LAST_MESSAGES_MS = 50;
 
-/** Reports the end of that epoch's worker. The function returned stops the watch. */
-export function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd) => void): () => void {
-  const watch = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+type Report = (end: EngineEnd) => void;
+
+/** One watch for all requests of a thread: hundreds of locks and channels would delay each other request. */
+class EngineWatch {
+  readonly reports = new Set<Report>();
+  readonly #watch = new AbortController();
   // The browser takes seconds to end a worker with busy threads: its page's message arrives first.
-  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
-  channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
-    if (data?.epoch === epoch) report({ type: 'leaderExited' });
-  };
-  const onReleased = (): void => {
-    timer = setTimeout(() => report({ type: 'died', cause: null }), LAST_MESSAGES_MS);
-  };
-  whenReleased(locks, engineLock(epoch), watch.signal).then(onReleased, (error: unknown) => {
-    if (!watch.signal.aborted) throw error;
-  });
+  readonly #channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(locks: LockManager, epoch: string) {
+    const report: Report = (end) => {
+      for (const each of this.reports) each(end);
+    };
+    this.#channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
+      if (data?.epoch === epoch) report({ type: 'leaderExited' });
+    };
+    const onReleased = (): void => {
+      this.#timer = setTimeout(() => {
+        // A request that comes now has another watch: this one reports only once.
+        watches.delete(epoch);
+        report({ type: 'died', cause: null });
+      }, LAST_MESSAGES_MS);
+    };
+    whenReleased(locks, engineLock(epoch), this.#watch.signal).then(onReleased, (error: unknown) => {
+      if (!this.#watch.signal.aborted) throw error;
+    });
+  }
+
+  stop(): void {
+    this.#watch.abort();
+    clearTimeout(this.#timer);
+    this.#channel.close();
+  }
+}
+
+/** Running watches, by the epoch of the engine. */
+const watches = new Map<string, EngineWatch>();
+
+/** Reports the end of that epoch's worker. The function returned stops the watch. */
+export function watchEngine(locks: LockManager, epoch: string, report: Report): () => void {
+  const watch = watches.get(epoch) ?? new EngineWatch(locks, epoch);
+  watches.set(epoch, watch);
+  const each: Report = (end) => report(end);
+  watch.reports.add(each);
   return () => {
-    watch.abort();
-    clearTimeout(timer);
-    channel.close();
+    watch.reports.delete(each);
+    if (watch.reports.size > 0) return;
+    if (watches.get(epoch) === watch) watches.delete(epoch);
+    watch.stop();
   };
 }

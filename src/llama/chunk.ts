@@ -9,6 +9,9 @@ export interface Chunk {
   __verbose?: { generation_settings?: { logit_bias?: { bias: number; token: number }[] } };
   /** Answer to an embedding request. */
   data?: { embedding: number[] }[];
+  /** Answer to a reranking request. */
+  score?: number;
+  tokens_evaluated?: number;
   usage?: { prompt_tokens: number };
   timings?: {
     cache_n: number;

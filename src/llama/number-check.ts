@@ -7,8 +7,12 @@ const MAX_EXPONENT = 127 + 10;
 
 type IsBroken = (bytes: Uint8Array, at: number) => boolean;
 
+const isLargeHalf = (bits: number): boolean => (bits & 0x7fff) > MAX_SCALE_BITS;
 const isLarge = (bytes: Uint8Array, at: number): boolean =>
-  ((((bytes[at + 1] ?? 0) & 0x7f) << 8) | (bytes[at] ?? 0)) > MAX_SCALE_BITS;
+  isLargeHalf(((bytes[at + 1] ?? 0) << 8) | (bytes[at] ?? 0));
+/** A half float in the highest four bits of four 16-bit words. */
+const isSpreadLarge = (bytes: Uint8Array, at: number): boolean =>
+  isLargeHalf([7, 5, 3, 1].reduce((bits, offset) => (bits << 4) | ((bytes[at + offset] ?? 0) >> 4), 0));
 
 /** One or two half floats at these offsets of a block. */
 const scales = (...offsets: number[]): IsBroken => {
@@ -22,8 +26,8 @@ type Exponents = readonly [first: number, last: number];
 type Numbers = Exponents | IsBroken;
 
 /**
- * Where the numbers are, as ggml-common.h has them. The types that are absent have scales of 8 bits, or spread a scale
- * over several bytes.
+ * Where the numbers are, as ggml-common.h has them. The types that are absent have scales of 8 bits, which are never
+ * infinite or NaN.
  */
 const NUMBERS: Readonly<Record<string, Numbers>> = {
   F32: [0x7f800000, 0x7f800000],
@@ -46,6 +50,7 @@ const NUMBERS: Readonly<Record<string, Numbers>> = {
   IQ3_XXS: scales(0),
   IQ3_S: scales(0),
   IQ1_S: scales(0),
+  IQ1_M: (bytes, at) => isSpreadLarge(bytes, at + 48),
   IQ4_NL: scales(0),
   IQ4_XS: scales(0),
   TQ1_0: scales(52),

@@ -4,7 +4,7 @@ import { abortable, printable, serverError, withTimeout, type ServiceError } fro
 import { isOutOfMemory, watchWasm } from '#engine-kit';
 import type { Chunk } from './chunk.ts';
 import { BARE } from './internals/prompt-slots.ts';
-import { NativeLog, serverCalls } from './internals/server-calls.ts';
+import { NativeLog, serverCalls, type ServerCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
 import { NumberCheck } from './number-check.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
@@ -80,21 +80,29 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
     /** Whether any completion runs or waits. */
     isBusy: () => scheduler.busy,
     /** Embeds a text, one at a time. @throws as `ServerCalls` do */
-    async embed(text: string): Promise<Chunk> {
-      const id = await calls.beginEmbedding(text);
-      let chunk: Chunk = {};
-      for (let more = true; more;) {
-        const result = await calls.step(id);
-        chunk = result.chunks[0] ?? chunk;
-        more = result.more;
-      }
-      return chunk;
+    embed: async (text: string): Promise<Chunk> => resultOf(calls, await calls.beginEmbedding(text)),
+    /** Scores a document for a query, one at a time. @throws as `ServerCalls` do */
+    async rank(query: string, document: string): Promise<{ score: number; tokens: number }> {
+      const { score = Number.NaN, tokens_evaluated: tokens = 0 } = await resultOf(
+        calls,
+        await calls.beginRank(query, document),
+      );
+      return { score, tokens };
     },
     async close(): Promise<void> {
       scheduler.stop(new Error('the engine was unloaded'));
       await wllama.exit();
     },
   };
+}
+
+/** Computes until a request with one result has it. */
+async function resultOf(calls: Pick<ServerCalls, 'step'>, id: number): Promise<Chunk> {
+  for (let chunk: Chunk = {}; ;) {
+    const { chunks, more } = await calls.step(id);
+    chunk = chunks[0] ?? chunk;
+    if (!more) return chunk;
+  }
 }
 
 /** Cache for wllama that stores nothing: the weight store does. wllama's own cache fails to start in some browsers. */

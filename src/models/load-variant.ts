@@ -117,12 +117,16 @@ export class VariantLoader {
     const store = await this.#options.store();
     const progress = await loadProgress(store, variant.files, options);
     const checks: Promise<boolean>[] = [];
+    /** Optional files that follow are no progress: the engine has reported its last phase. */
+    let isLoaded = false;
     const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
       const stored = await store.file(file, {
         signal: options.signal,
-        onProgress: (loadedBytes) => progress.file(file, loadedBytes),
+        onProgress: (loadedBytes) => {
+          if (!isLoaded) progress.file(file, loadedBytes);
+        },
       });
-      progress.stored(file);
+      if (!isLoaded) progress.stored(file);
       options.onFile?.(file.path, stored.from ?? 'unknown');
       return stored;
     };
@@ -152,8 +156,9 @@ export class VariantLoader {
     // Some engines do not fail if a file cannot be fetched: transformers.js may wait forever.
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
+    isLoaded = engine.status === 'fulfilled';
     // Also store optional files, so that the model is complete; ignore their failures.
-    if (engine.status === 'fulfilled') await Promise.allSettled([...unread].map(fetchFile));
+    if (isLoaded) await Promise.allSettled([...unread].map(fetchFile));
     const intact = (await Promise.all(checks)).every(Boolean);
     if (engine.status === 'fulfilled') return { engine: engine.value, intact };
     if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;

@@ -125,3 +125,4 @@ export type {
 export { copiesLock } from './locks.ts';
 export type { RequesterPort } from './engine-port.ts';
 export type { EnginePort } from './engine-port.ts';
+export { queryLocks } from './locks.ts';

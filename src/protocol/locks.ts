@@ -1,4 +1,4 @@
-import { createDeferred } from '#base';
+import { createDeferred, shared } from '#base';
 
 /**
  * An origin may have several apps, each below its own path with its own service worker: that path is an app's
@@ -42,6 +42,17 @@ export const copiesLock = (scope: string): string => `${nameIn(scope)}:copies`;
 /** Held while a request of the key runs; held locks are counted. */
 export const inFlightLock = (keyId: string, requestId: string): string =>
   `localtext:in-flight:${keyId}:${requestId}`;
+
+const queries = new WeakMap<Pick<LockManager, 'query'>, () => Promise<LockManagerSnapshot>>();
+
+/**
+ * Lists all locks of the origin. Calls at once share a query: with hundreds of requests it takes milliseconds.
+ */
+export function queryLocks(locks: Pick<LockManager, 'query'>): Promise<LockManagerSnapshot> {
+  const query = queries.get(locks) ?? shared(() => locks.query());
+  queries.set(locks, query);
+  return query();
+}
 
 /**
  * Resolves once the lock is held, to the function that releases it. The end of the holder's thread releases
@@ -95,7 +106,7 @@ export async function whenReleased(locks: LockManager, name: string, signal?: Ab
       .catch((error: unknown) => {
         if (signal?.aborted || !isTheft(error)) throw error;
       });
-    const { held = [], pending = [] } = await locks.query();
+    const { held = [], pending = [] } = await queryLocks(locks);
     signal?.throwIfAborted();
     if (![...held, ...pending].some(keeps)) return;
   }
@@ -106,6 +117,6 @@ const isTheft = (error: unknown): boolean => error instanceof DOMException && er
 
 /** Whether a request runs in any tab of the app. */
 export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {
-  const { held = [] } = await locks.query();
+  const { held = [] } = await queryLocks(locks);
   return held.some(({ name }) => name?.startsWith(requestLock(scope, '')));
 }

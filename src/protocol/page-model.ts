@@ -1,3 +1,5 @@
+import type { DraftSamplingMode } from '#jobs';
+
 /** The browser's own model, which the leading tab's page has and its engine worker asks for. */
 export interface PageModel {
   /** `absent`: the browser has no Prompt API. */
@@ -11,7 +13,7 @@ export interface PageModel {
 
 export interface PageModelAvailability {
   state: 'absent' | 'unavailable' | 'downloadable' | 'downloading' | 'available';
-  /** Whether sessions take `temperature` and `topK`. */
+  /** Whether sessions take a `samplingMode`. */
   samples: boolean;
   /** Whether sessions take images. */
   images: boolean;
@@ -33,8 +35,8 @@ export interface PageModelRequest {
   images: boolean;
   initialPrompts: PageModelMessage[];
   prompt: PageModelMessage[];
-  /** Temperature. Default: the browser's own sampling. */
-  temperature?: number;
+  /** Default: the browser's own. */
+  samplingMode?: DraftSamplingMode;
   /** A JSON Schema. */
   responseConstraint?: Record<string, unknown>;
   maxTokens?: number;

@@ -101,6 +101,8 @@ export interface StoredResponse {
   response: string;
   /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
+  /** Tools in the items of all requests so far, by item. */
+  itemTools: object[][];
   /** Conversation including the reply, without instructions: they apply to one response only. */
   messages: ChatMessage[];
 }

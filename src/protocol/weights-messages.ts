@@ -48,6 +48,8 @@ export interface ModelDetails {
   memoryBytes: number;
   /** Embedding models only. */
   embedding?: EmbeddingShape;
+  /** Set for rerankers. */
+  reranks?: boolean;
   /**
    * Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it.
    */

@@ -1,22 +1,34 @@
 import { KINDS } from '#jobs';
 import type { Catalog } from '#catalog';
 import { readEngineFacts, type Copies } from '#database';
-import { engineLock, type ModelFacts } from '#protocol';
+import { engineLock, queryLocks, whenReleased, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
 type Facts = ReadonlyMap<string, ModelFacts>;
 
+/** Epochs of engines that live, as far as this thread knows. */
+const living = new Set<string>();
+
+/** Whether the engine of an epoch lives. Locks are queried once: afterwards, its lock tells when it ends. */
+async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
+  if (living.has(epoch)) return true;
+  const { held = [] } = await queryLocks(locks);
+  if (!held.some(({ name }) => name === engineLock(epoch))) return false;
+  if (!living.has(epoch)) {
+    living.add(epoch);
+    void whenReleased(locks, engineLock(epoch))
+      .catch(() => undefined)
+      .then(() => living.delete(epoch));
+  }
+  return true;
+}
+
 /**
  * Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it.
  */
-export async function readDeviceFacts(
-  scope: string,
-  locks: Pick<LockManager, 'query'>,
-  copies?: Copies,
-): Promise<Facts> {
-  const [known, { held = [] }] = await Promise.all([readEngineFacts(scope, copies), locks.query()]);
-  const { epoch, models } = known ?? { epoch: '', models: {} };
-  const lives = held.some(({ name }) => name === engineLock(epoch));
+export async function readDeviceFacts(scope: string, locks: LockManager, copies?: Copies): Promise<Facts> {
+  const { epoch, models } = (await readEngineFacts(scope, copies)) ?? { epoch: '', models: {} };
+  const lives = epoch !== '' && (await isAlive(epoch, locks));
   return new Map(
     Object.entries(models).map(([id, facts]) => [id, { ...facts, loaded: lives && facts.loaded === true }]),
   );

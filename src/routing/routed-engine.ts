@@ -11,6 +11,7 @@ import { choosesTool, withJobLimits, type EventOf, type JobOf, type Kind } from 
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
+import { upstreamRerank } from './upstream/upstream-rerank.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamSpeech } from './upstream/upstream-speech.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
@@ -31,6 +32,7 @@ const UPSTREAM: {
   speech: upstreamSpeech,
   decision: (server, job, signal) =>
     choosesTool(job) ? undecided(server) : upstreamDecision(server, job, signal),
+  rerank: upstreamRerank,
 };
 
 /** A server chooses tools itself. */

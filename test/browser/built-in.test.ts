@@ -118,7 +118,7 @@ test("the browser's model answers once the user has downloaded it, and the weigh
       short: await window.ask(apiKey, { max_tokens: 2 }),
       formed: await window.ask(apiKey, { response_format: form }),
       atOnce: await Promise.all([window.ask(apiKey), window.ask(apiKey)]),
-      refused: await window.ask(apiKey, { temperature: 0.2 }),
+      cool: await window.ask(apiKey, { temperature: 0.2 }),
       logprobs: await window.ask(apiKey, { logprobs: true }),
     }),
     { apiKey: key, format },
@@ -127,7 +127,8 @@ test("the browser's model answers once the user has downloaded it, and the weigh
   expect(answers.short.text).toBe('one two ');
   expect(JSON.parse(answers.formed.text)).toEqual({ city: 'Oslo' });
   expect(answers.atOnce.map(({ text }) => text)).toEqual([whole.text, whole.text]);
-  for (const { servedBy } of [answers.refused, answers.logprobs]) expect(servedBy).toMatch(/^smollm2/);
+  expect(answers.cool.servedBy).toMatch(/^built-in-/);
+  expect(answers.logprobs.servedBy).toMatch(/^smollm2/);
 
   const aborted = await page.evaluate(async (apiKey) => {
     const { aborted: earlier } = window.languageModelCalls;
@@ -146,6 +147,7 @@ test("the browser's model answers once the user has downloaded it, and the weigh
   expect(aborted.text).toBe(whole.text);
 
   const { created, destroyed } = await page.evaluate(() => window.languageModelCalls);
+  expect(created.map(({ samplingMode }) => samplingMode).filter(Boolean)).toEqual(['predictable']);
   expect(destroyed).toBe(created.length);
   await page.close();
 });

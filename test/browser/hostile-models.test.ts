@@ -62,11 +62,6 @@ const cases: Record<string, Case> = {
     code: INVALID,
     says: /header of more than|ends within/,
   },
-  'reranker.gguf': {
-    bytes: sound({ 'llama.pooling_type': 4 }),
-    code: INVALID,
-    says: /but a reranking model/,
-  },
   'future.gguf': { bytes: sound({ 'general.architecture': 'future' }), code: INVALID, says: /does not have/ },
   'loops.gguf': {
     bytes: sound({

@@ -120,10 +120,10 @@ test('the tab that runs the engine is closed in the middle of a prompt: the repl
     }
     return { text, next: await session.prompt('Go on.') };
   });
-  await follower.waitForFunction(() => /\w+\W+\w+/.test(document.title));
+  await follower.waitForFunction(() => document.title.length > 4);
   await page.close();
   const { text, next } = await prompting;
-  expect(text).toMatch(/\w+\W+\w+/);
+  expect(text.length).toBeGreaterThan(4);
   expect(next).toMatch(/\w/);
   page = follower;
 });

@@ -47,7 +47,7 @@ const generated = { kind: 'chat', charged: 5, generates: true } as const;
 const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
 const counted = { kind: 'chat', charged: 50, usage: { promptTokens: 3 } } as const;
 const { chat, completion, response, countChat, countResponse, transcription, translation } = ENDPOINTS;
-const { decision, embeddings, speech } = ENDPOINTS;
+const { decision, embeddings, rerank, speech } = ENDPOINTS;
 const longer = { max_tokens: 2 };
 
 const ROWS: Row[] = [
@@ -111,6 +111,13 @@ const ROWS: Row[] = [
     request: json(embeddings.path, embeddings.sample),
     usage: { promptTokens: 3 },
   },
+  {
+    ...row('rerank', false),
+    kind: 'rerank',
+    charged: 3,
+    request: json(rerank.path, rerank.sample),
+    usage: { promptTokens: 3 },
+  },
 ];
 
 function row(name: string, streamed: boolean): Pick<Row, 'name' | 'streamed'> {
@@ -158,6 +165,15 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
     {
       type: 'done',
       progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, labelTokens: 2 },
+      fingerprint: FINGERPRINT,
+      timings: { queueMs: 300, computeMs: 7000 },
+    },
+  ],
+  rerank: [
+    {
+      type: 'done',
+      scores: [0.5],
+      promptTokens: 3,
       fingerprint: FINGERPRINT,
       timings: { queueMs: 300, computeMs: 7000 },
     },

@@ -33,6 +33,22 @@ test('vite-openai chats on the dev server', async () => {
   await page.close();
 });
 
+test('language-model: a page written for Chrome alone downloads the model and answers', async () => {
+  const folder = join(examples, 'language-model');
+  await linkModels(join(folder, 'public'));
+  const server = await startVite(folder, 'dev', await freePort());
+  onTestFinished(() => server.stop());
+  const page = await browser.context.newPage();
+  // Chromium has a class of its own, without a model: other browsers have none.
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'LanguageModel'));
+  await page.goto(server.url);
+  const status = page.getByRole('status').last();
+  await status.and(page.getByText('The first question downloads the model.')).waitFor();
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(await status.innerText()).toBe('The reply is complete.');
+  await page.close();
+});
+
 test('plain-html: init copies all it needs; a host without headers still gets an isolated page', async () => {
   const folder = join(examples, 'plain-html');
   const said = await run(folder, 'npm', 'run', 'build');

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 /** What samples have that they neither import nor declare. Those of the guides are whole programs. */
 const GLOBALS = {
-  page: '',
+  page: `/// <reference path=${JSON.stringify(resolve('node_modules/@types/dom-chromium-ai/index.d.ts'))} />`,
   reference: `
     type Page = typeof import('localtext');
     type Catalog = typeof import('localtext/catalog');

@@ -7,6 +7,7 @@ import { upstreamDecision } from '../../src/routing/upstream/upstream-decision.t
 import { upstreamEmbedding } from '../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
 import { upstreamSpeech } from '../../src/routing/upstream/upstream-speech.ts';
+import { upstreamRerank } from '../../src/routing/upstream/upstream-rerank.ts';
 import { upstreamTranscription } from '../../src/routing/upstream/upstream-transcription.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
@@ -25,6 +26,7 @@ const JOBS: { [K in Kind]: JobOf<K> } = {
   },
   // As many, and of no known length: the answer may be as long as any.
   embedding: { kind: 'embedding', model: 'm', input: { texts: Array.from({ length: 84 }, () => 'hi') } },
+  rerank: { kind: 'rerank', model: 'm', query: 'hi', documents: Array.from({ length: 1000 }, () => 'hi') },
   transcription: {
     kind: 'transcription',
     model: 'm',
@@ -52,6 +54,7 @@ const SIZES: Record<Kind, number> = {
   // Any bytes are sound.
   speech: 0,
   decision: 401 * 4096,
+  rerank: 1001 * 4096,
 };
 
 async function read(kind: Kind, body: string): Promise<void> {
@@ -69,6 +72,7 @@ async function read(kind: Kind, body: string): Promise<void> {
     embedding: () => upstreamEmbedding(server, JOBS.embedding, never),
     transcription: () => upstreamTranscription(server, JOBS.transcription, never),
     speech: () => upstreamSpeech(server, JOBS.speech, never),
+    rerank: () => upstreamRerank(server, JOBS.rerank, never),
     decision: () => upstreamDecision(server, JOBS.decision, never),
   }[kind]();
   for await (const event of events) void event;

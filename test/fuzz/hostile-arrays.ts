@@ -11,6 +11,7 @@ const ANSWERS = {
     '{"choices":[],"usage":*}',
   ],
   embedding: ['{"data":*}', '{"data":[{"embedding":*}]}', '{"data":[{"embedding":[1,2]}],"usage":*}'],
+  rerank: ['{"results":*}', '{"results":[{"index":0,"relevance_score":1}],"usage":*}'],
   transcription: ['{"text":"a","segments":*}', '{"text":"a","segments":[],"words":*}'],
   decision: [
     '{"answers":*}',

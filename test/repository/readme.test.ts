@@ -22,6 +22,7 @@ const DOCUMENTS = [
   ...[
     'plain-html',
     'vite-openai',
+    'language-model',
     'react-ai-sdk',
     'langchain-rag',
     'workbox-site',
@@ -84,6 +85,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
       'localtext/catalog': Object.keys(catalog).join(' '),
       'localtext/vite': await readFile('src/node/vite-plugin/vite-plugin.ts', 'utf8'),
       'localtext/store': await readFile('src/page/status-store/index.ts', 'utf8'),
+      'localtext/language-model': await readFile('src/language-model/index.ts', 'utf8'),
       'localtext/react': await readFile('src/page/react/index.ts', 'utf8'),
     };
     for (const code of blocks('js'))

@@ -128,7 +128,12 @@ test('a model says what it is on this device', async () => {
       size_bytes: 98362432,
       loaded: true,
     },
-    { context_length: 512, capabilities: ['embeddings', 'decisions'], size_bytes: 24081767, loaded: true },
+    {
+      context_length: 512,
+      capabilities: ['embeddings', 'rerank', 'decisions'],
+      size_bytes: 24081767,
+      loaded: true,
+    },
   ]);
 });
 

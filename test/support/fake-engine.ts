@@ -3,6 +3,7 @@ import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
 import type { DecisionAnswer, DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
+import type { RerankEvent, RerankJob } from '../../src/jobs/rerank.ts';
 import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
@@ -52,7 +53,7 @@ export const QUEUE_FULL = new ServiceError({
 
 /** An engine with a known text, which sees what is asked of it and whether it was freed. */
 export class FakeEngine implements EngineClient {
-  readonly jobs: (ChatJob | EmbeddingJob)[] = [];
+  readonly jobs: (ChatJob | EmbeddingJob | RerankJob)[] = [];
   readonly transcriptions: TranscriptionJob[] = [];
   readonly decisions: DecisionJob[] = [];
   readonly ids: string[] = [];
@@ -72,6 +73,7 @@ export class FakeEngine implements EngineClient {
   stallsAfterWord = false;
   /** Answer to the question which tool a chat needs. */
   toolChoice: DecisionAnswer = null;
+  /** How embeddings and rankings wait, and fail. */
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
@@ -85,6 +87,7 @@ export class FakeEngine implements EngineClient {
       embedding: (embedding) => this.#embed(embedding, request),
       transcription: (transcription) => this.#transcribe(transcription, request),
       speech: (speech) => this.#speak(speech, request),
+      rerank: (ranking) => this.#rank(ranking, request),
       decision: (decision) => this.#decide(decision, request),
     };
     return runs[job.kind](job);
@@ -184,14 +187,30 @@ export class FakeEngine implements EngineClient {
     yield { type: 'done', progress, fingerprint: FAKE_FINGERPRINT, timings };
   }
 
+  /** Longer documents are more relevant. */
+  async *#rank(
+    job: RerankJob,
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | RerankEvent, void, undefined> {
+    this.jobs.push(job);
+    yield* this.#wait(signal);
+    const scores = job.documents.map(({ length }) => 1 - 1 / (1 + length));
+    yield { type: 'done', scores, promptTokens: 2, fingerprint: FAKE_FINGERPRINT };
+  }
+
+  async *#wait(signal: AbortSignal): AsyncGenerator<Waiting, void, undefined> {
+    const { waiting, acceptAfterMs = 0, refuse } = this.embedding;
+    if (waiting) yield { type: 'waiting', stage: waiting };
+    await pause(acceptAfterMs, signal);
+    if (refuse) throw refuse;
+  }
+
   async *#embed(
     job: EmbeddingJob,
     { signal }: EngineRequest,
   ): AsyncGenerator<Waiting | EmbeddingEvent, void, undefined> {
     this.jobs.push(job);
-    if (this.embedding.waiting) yield { type: 'waiting', stage: this.embedding.waiting };
-    await pause(this.embedding.acceptAfterMs ?? 0, signal);
-    if (this.embedding.refuse) throw this.embedding.refuse;
+    yield* this.#wait(signal);
     const lengths =
       'texts' in job.input
         ? job.input.texts.map((text) => text.length)

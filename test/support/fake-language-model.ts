@@ -3,8 +3,8 @@ export interface FakeLanguageModel {
   state?: 'unavailable' | 'downloadable' | 'downloading' | 'available';
   /** Whether sessions take images. */
   images?: boolean;
-  /** Whether pages are shown `params()`, and sessions take `temperature` and `topK`. */
-  params?: boolean;
+  /** Whether sessions are of a browser before `samplingMode`. */
+  withoutModes?: boolean;
   /** Names of 2025 (`inputUsage`, `inputQuota`, `measureInputUsage`) instead of those of the specification. */
   formerNames?: boolean;
   contextWindow?: number;
@@ -21,7 +21,7 @@ export interface FakeLanguageModel {
 }
 
 export interface FakeCalls {
-  created: { initialPrompts?: { role: string; content: unknown }[]; temperature?: number; topK?: number }[];
+  created: { initialPrompts?: { role: string; content: unknown }[]; samplingMode?: string }[];
   /** Each image by its size: `4 × 3`. */
   prompts: { input: unknown; responseConstraint?: unknown }[];
   destroyed: number;
@@ -168,28 +168,31 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
     expectedInputs.some(({ type }) => type === 'image');
   const refusesImages = (given?: Expected): boolean => forImages(given) && !options.images;
 
+  const MODES = new Set(['most-predictable', 'predictable', 'balanced', 'creative', 'most-creative']);
+  if (!options.withoutModes)
+    Object.defineProperty(Session.prototype, 'samplingMode', { get: () => 'balanced', configurable: true });
   const api = {
+    prototype: Session.prototype,
     availability: async (given?: Expected) => (refusesImages(given) ? 'unavailable' : state),
     async create(
       given: Expected & {
         initialPrompts?: Message[];
         signal?: AbortSignal;
-        temperature?: number;
-        topK?: number;
+        samplingMode?: string;
         monitor?: (monitor: EventTarget) => void;
       },
     ) {
-      const { signal, initialPrompts = [], temperature, topK, monitor } = given;
+      const { signal, initialPrompts = [], samplingMode, monitor } = given;
       signal?.throwIfAborted();
       if (initialPrompts.some(({ role }, index) => role === 'system' && index > 0))
         throw new TypeError('The system prompt must be the first.');
-      if ((temperature === undefined) !== (topK === undefined)) throw failure('NotSupportedError');
+      if (samplingMode !== undefined && !MODES.has(samplingMode)) throw new TypeError(samplingMode);
       if (state === 'unavailable' || refusesImages(given)) throw failure('NotSupportedError');
       if (options.createFails) throw failure(options.createFails);
       if (options.hangs === 'create') await never(signal);
       if (state !== 'available') {
-        const activation = (navigator as { userActivation?: { isActive: boolean } }).userActivation;
-        if (activation?.isActive === false) throw failure('NotAllowedError');
+        const activation = (navigator as { userActivation?: { hasBeenActive: boolean } }).userActivation;
+        if (activation?.hasBeenActive === false) throw failure('NotAllowedError');
         state = 'downloading';
         const target = new EventTarget();
         monitor?.(target);
@@ -201,14 +204,10 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
       if (used > contextWindow) throw overflow(used);
       calls.created.push({
         ...(initialPrompts.length > 0 && { initialPrompts: recorded(initialPrompts) as Message[] }),
-        ...(temperature !== undefined && { temperature }),
-        ...(topK !== undefined && { topK }),
+        ...(samplingMode !== undefined && { samplingMode }),
       });
       return new Session(used, forImages(given));
     },
-    ...(options.params && {
-      params: async () => ({ defaultTopK: 3, maxTopK: 8, defaultTemperature: 1, maxTemperature: 2 }),
-    }),
   };
   Object.assign(globalThis, { LanguageModel: api, languageModelCalls: calls });
   return calls;

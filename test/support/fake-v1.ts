@@ -80,6 +80,7 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
       models: [
         {
           id: 'm',
+          kind: 'chat',
           error: null,
           progress: state.model.state === 'loading' ? { phase: 'download' } : null,
           reasons: [{ variant: 'v', engine: 'wllama', chosen: true }],

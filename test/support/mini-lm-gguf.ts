@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
 import { readSafetensors } from '../../src/gguf/read-safetensors.ts';
-import { writeGguf } from './write-gguf.ts';
+import { type GgufContents, writeGguf } from './write-gguf.ts';
 
 const FOLDER = 'public/models/all-minilm-l6-v2';
 
@@ -27,10 +27,16 @@ const phantomSpace = (token: string): string =>
   /^\[.*\]$/.test(token) ? token : token.startsWith('##') ? token.slice(2) : `▁${token}`;
 
 /** llama.cpp's numbers of poolings. */
-export const POOLINGS = { mean: 1, cls: 2 };
+export const POOLINGS = { mean: 1, cls: 2, rank: 4 };
 
-/** The site's embedding model as a GGUF, with its own float32 weights: what `convert_hf_to_gguf.py` of llama.cpp writes. */
-export async function miniLmGguf(pooling = POOLINGS.mean): Promise<Buffer<ArrayBuffer>> {
+/**
+ * The site's embedding model as a GGUF, with its own float32 weights: what `convert_hf_to_gguf.py` of llama.cpp writes.
+ * @param more further tensors
+ */
+export async function miniLmGguf(
+  pooling = POOLINGS.mean,
+  more: NonNullable<GgufContents['tensors']> = [],
+): Promise<Buffer<ArrayBuffer>> {
   const bytes = await readFile(`${FOLDER}/model.safetensors`);
   const tensors = await readHeader(startOfBlob(new Blob([bytes])), readSafetensors);
   const tokenizer = JSON.parse(await readFile(`${FOLDER}/tokenizer.json`, 'utf8')) as {
@@ -72,6 +78,6 @@ export async function miniLmGguf(pooling = POOLINGS.mean): Promise<Buffer<ArrayB
       'tokenizer.ggml.eos_token_id': tokens.indexOf('[SEP]'),
       'tokenizer.ggml.mask_token_id': tokens.indexOf('[MASK]'),
     },
-    tensors: converted,
+    tensors: [...converted, ...more],
   });
 }

@@ -31,9 +31,9 @@ const ALIGNMENT = 32;
 export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer<ArrayBuffer> {
   const entries = Object.entries(metadata);
   let offset = 0;
-  const infos = tensors.map(({ name, shape, type, bytes }) => {
-    const info = Buffer.concat([text(name), u32(shape.length), ...shape.map(u64), u32(type), u64(offset)]);
-    offset += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+  const infos = tensors.map((tensor) => {
+    const info = ggufTensorInfo(tensor, offset);
+    offset += Math.ceil(tensor.bytes / ALIGNMENT) * ALIGNMENT;
     return info;
   });
   const head = Buffer.concat([
@@ -41,7 +41,7 @@ export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer
     u32(3),
     u64(tensors.length),
     u64(entries.length),
-    ...entries.flatMap(([key, value]) => [text(key), ...typed(value)]),
+    ...entries.map(ggufEntry),
     ...infos,
   ]);
   const padding = Buffer.alloc(Math.ceil(head.length / ALIGNMENT) * ALIGNMENT - head.length);
@@ -52,6 +52,16 @@ export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer
   });
   return Buffer.concat([head, padding, ...padded]);
 }
+
+/** An entry of the metadata. */
+export const ggufEntry = ([key, value]: [string, GgufMetadata[string]]): Buffer =>
+  Buffer.concat([text(key), ...typed(value)]);
+
+/** What a header says of a tensor. */
+export const ggufTensorInfo = (
+  { name, shape, type }: Pick<NonNullable<GgufContents['tensors']>[number], 'name' | 'shape' | 'type'>,
+  offset: number,
+): Buffer => Buffer.concat([text(name), u32(shape.length), ...shape.map(u64), u32(type), u64(offset)]);
 
 /** A header that describes a small chat model. */
 export const chatMetadata: GgufMetadata = {

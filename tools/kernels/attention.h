@@ -19,10 +19,8 @@ ALONE void add_values(float *sums, size_t width, const float *values, const floa
     for (int i = first; i < end; i++) {
       const float *at = values + i * width + d;
       const v128_t low = wasm_v128_load(at), high = wasm_v128_load(at + 4);
-      for (int k = 0; k < 8; k++) {
-        const v128_t weight = wasm_v128_load32_splat(weights + i * QUERIES + (k >> 1));
-        sum[k] = wasm_f32x4_add(sum[k], wasm_f32x4_mul(k & 1 ? high : low, weight));
-      }
+      const v128_t four = wasm_v128_load(weights + i * QUERIES);
+      for (int k = 0; k < 8; k++) sum[k] = wasm_f32x4_add(sum[k], wasm_f32x4_mul(k & 1 ? high : low, lane(four, k >> 1)));
     }
     for (int k = 0; k < 8; k++) wasm_v128_store(sums + (k >> 1) * width + d + 4 * (k & 1), sum[k]);
   }

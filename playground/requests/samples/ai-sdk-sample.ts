@@ -1,6 +1,6 @@
 import { aiMessages } from './ai-sdk-messages.ts';
 import { COMMON_PARAMETERS } from './common-parameters.ts';
-import { indented, literal, members, without, type Body } from './literal.ts';
+import { indented, leftOut, literal, members, type Body } from './literal.ts';
 
 /** Parameters that the code below writes in the AI SDK's terms, or that the SDK sets itself. */
 const SAID = [...COMMON_PARAMETERS, 'seed', 'response_format'];
@@ -34,7 +34,7 @@ export function aiSdkChat(body: Body): string {
     frequencyPenalty: body['frequency_penalty'],
     toolChoice: toolChoice(body['tool_choice']),
   });
-  return `${leftOut(body)}${provider(output !== '', `import { ${imports.join(', ')} } from 'ai';\n`)}
+  return `${leftOut(body, SAID, 'the AI SDK')}${provider(output !== '', `import { ${imports.join(', ')} } from 'ai';\n`)}
 const result = ${streamed ? '' : 'await '}${call}({
   model: localtext(${JSON.stringify(body['model'])}),${output}${toolSet(tools)}${options}
 });
@@ -88,12 +88,4 @@ function toolChoice(choice: unknown): unknown {
   return typeof choice === 'object' && named?.function
     ? { type: 'tool', toolName: named.function.name }
     : choice;
-}
-
-function leftOut(body: Body): string {
-  // Anything that ends a line would end the comment.
-  const names = Object.keys(without(body, SAID)).map((name) =>
-    /^[\w.-]+$/.test(name) ? name : JSON.stringify(name).replaceAll(/[\u2028\u2029]/g, ' '),
-  );
-  return names.length === 0 ? '' : `// Left out, as the AI SDK has no word for it: ${names.join(', ')}\n`;
 }

@@ -16,3 +16,12 @@ export const defined = (options: Body): Body =>
 /** `body` without these. */
 export const without = (body: Body, names: readonly string[]): Body =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
+
+/** A comment that names the fields that a sample does not send. */
+export function leftOut(body: Body, said: readonly string[], library: string): string {
+  // Anything that ends a line would end the comment.
+  const names = Object.keys(without(body, said)).map((name) =>
+    /^[\w.-]+$/.test(name) ? name : JSON.stringify(name).replaceAll(/[\u2028\u2029]/g, ' '),
+  );
+  return names.length === 0 ? '' : `// Left out, as ${library} has no word for it: ${names.join(', ')}\n`;
+}

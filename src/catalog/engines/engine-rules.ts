@@ -18,6 +18,8 @@ export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLengt
   stateBytes?: number;
   /** Set for embedding models. */
   dimensions?: number;
+  /** `rank` for rerankers. */
+  pooling?: string;
 }
 
 export interface MemoryEstimate {

@@ -25,7 +25,7 @@ export interface VariantSampling {
   frequencyPenalty?: number;
 }
 
-/** Chat or embeddings from a GGUF, in llama.cpp compiled to WASM. */
+/** Chat, embeddings or reranking from a GGUF, in llama.cpp compiled to WASM. */
 export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   engine: 'wllama';
   sampling?: VariantSampling;
@@ -47,8 +47,8 @@ export interface WllamaVariant extends VariantBase, EmbeddingTraining {
   stateBytes?: number;
   /** Length of a vector. Set for embedding models only. */
   dimensions?: number;
-  /** Pooling of an embedding model. Default: the file's. */
-  pooling?: 'mean' | 'cls' | 'last_token';
+  /** Pooling of an embedding model. Default: the file's. Set to `rank` for rerankers only. */
+  pooling?: 'mean' | 'cls' | 'last_token' | 'rank';
 }
 
 /**
@@ -125,6 +125,12 @@ const EMBEDDER_TOKEN_BYTES = 100e3;
 /** Memory for weights, their copies, and the engine itself. */
 const loadedBytes = (variant: SizedVariant): number => BASE_BYTES + (1 + COPIED_SHARE) * weightBytes(variant);
 
+/** Whether a model computes one result for a text, and generates none. */
+export const isEncoder = ({
+  dimensions,
+  pooling: pooled,
+}: Pick<SizedVariant, 'dimensions' | 'pooling'>): boolean => dimensions !== undefined || pooled === 'rank';
+
 const embedderBytes = (variant: SizedVariant): number =>
   loadedBytes(variant) +
   variant.contextLength * (EMBEDDER_TOKEN_BYTES + EMBEDDER_KV_BYTES * (variant.kvValues ?? 0));
@@ -149,13 +155,16 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
     kvWindow: z.strictObject({ values: z.int().positive(), tokens: z.int().positive() }).optional(),
     stateBytes: z.int().positive().max(MAX_STATE_BYTES).optional(),
     dimensions: vectorLength.optional(),
-    pooling: pooling.optional(),
+    pooling: z.enum([...pooling.options, 'rank'], 'must be mean, cls, last_token or rank').optional(),
     ...embeddingTraining,
   },
-  kinds: ({ dimensions }) => [dimensions === undefined ? 'chat' : 'embedding'],
+  kinds: ({ dimensions, pooling: pooled }) => {
+    if (pooled === 'rank') return ['rerank'];
+    return [dimensions === undefined ? 'chat' : 'embedding'];
+  },
   memory(variant) {
-    const { kvValues, dimensions } = variant;
-    if (dimensions !== undefined) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
+    const { kvValues } = variant;
+    if (isEncoder(variant)) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
     const { stateBytes = 0 } = variant;
     const isKnown = kvValues !== undefined || stateBytes > 0;
     const kvCache = isKnown ? cachedValues(variant) * KV_BYTES : weightBytes(variant) * UNKNOWN_KV_SHARE;

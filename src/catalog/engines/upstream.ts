@@ -28,5 +28,5 @@ export const upstream: EngineRules<UpstreamVariant> = {
     passThrough: z.array(z.int().min(400).max(599)).optional(),
     firstTokenMs: z.int().min(100).max(3_600_000).optional(),
   },
-  kinds: ({ dimensions }) => (dimensions === undefined ? ['chat', 'transcription'] : ['embedding']),
+  kinds: ({ dimensions }) => (dimensions === undefined ? ['chat', 'transcription', 'rerank'] : ['embedding']),
 };

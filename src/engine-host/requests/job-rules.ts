@@ -15,6 +15,7 @@ import {
   type ModelKind,
   type ModelOf,
 } from '#jobs';
+import { rank } from '#models';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseFacts } from '#scheduling';
 import type { fetchImages } from './fetch-images.ts';
@@ -85,6 +86,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     },
   },
   embedding: { run: runOnEngine, work: () => 0 },
+  rerank: { run: rank, work: () => 0 },
   transcription: {
     run: runOnEngine,
     hasLongParts: true,

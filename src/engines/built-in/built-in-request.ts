@@ -3,6 +3,7 @@ import type { PageModelMessage, PageModelPart, PageModelRequest } from '#protoco
 import {
   imagesOf,
   engineFields,
+  samplingModeOf,
   type ChatImage,
   type ChatJob,
   type ChatMessage,
@@ -25,7 +26,7 @@ export function cannot(param: string, rule: string): ServiceError {
 /** What this browser's sessions support. */
 export interface SessionFacts {
   languages: readonly string[];
-  /** Whether `temperature` can be set. */
+  /** Whether a sampling mode can be set. */
   samples: boolean;
   images: boolean;
 }
@@ -60,11 +61,15 @@ export function toBuiltInRequest(
   };
 }
 
-function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<PageModelRequest, 'temperature'> {
-  return engineFields(sampling, "the browser's own model", {
-    ...(samples && { temperature: (temperature: number) => (temperature === 1 ? {} : { temperature }) }),
-    ...(seeded && { seed: () => ({}) }),
+/** A mode stands for the temperature and `top_p`. */
+function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<PageModelRequest, 'samplingMode'> {
+  const covered = (): object => ({});
+  engineFields(sampling, "the browser's own model", {
+    ...(samples && { temperature: covered, topP: covered }),
+    ...(seeded && { seed: covered }),
   });
+  const samplingMode = samplingModeOf(sampling);
+  return samples && samplingMode !== 'balanced' ? { samplingMode } : {};
 }
 
 function toSchema(constraint: Constraint): Record<string, unknown> {

@@ -22,7 +22,13 @@ export async function chatFacts(variant: string, file: Blob): Promise<GgufFacts 
       throw error;
     },
   );
-  const { embedding } = facts ?? {};
+  const { embedding, reranks } = facts ?? {};
+  if (reranks)
+    throw otherModel(
+      variant,
+      'is that of a reranker',
+      "Give the variant `pooling: 'rank'` in the catalog, or use the file of a chat model.",
+    );
   if (!embedding) return facts;
   const { dimensions, pooling } = embedding;
   const repair = `Give the variant \`dimensions: ${dimensions}\` and \`pooling: '${pooling}'\` in the catalog, or use the file of a chat model.`;

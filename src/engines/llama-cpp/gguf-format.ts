@@ -16,9 +16,10 @@ const POOLING_GUESS =
   'The file does not name its pooling. The mean of a text’s token vectors is used: if the model was trained with another pooling, its vectors are worse. Choose a file that names its pooling, or add the model to a catalog with `pooling`.';
 const TAGGED_EMBEDDING =
   'The file is tagged as an embedding model but names no pooling, so the model is added for chat. For vectors, choose a file that names its pooling, or add the model to a catalog with `dimensions` and `pooling`.';
+const RANKS = { pooling: 'rank' } as const;
 /** Matches the quantization in most file names. */
 const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
-/** Maximum context of an embedding model. It computes a text in one step, whose buffers grow with the text. */
+/** Maximum context of an embedding model or a reranker. It computes a text in one step, whose buffers grow with the text. */
 const MAX_TEXT_TOKENS = 2048;
 /** Maximum file size in the compatibility build: its file offsets are signed 32-bit integers. */
 const MAX_FILE_BYTES = 2 ** 31 - 1;
@@ -37,24 +38,27 @@ export const ggufFormat: AddedFormat = {
   async describe(modelFiles, _, device) {
     const inspected = await inspectModel(modelFiles);
     const { facts, name, bytes, files, projector } = inspected;
-    const { architecture, quantization, embedding, chatTemplate, canChat } = facts;
+    const { architecture, quantization, embedding, reranks, chatTemplate, canChat } = facts;
+    const generates = !embedding && !reranks;
     const fit = fitModel(inspected, device);
     const { contextLength, memoryBytes } = fit;
-    const completionsOnly = !canChat && !embedding && { completionsOnly: true };
+    const completionsOnly = !canChat && generates && { completionsOnly: true };
     const known = { name, architecture, quantization, contextLength, bytes, memoryBytes };
     return {
       files,
       projector,
-      model: { ...known, ...completionsOnly, ...(embedding && { embedding }) },
+      model: { ...known, ...completionsOnly, ...(embedding && { embedding }), ...(reranks && { reranks }) },
       variant: {
         engine: 'wllama',
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
         ...kvCacheOf(facts),
-        ...(embedding ?? { sampling: { ...DEFAULT_SAMPLING, ...facts.sampling } }),
+        ...embedding,
+        ...(reranks && RANKS),
+        ...(generates && { sampling: { ...DEFAULT_SAMPLING, ...facts.sampling } }),
         ...completionsOnly,
       },
-      ...(!embedding && { defaults: facts.defaults }),
+      ...(generates && { defaults: facts.defaults }),
       details: {
         trainedContextLength: facts.contextLength,
         hasChatTemplate: chatTemplate !== null,
@@ -64,7 +68,7 @@ export const ggufFormat: AddedFormat = {
       },
       shortage: fit.shortage,
       async fault() {
-        if (chatTemplate === null || embedding) return undefined;
+        if (chatTemplate === null || !generates) return undefined;
         const { templateFault } = await import('#chat-template');
         return templateFault(chatTemplate);
       },
@@ -72,9 +76,11 @@ export const ggufFormat: AddedFormat = {
   },
 };
 
-function warningOf({ embedding, guessesPooling, isTaggedEmbedding }: GgufFacts): { warning?: string } {
+function warningOf({ embedding, reranks, guessesPooling, isTaggedEmbedding }: GgufFacts): {
+  warning?: string;
+} {
   if (guessesPooling) return { warning: POOLING_GUESS };
-  return !embedding && isTaggedEmbedding ? { warning: TAGGED_EMBEDDING } : {};
+  return !embedding && !reranks && isTaggedEmbedding ? { warning: TAGGED_EMBEDDING } : {};
 }
 
 /** Detects an importance matrix by its file name. A name with a quantization is a model's. */
@@ -109,21 +115,23 @@ const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['
   ...(stateBytes > 0 && { stateBytes }),
 });
 
-/** Finds the longest context that fits, and its memory. Embedding models do not run on the GPU. */
+/** Finds the longest context that fits, and its memory. Embedding models and rerankers do not run on the GPU. */
 function fitModel(
   { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
 ): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
-  const { contextLength: trained, embedding } = facts;
+  const { contextLength: trained, embedding, reranks } = facts;
+  const onCpu = embedding !== null || reranks;
   const sized = {
     engine: 'wllama',
     files: [{ bytes, ...(projector && { role: 'projector' as const }) }],
     ...kvCacheOf(facts),
-    contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
+    contextLength: onCpu ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
     ...(embedding && { dimensions: embedding.dimensions }),
+    ...(reranks && RANKS),
   };
   const shortageOf = (needed: number): string | undefined =>
-    shortage(needed, files, { memoryGiB, gpu: embedding ? null : gpu });
+    shortage(needed, files, { memoryGiB, gpu: onCpu ? null : gpu });
   const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
   const { memoryBytes } = estimateMemory({ ...sized, contextLength });
   return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };

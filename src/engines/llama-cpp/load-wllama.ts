@@ -1,4 +1,4 @@
-import { weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
+import { isEncoder, weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
 import type { GgufFacts } from '#gguf';
 import { serverError } from '#base';
 import {
@@ -23,24 +23,39 @@ const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
-export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async (variant, context) => {
+export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'rerank'> = async (
+  variant,
+  context,
+) => {
   const gpuCheck = hasGpu();
+  const code = compileAhead(context);
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
-  // Embeddings run on the CPU: vectors must be equal on every device, and some GPUs
+  // Embeddings and rerankers run on the CPU: vectors must be equal on every device, and some GPUs
   // compute wrong ones without an error.
-  const gpu = (await gpuCheck) && variant.dimensions === undefined;
+  const gpu = (await gpuCheck) && !isEncoder(variant);
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
   const language = languageOf(variant, blobs) ?? new Blob();
-  const facts = variant.dimensions === undefined ? await chatFacts(variant.name, language) : null;
+  const facts = isEncoder(variant) ? null : await chatFacts(variant.name, language);
 
-  return loadFitting(
+  const engine = await loadFitting(
     halvedLengths(variant.contextLength),
     (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, facts),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
+  await code;
+  return engine;
 };
+
+/**
+ * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
+ * while it is in use here. That worker reports failures.
+ */
+const compileAhead = async (context: EngineContext): Promise<WebAssembly.Module | null> =>
+  chooseBuild(context)
+    .then(({ wasm }) => WebAssembly.compileStreaming(fetch(wasm, { signal: context.signal })))
+    .catch(() => null);
 
 async function loadOnce(
   variant: WllamaVariant,
@@ -48,28 +63,32 @@ async function loadOnce(
   blobs: Blob[],
   gpu: boolean,
   facts: GgufFacts | null,
-): Promise<Engine<'chat'> | Engine<'embedding'>> {
+): Promise<Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>> {
   const { name, dimensions, minDimensions, prefixes, contextLength } = variant;
   const threads = hasThreads() ? chatThreads() : 1;
   const llama = await openLlama(blobs, {
     name,
     build: await chooseBuild(context),
     url: context.wasm,
-    parameters:
-      dimensions === undefined
-        ? chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)
-        : embeddingParameters(variant, threads),
+    parameters: isEncoder(variant)
+      ? encoderParameters(variant, threads)
+      : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads),
     limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
     signal: context.signal,
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
   const fingerprint = `${name}-${engine}-${backend}`;
-  if (dimensions !== undefined) {
+  if (isEncoder(variant)) {
+    const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
+    const common = { fingerprint, contextLength, reserved };
+    if (variant.pooling === 'rank' || dimensions === undefined) {
+      const { LlamaReranker } = await import('./llama-reranker.ts');
+      return new LlamaReranker(llama, common);
+    }
     const { LlamaEmbedder } = await import('./llama-embedder.ts');
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
-    const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
-    return new LlamaEmbedder(llama, { fingerprint, dimensions, contextLength, ...training, reserved });
+    return new LlamaEmbedder(llama, { ...common, dimensions, ...training });
   }
   const prompt = await chatPrompt(llama, languageOf(variant, blobs), facts);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
@@ -121,8 +140,8 @@ async function chatPrompt(
 
 type Parameters = LlamaOptions['parameters'];
 
-/** Parameters for embeddings. The batch is as long as the context, as llama.cpp embeds a text in one step. */
-const embeddingParameters = ({ contextLength, pooling }: WllamaVariant, threads: number): Parameters => ({
+/** Parameters for embeddings and rerankers. The batch is as long as the context, as llama.cpp computes a text in one step. */
+const encoderParameters = ({ contextLength, pooling }: WllamaVariant, threads: number): Parameters => ({
   embeddings: true,
   n_ctx: contextLength,
   n_batch: contextLength,

@@ -3,8 +3,9 @@ import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
 export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
-  capabilities: ({ dimensions, completionsOnly = false }, chats = !completionsOnly) => {
-    if (dimensions !== undefined) return ['embeddings', 'decisions'];
+  capabilities: ({ dimensions, pooling, completionsOnly = false }, chats = !completionsOnly) => {
+    if (pooling === 'rank') return ['rerank'];
+    if (dimensions !== undefined) return ['embeddings', 'rerank', 'decisions'];
     return chats
       ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs']
       : ['completions', 'decisions', 'logprobs'];

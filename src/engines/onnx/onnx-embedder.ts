@@ -25,8 +25,8 @@ export class OnnxEmbedder implements Embedder {
     return this.#worker.call((model) => model.run(batch));
   }
 
-  tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
-    return this.#tokenizer.tokenize(texts);
+  tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]> {
+    return this.#tokenizer.tokenize(texts, cutTo);
   }
 
   wrap(ids: readonly number[]): number[] | null {

@@ -3,7 +3,7 @@ import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
-  capabilities: () => ['embeddings', 'decisions'],
+  capabilities: () => ['embeddings', 'rerank', 'decisions'],
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
   wasm: 'ort-wasm-simd-threaded.wasm',
   added: async () => (await import('./onnx-format.ts')).onnxFormat,

@@ -43,26 +43,31 @@ export class TextTokenizer {
     }
   }
 
-  /** Tokenizes texts. Calls must not overlap, as each has its own deadline. @throws ServiceError */
-  async tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]> {
+  /**
+   * Tokenizes texts. Calls must not overlap, as each has its own deadline.
+   * @param cutTo as for `tokenizerWorker`
+   * @throws ServiceError
+   */
+  async tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]> {
     const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
     const toError = (cause: unknown): Error => (cause === null ? slowText(seconds) : failedText(cause));
     try {
-      return await this.#call(texts, seconds, (cause) => (isLost(cause) ? cause : toError(cause)));
+      return await this.#call(texts, cutTo, seconds, (cause) => (isLost(cause) ? cause : toError(cause)));
     } catch (error) {
       if (!isLost(error)) throw error;
       // The worker may have ended before this call, for example for lack of memory. Retry once in another worker.
-      return this.#call(texts, seconds, toError);
+      return this.#call(texts, cutTo, seconds, toError);
     }
   }
 
   async #call(
     texts: readonly string[],
+    cutTo: number | undefined,
     seconds: number,
     toError: (cause: unknown) => Error,
   ): Promise<TokenizedText[]> {
     try {
-      return await this.#helper.call((tokenizer) => tokenizer.tokenize(texts, this.#contextLength), {
+      return await this.#helper.call((tokenizer) => tokenizer.tokenize(texts, this.#contextLength, cutTo), {
         timeoutMs: seconds * 1000,
         toError,
       });

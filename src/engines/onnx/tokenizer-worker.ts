@@ -38,12 +38,21 @@ export const tokenizerWorker = {
     }
   },
 
-  /** @param maxTokens maximum number of tokens per text */
-  async tokenize(texts: readonly string[], maxTokens: number): Promise<TokenizedText[]> {
+  /**
+   * @param maxTokens maximum number of tokens per text
+   * @param cutTo maximum number of a text's own tokens: longer texts are cut to it, and to `maxTokens`
+   */
+  async tokenize(texts: readonly string[], maxTokens: number, cutTo?: number): Promise<TokenizedText[]> {
     if (!loaded) throw new Error('no tokenizer is loaded');
     const { encoder, facts } = loaded;
+    const room = Math.max(0, maxTokens - facts.before.length - facts.after.length);
     return texts.map((text) => {
-      const ids = [...facts.before, ...encoder.encode(text), ...facts.after];
+      const own = encoder.encode(text);
+      const ids = [
+        ...facts.before,
+        ...(cutTo === undefined ? own : own.slice(0, Math.min(cutTo, room))),
+        ...facts.after,
+      ];
       if (!ids.every(Number.isInteger)) throw new Error('a token has no id');
       return ids.length > maxTokens ? ids.length : ids;
     });

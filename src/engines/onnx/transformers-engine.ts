@@ -2,7 +2,13 @@ import type { TransformersVariant, EmbeddingTraining } from '#catalog';
 import type { EmbeddingJob, Events } from '#jobs';
 import type { Engine } from '#engine-kit';
 import { engineCrashed, rateLimited, requestError, ServiceError, abortable, withTimeout } from '#base';
-import { beginEmbedding, inputTooLong, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
+import {
+  beginEmbedding,
+  type Embedding,
+  inputTooLong,
+  refuseOversizedInput,
+  vectorFault,
+} from '../embedding-rules.ts';
 import { inParts, PartQueue, nextPart, type Parts } from '#scheduling';
 
 /**
@@ -85,8 +91,8 @@ export type TokenizedText = number[] | number;
 
 /** Model and tokenizer, as batching uses them. */
 export interface Embedder {
-  /** @throws ServiceError */
-  tokenize(texts: readonly string[]): Promise<readonly TokenizedText[]>;
+  /** @param cutTo maximum tokens of each text, which is cut to them and to the context @throws ServiceError */
+  tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]>;
   /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
   wrap(ids: readonly number[]): number[] | null;
   /** Computes one L2-normalised vector per sequence. */
@@ -159,17 +165,17 @@ export class TransformersEngine implements Engine<'embedding'> {
   async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
     signal.throwIfAborted();
     onPrefill?.();
-    const { input, toEvent } = beginEmbedding(job, this.#variant, this.fingerprint);
-    const { length } = inputsOf(input);
+    const embedding = beginEmbedding(job, this.#variant, this.fingerprint);
+    const { length } = inputsOf(embedding.input);
     if (this.#texts + length > MAX_TEXTS) throw tooManyTexts();
     this.#texts += length;
     try {
       // Both queues share the arrival number: requests need not be tokenized in order of arrival.
       const place = inParts(length);
-      const sequences = await this.#sequences(input, place, signal);
+      const sequences = await this.#sequences(embedding, place, signal);
       const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
       signal.throwIfAborted();
-      yield toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
+      yield embedding.toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
     } finally {
       this.#texts -= length;
       if (signal.aborted) this.#givenUpAt = performance.now();
@@ -293,12 +299,12 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
   }
 
-  async #sequences(input: EmbeddingJob['input'], place: Parts, signal: AbortSignal): Promise<number[][]> {
+  async #sequences(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
     const sequences: number[][] = [];
     while (place.left > 0) {
       const turn = this.#tokenizing.run(place, async () => {
         signal.throwIfAborted();
-        const next = await this.#tokenizeTurn(input, sequences.length);
+        const next = await this.#tokenizeTurn(embedding, sequences.length);
         place.left -= next.length;
         return next;
       });
@@ -309,23 +315,25 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   /** Tokenizes the inputs of one turn, starting at `from`. */
-  async #tokenizeTurn(input: EmbeddingJob['input'], from: number): Promise<number[][]> {
+  async #tokenizeTurn({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
     const { contextLength } = this.#variant;
     const inputs: readonly (string | readonly number[])[] = inputsOf(input);
+    const cutTo = cutOf(from);
     let end = from;
     for (let characters = 0; end < inputs.length && characters < TURN_CHARACTERS; end++) {
+      if (cutOf(end) !== cutTo) break;
       const next = inputs[end] ?? [];
-      refuseOversizedInput(next, end, contextLength);
+      refuseOversizedInput(next, placeOf(end), contextLength);
       characters += next.length;
     }
     const tokenized =
       'texts' in input
-        ? await this.#embedder.tokenize(input.texts.slice(from, end))
+        ? await this.#embedder.tokenize(input.texts.slice(from, end), cutTo)
         : input.tokens.slice(from, end).map((ids, at) => this.#wrap(ids, from + at));
     return tokenized.map((ids, at) => {
       const length = typeof ids === 'number' ? ids : ids.length;
       if (typeof ids === 'number' || length > contextLength)
-        throw inputTooLong(from + at, String(length), contextLength);
+        throw inputTooLong(placeOf(from + at), String(length), contextLength);
       return ids;
     });
   }

@@ -3,7 +3,7 @@
  * concurrently: with n requests, each would get a token only every n steps, a cancel would wait for as many, and
  * one rejected request would fail all.
  * @remarks
- * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of
+ * - Relies on: the actions `completion`, `embedding`, `rerank`, `get_result` and `cancel`; the texts of
  *   errors and of llama.cpp's log below; a request with `verbose` reports its settings in
  *   `__verbose`, with `logit_bias` as token ids.
  * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium
@@ -41,6 +41,8 @@ export interface ServerCalls {
    * @returns its id
    */
   beginEmbedding(text: string): Promise<number>;
+  /** Queues a pair of texts to score. A step rejects a pair longer than a batch with its `promptTokens`. @returns its id */
+  beginRank(query: string, document: string): Promise<number>;
   /**
    * Computes one step for all slots, then takes one result of this request, if it has one. An exception in the step
    * leaves the slots in an unknown state; an exception while the result is written does not.
@@ -163,6 +165,10 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
     beginEmbedding(input) {
       const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
       return queued(proxy.wllamaAction('embedding', body));
+    },
+    beginRank(query, document) {
+      const body = { _name: 'rrnk_req', data_json: JSON.stringify({ query, document }) };
+      return queued(proxy.wllamaAction('rerank', body));
     },
     step: async (id) => (await read(id, proxy.wllamaAction('get_result', resultOf(id)))) ?? NO_RESULT,
     // `!get_result`, which the linked kernels add, takes a result without a step (tools/kernels/server.h).

@@ -40,7 +40,7 @@ export interface WorkerProxy {
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'embedding', body: object): Promise<{ success: boolean; req_id: number }>;
+  wllamaAction(action: 'embedding' | 'rerank', body: object): Promise<{ success: boolean; req_id: number }>;
   wllamaAction(action: 'get_result' | '!get_result', body: object): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }

@@ -27,7 +27,7 @@ export async function runPrompt(
   try {
     const api = languageModel();
     if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
-    session = await api.create({ ...(await sessionOptions(api, request)), signal });
+    session = await api.create({ ...sessionOptions(request), signal });
     signal.addEventListener('abort', destroy);
     signal.throwIfAborted();
     await answer(session, request, signal, send);
@@ -39,8 +39,8 @@ export async function runPrompt(
   }
 }
 
-/** Whether pages see the sampling parameters; elsewhere sessions ignore them. */
-const takesSampling = (api: Api): boolean => typeof api.params === 'function';
+/** Whether sessions have a mode. Others would ignore it, and pages cannot set a temperature. */
+const takesSampling = (api: Api): boolean => 'samplingMode' in api.prototype;
 
 /** Whether sessions take images. Browsers without image support may throw instead of answering. */
 const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =>
@@ -49,20 +49,16 @@ const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =
     () => false,
   );
 
-async function sessionOptions(
-  api: Api,
-  { languages, images, initialPrompts, temperature }: PageModelRequest,
-): Promise<LanguageModelCreateOptions> {
-  const options = {
-    ...expected(languages, images),
-    initialPrompts: initialPrompts as LanguageModelMessage[],
-  };
-  if (temperature === undefined || !takesSampling(api)) return options;
-  const { maxTemperature, defaultTopK } = await api.params();
-  // The API takes both or neither.
-  const topK = temperature === 0 ? 1 : defaultTopK;
-  return { ...options, temperature: Math.min(temperature, maxTemperature), topK };
-}
+const sessionOptions = ({
+  languages,
+  images,
+  initialPrompts,
+  samplingMode,
+}: PageModelRequest): LanguageModelCreateOptions => ({
+  ...expected(languages, images),
+  initialPrompts: initialPrompts as LanguageModelMessage[],
+  ...(samplingMode && { samplingMode }),
+});
 
 async function answer(
   session: LanguageModel,

@@ -7,7 +7,7 @@ const LOGGED_URL_CHARACTERS = 2048;
 
 type Publish = (entry: RequestLogEntry) => void;
 
-/** Log entry of one request, published when the request arrives, at its first token and at its end. */
+/** Log entry of one request, published when its body is read, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
   readonly #entry: RequestLogEntry;
@@ -39,7 +39,6 @@ export class RequestTrace {
       requestBody: null,
       responseBody: null,
     };
-    this.#tell();
   }
 
   key(label: string): void {

@@ -28,10 +28,11 @@ export async function createResponse(
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(exchange, body.previous_response_id ?? null);
+  const before = await earlierResponse(exchange, body.previous_response_id ?? null);
   const resolved = await resolveReferences(exchange, body.input, input);
-  const conversation = requireItems(appendItems(before, resolved.items));
-  const generation = toGeneration(exchange, body, conversation, resolved.items);
+  const conversation = requireItems(appendItems(before.messages, resolved.items));
+  const more = [...before.tools, ...toolsOf(resolved.items)];
+  const generation = toGeneration(exchange, body, conversation, more);
   const run = await admitGeneration(exchange, generation, body.stream === true);
   const { temperature, topP } = usedSampling(generation, run.model);
   // The answer repeats the values that were used.
@@ -48,6 +49,7 @@ export async function createResponse(
       created: exchange.receivedAt,
       response: writeJson(response),
       input: toInputItems(resolved.raw, head.id),
+      itemTools: more.map(({ tools }) => tools),
       messages: [...conversation, ...toMessages(state.output)],
     };
     try {
@@ -74,10 +76,11 @@ export async function countResponseTokens(
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(exchange, body.previous_response_id ?? null);
+  const before = await earlierResponse(exchange, body.previous_response_id ?? null);
   const { items } = await resolveReferences(exchange, body.input, input);
-  const conversation = requireItems(appendItems(before, items));
-  return answerInputTokens(exchange, toGeneration(exchange, body, conversation, items));
+  const conversation = requireItems(appendItems(before.messages, items));
+  const more = [...before.tools, ...toolsOf(items)];
+  return answerInputTokens(exchange, toGeneration(exchange, body, conversation, more));
 }
 
 function requireItems(conversation: ChatMessage[]): ChatMessage[] {
@@ -86,13 +89,21 @@ function requireItems(conversation: ChatMessage[]): ChatMessage[] {
   throw invalidField('input', rule, 'missing_required_parameter');
 }
 
-async function earlierMessages(
+/** The conversation up to an earlier response, and the tools in its items. */
+async function earlierResponse(
   { dependencies, admitted }: Exchange,
   id: string | null,
-): Promise<ChatMessage[]> {
-  if (id === null) return [];
+): Promise<{ messages: ChatMessage[]; tools: MoreTools[] }> {
+  if (id === null) return { messages: [], tools: [] };
   const earlier = await dependencies.responses.get(id);
-  if (earlier?.keyId === admitted.keyId) return earlier.messages;
+  if (earlier?.keyId === admitted.keyId) {
+    // Only `createResponse` writes them.
+    const itemTools = earlier.itemTools as MoreTools['tools'][];
+    return {
+      messages: earlier.messages,
+      tools: itemTools.map((tools) => ({ at: 'previous_response_id.tools', tools })),
+    };
+  }
   const param = 'previous_response_id';
   const rule = 'names no response here. It may be too old, deleted, made without `store`, or another key’s';
   throw invalidField(param, rule, 'previous_response_not_found');
@@ -168,7 +179,9 @@ export async function listInputItems(exchange: Exchange, id: string): Promise<Re
   }
   const data = items.slice(start, start + limit);
   const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
-  return jsonResponse(exchange, { object: 'list', data, ...ids, has_more: start + limit < items.length });
+  const page = { object: 'list', data, ...ids, has_more: start + limit < items.length };
+  // Schemas and data in items keep their numbers.
+  return textResponse(exchange, writeJson(page), JSON_TYPE);
 }
 
 async function requireResponse({ dependencies, admitted }: Exchange, id: string): Promise<StoredResponse> {
@@ -182,15 +195,18 @@ async function requireResponse({ dependencies, admitted }: Exchange, id: string)
 
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** Converts a request. `conversation`: messages including this request's input. @throws ServiceError 400 */
+/**
+ * Converts a request. `conversation`: messages including this request's input. `more`: tools in items.
+ * @throws ServiceError 400
+ */
 function toGeneration(
   exchange: Exchange,
   request: ResponseBody,
   conversation: ChatMessage[],
-  items: string | readonly InputItem[],
+  more: readonly MoreTools[],
 ): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = readCallableTools(request, exchange.warnings, toolsOf(items));
+  const tools = readCallableTools(request, exchange.warnings, more);
   const messages: ChatMessage[] =
     instructions == null
       ? conversation

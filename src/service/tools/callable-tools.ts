@@ -68,7 +68,7 @@ function readFunctions(
     const tool: ToolName = { kind, name: fields.name, ...(namespace !== undefined && { namespace }) };
     const name = calledName(tool);
     // The last tool of a name in a conversation counts.
-    if (known.has(name) && !at.startsWith('input')) {
+    if (known.has(name) && /^(tools|functions)\b/.test(at)) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }

@@ -293,7 +293,7 @@ test('welcome: what this device’s GPU could run is offered once', async () => 
   });
   await tab.goto(`${siteUrl}/#/chat`);
   const offer = tab.getByText(
-    'GPU can run a larger model as amber-phoenix-4: qwen3.5-0.8b-q4f16_1, 500 MB from the model hub',
+    'GPU can run a larger model as amber-phoenix-4: qwen3.5-0.8b-q4f16_1, 500 MB from the model hub (huggingface.co), about 40 s at 100 Mbit/s.',
   );
   await offer.waitFor();
   expect(await violations(tab)).toEqual([]);

@@ -66,8 +66,9 @@ const ENGINES = {
   chat: countingEngine,
   embedding: embeddingEngine,
   transcription: transcriptionEngine,
-  // No test speaks with this engine.
+  // No test speaks or ranks with this engine.
   speech: countingEngine,
+  rerank: countingEngine,
 };
 
 let resolveServing: (serving: Serving) => void = () => {};

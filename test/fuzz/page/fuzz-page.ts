@@ -49,6 +49,23 @@ const fuzz = {
   run: (key: string, seed: number, indices: number[], lanes: number, kind?: string): Promise<Outcome[]> =>
     sendEach(key, indices, lanes, (index) => hostileRequest(seed, index, kind)),
 
+  /** Sends requests of all kinds at once, each with its own prompt. Resolves to their outcomes. */
+  crowd: (key: string, count: number): Promise<Outcome[]> =>
+    sendEach(key, [...Array(count).keys()], count, crowdRequest),
+
+  /** How long chats of eight tokens took, one after the other, until `stop` is set. */
+  async watchChats(key: string): Promise<number[]> {
+    const times: number[] = [];
+    fuzz.stop = false;
+    while (!fuzz.stop) {
+      const began = performance.now();
+      const response = await chat(key, { max_tokens: 8 }, AbortSignal.timeout(TIMEOUT_MS));
+      await response.text();
+      times.push(response.ok ? performance.now() - began : Number.POSITIVE_INFINITY);
+    }
+    return times;
+  },
+
   /** How long `GET /v1/models` took, asked every `interval` milliseconds until `stop` is set. */
   async watch(key: string, interval: number): Promise<number[]> {
     const times: number[] = [];
@@ -87,6 +104,35 @@ const fuzz = {
     filling.abort();
   },
 };
+
+/** A chat, a stream, a long prompt, vectors or a decision, by index; every sixth is a generated hostile request. */
+function crowdRequest(index: number): HostileRequest {
+  const model = 'amber-phoenix-4';
+  const content = `Request ${index}: tell me of a town by the sea.`;
+  const messages = [{ role: 'user', content }];
+  const texts = Array.from({ length: 16 }, (_, line) => `${content} Line ${line}. `.repeat(4));
+  const [path, body] =
+    (
+      [
+        ['/v1/chat/completions', { model, messages, max_tokens: 16 }],
+        ['/v1/chat/completions', { model, messages, max_tokens: 64, stream: true }],
+        ['/v1/responses', { model, input: content.repeat(60), max_output_tokens: 16 }],
+        ['/v1/embeddings', { model: 'jade-mole-4', input: texts }],
+        [
+          '/v1/decisions',
+          {
+            model,
+            input: content,
+            questions: [
+              { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'b' }] },
+            ],
+          },
+        ],
+      ] as const
+    )[index % 6] ?? [];
+  if (!path) return hostileRequest(1, index);
+  return { kind: path, method: 'POST', path, headers: {}, body: JSON.stringify(body) };
+}
 
 const filling = new AbortController();
 const clips: Uint8Array[] = [];

@@ -37,6 +37,10 @@ export class FakeLlamaServer implements ServerCalls {
     return this.#count(text, true);
   }
 
+  beginRank(query: string, document: string): Promise<number> {
+    return this.beginEmbedding(query + document);
+  }
+
   /** A character is a token, and `<eos>` is one. */
   #count(text: string, isAlone: boolean): number {
     this.#counts.set(++this.#ids, { tokens: text.replaceAll('<eos>', '.').length, isAlone });

@@ -93,6 +93,18 @@ export class LlamaServer {
     return data.map(({ embedding }) => embedding);
   }
 
+  /** The scores of documents, in their order. */
+  async rank(query: string, documents: readonly string[]): Promise<number[]> {
+    const response = await fetch(`${this.url}/v1/rerank`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, documents }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    const { results } = (await response.json()) as { results: { index: number; relevance_score: number }[] };
+    return results.toSorted((a, b) => a.index - b.index).map(({ relevance_score: score }) => score);
+  }
+
   /** A raw completion, by the server's own route. `isWhole` false: its tokens were used up. */
   async complete(body: object): Promise<{ text: string; isWhole: boolean }> {
     const response = await fetch(`${this.url}/completion`, {

@@ -93,7 +93,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'an unknown kind',
     catalog({ kind: 'image' }),
-    /^models\[0\]\.kind: must be chat, embedding, transcription or speech/,
+    /^models\[0\]\.kind: must be chat, embedding, transcription, speech or rerank/,
   ],
   ['no variants', catalog({ variants: [] }), /^models\[0\]\.variants: must name at least one variant/],
   [

@@ -29,6 +29,7 @@ test('the header tells what a model is', async () => {
     stateBytes: 0,
     kvInBlocks: false,
     embedding: null,
+    reranks: false,
     guessesPooling: false,
     isTaggedEmbedding: false,
     split: null,
@@ -351,7 +352,6 @@ test.each<[string, Record<string, number | string>, RegExp]>([
   ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
   ['of a LoRA adapter', { 'general.type': 'adapter' }, /is no model, but a LoRA adapter/],
   ['of an importance matrix', { 'general.type': 'imatrix', 'general.architecture': '' }, /importance matrix/],
-  ['of a chat architecture that ranks', { 'llama.pooling_type': 4 }, /but a reranking model/],
   ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
   ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
   ['with layers without end', { 'llama.block_count': 2 ** 31 }, /gives 2147483648 as llama\.block_count/],
@@ -478,7 +478,9 @@ test('a big-endian file is refused as such', async () => {
 
 test('a model with the weights of a classifier is a reranker', async () => {
   const bytes = withTensors(norm, { ...norm, name: 'cls.output.weight' });
-  await expect(factsOf(bytes)).rejects.toThrow('is no chat or embedding model, but a reranking model');
+  expect(await factsOf(bytes)).toMatchObject({ reranks: true, canChat: false, embedding: null });
+  const pooled = factsOf(withMetadata({ 'llama.pooling_type': 4 }));
+  expect(await pooled).toMatchObject({ reranks: true, canChat: false });
 });
 
 test.each([

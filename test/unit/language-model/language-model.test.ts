@@ -133,7 +133,8 @@ describe('create()', () => {
     expect(await name(LanguageModel.create(image))).toBe('NotSupportedError');
     expect(await LanguageModel.availability({ expectedInputs: [{ type: 'audio' }] })).toBe('unavailable');
     expect(await LanguageModel.availability({ expectedOutputs: [{ type: 'image' }] })).toBe('unavailable');
-    install(1000, ['chat', 'vision']);
+    const unknown: LanguageModelCreateOptions = { expectedInputs: [{ type: 'text', languages: ['unk'] }] };
+    expect(await LanguageModel.availability(unknown)).toBe('unavailable');
     installLanguageModel(fakeV1().localtext as unknown as Handle, { model: 'none', replace: true });
     expect(await LanguageModel.availability()).toBe('unavailable');
   });
@@ -301,6 +302,19 @@ describe('a prompt', () => {
     replies.push({ finish: 'length' });
     expect(await name(session.prompt('x', { responseConstraint: schema }))).toBe('SyntaxError');
     expect(await name(session.prompt(prefix, { responseConstraint: schema }))).toBe('NotSupportedError');
+  });
+
+  test.each([
+    [/a|b/i, '^(?:a|b)$'],
+    [/[^$]\$/, String.raw`^(?:[^$]\$)$`],
+    [/^a|b$/, '^a|b$'],
+  ])('with the expression %s has the pattern %s', async (expression, pattern) => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create();
+    replies.push({ text: ['"a"'] });
+    const responseConstraint = expression as object as Record<string, unknown>;
+    expect(await session.prompt('x', { responseConstraint })).toBe('a');
+    expect(asked[0]).toMatchObject({ response_format: { json_schema: { schema: { pattern } } } });
   });
 
   test('calls the tools, all at once, until the model answers', async () => {

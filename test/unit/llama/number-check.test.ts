@@ -58,6 +58,8 @@ test.each(['slices', 'stream'] as const)('finds damaged numbers in %s', async (w
     ['Q4_K', 0, LARGEST, true],
     ['Q5_K', 2, INFINITE, true],
     ['Q6_K', 208, NAN, true],
+    ['IQ1_M', 48, [0, 0, 0, 0, 0, 0xc0, 0, 0x70], true],
+    ['IQ1_M', 48, [0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, 0xff, 0x6f], false],
     ['Q6_K', 0, NAN, false],
     ['IQ4_XS', 0, INFINITE, true],
     ['MXFP4', 0, [255], true],

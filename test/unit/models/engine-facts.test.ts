@@ -52,7 +52,7 @@ test('facts are of the variant that was chosen, and of none before', async () =>
   });
   expect(facts['jade-mole-4']).toEqual({
     context_length: 512,
-    capabilities: ['embeddings', 'decisions'],
+    capabilities: ['embeddings', 'rerank', 'decisions'],
     size_bytes: 24081767,
     loaded: false,
   });

@@ -131,6 +131,11 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
       yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
     },
+    async *rerank() {
+      fail();
+      const timings = { queueMs: 0, computeMs: 0 };
+      yield { type: 'done', scores: [0.5], promptTokens: 1, fingerprint: 'device', timings };
+    },
     async *embedding() {
       fail();
       const timings = { queueMs: 0, computeMs: 0 };

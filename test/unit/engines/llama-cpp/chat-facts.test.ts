@@ -18,7 +18,7 @@ test.each<[string, GgufMetadata, string]>([
   [
     'a reranking model',
     { 'llama.pooling_type': 4 },
-    'its file is no chat or embedding model, but a reranking',
+    "its file is that of a reranker. Give the variant `pooling: 'rank'` in the catalog",
   ],
   ['an adapter', { 'general.type': 'adapter' }, 'its file is no model, but a LoRA adapter'],
 ])('%s of a catalog is not loaded for chat', async (_, metadata, message) => {

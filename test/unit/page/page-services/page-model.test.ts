@@ -21,7 +21,7 @@ const brands = [
 ];
 
 beforeEach(() => {
-  vi.stubGlobal('navigator', { userAgentData: { brands }, userActivation: { isActive: true } });
+  vi.stubGlobal('navigator', { userAgentData: { brands }, userActivation: { hasBeenActive: true } });
 });
 
 afterEach(() => {
@@ -134,11 +134,19 @@ describe('a reply', () => {
     expect(loaded.calls.prompts[0]?.responseConstraint).toEqual(schema);
   });
 
-  test('has the temperature with a top_k where the API takes them', async () => {
-    const loaded = await load({ params: true });
-    await run(loaded, job({ sampling: { temperature: 0, topP: 1 } }));
-    await run(loaded, job());
-    expect(loaded.calls.created).toEqual([{ temperature: 0, topK: 1 }, {}]);
+  test.each<[temperature: number, topP: number, mode: string | null]>([
+    [0, 1, 'most-predictable'],
+    [1, 0, 'most-predictable'],
+    [0.2, 1, 'predictable'],
+    [1, 0.5, 'predictable'],
+    [0.7, 0.9, null],
+    [1, 1, null],
+    [1.2, 0.9, 'creative'],
+    [2, 1, 'most-creative'],
+  ])('of the temperature %d and top_p %d has the mode %s', async (temperature, topP, samplingMode) => {
+    const loaded = await load();
+    await run(loaded, job({ sampling: { temperature, topP } }));
+    expect(loaded.calls.created).toEqual([samplingMode === null ? {} : { samplingMode }]);
   });
 
   test('that is only counted is not generated', async () => {
@@ -165,6 +173,15 @@ describe('a reply', () => {
 
 describe('what the API cannot do is passed on, by the name of its field', () => {
   const base = { temperature: 1, topP: 1 };
+  test.each([
+    ['temperature', { ...base, temperature: 0.2 }],
+    ['top_p', { ...base, topP: 0.5 }],
+  ])('%s, in a browser before the modes', async (param, sampling) => {
+    const loaded = await load({ withoutModes: true });
+    expect(await refusal(loaded, job({ sampling }))).toMatchObject({ status: 400, param, passOn: true });
+    expect(await run(loaded, job())).toMatchObject({ text: 'one two three four five' });
+  });
+
   test.each<[string, Partial<ChatJob>]>([
     ['logprobs', { topLogprobs: 0 }],
     [
@@ -182,8 +199,6 @@ describe('what the API cannot do is passed on, by the name of its field', () => 
       },
     ],
     ['prompt', { input: { prompt: 'Once' } }],
-    ['temperature', { sampling: { ...base, temperature: 0.2 } }],
-    ['top_p', { sampling: { ...base, topP: 0.5 } }],
     ['seed', { sampling: { ...base, seed: 1 } }],
     ['min_p', { sampling: { ...base, minP: 0.1 } }],
     ['presence_penalty', { sampling: { ...base, presencePenalty: 1 } }],
@@ -326,7 +341,7 @@ describe("the browser's own download", () => {
 
   test('that the browser refuses says what to do', async () => {
     installLanguageModel({ state: 'downloadable' });
-    vi.stubGlobal('navigator', { userActivation: { isActive: false } });
+    vi.stubGlobal('navigator', { userActivation: { hasBeenActive: false } });
     await expect(downloadBuiltIn(catalog, 'amber-phoenix-4', never)).rejects.toMatchObject({
       code: 'model_load_failed',
       message: expect.stringContaining('from a click') as string,

@@ -34,6 +34,42 @@ describe.skipIf(process.platform === 'win32')('curl', () => {
   });
 });
 
+test('LanguageModel gets the last message as its prompt, and the temperature as a mode', () => {
+  const schema = { type: 'object' };
+  const messages = [
+    { role: 'developer', content: 'Be brief.' },
+    { role: 'user', content: 'Time?' },
+  ];
+  const format = { type: 'json_schema', json_schema: { name: 'a', schema } };
+  const body = { model: 'm', messages, temperature: 0, max_tokens: 9, response_format: format, seed: 1 };
+  const code = codeSample('language-model', entry(body));
+  const [comment, ...rest] = code.split('\n');
+  expect(comment).toBe('// Left out, as the Prompt API has no word for it: seed');
+  const asked: unknown[] = [];
+  const session = { prompt: (...values: unknown[]) => asked.push(...values) };
+  const globals = {
+    start: () => 'handle',
+    installLanguageModel: (...values: unknown[]) => asked.push(...values),
+    LanguageModel: { create: (options: unknown) => (asked.push(options), session) },
+    console: { log: () => undefined },
+  };
+  const program = rest
+    .filter((line) => !line.startsWith('import '))
+    .join('\n')
+    .replaceAll('await ', '');
+  new Function(...Object.keys(globals), program)(...Object.values(globals));
+  expect(asked).toEqual([
+    'handle',
+    { model: 'm', maxTokens: 9 },
+    { samplingMode: 'most-predictable', initialPrompts: [{ role: 'system', content: 'Be brief.' }] },
+    [messages[1]],
+    { responseConstraint: schema },
+  ]);
+  const streamed = codeSample('language-model', entry({ model: 'm', messages, stream: true }));
+  expect(streamed).toContain('for await (const text of session.promptStreaming(');
+  expect(samplesFor('/v1/embeddings').map(({ value }) => value)).not.toContain('language-model');
+});
+
 test('the AI SDK takes a conversation with tool calls in its own words', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'clock', arguments: '{"zone":"UTC"}' } };
   const code = codeSample(
@@ -65,7 +101,7 @@ test('older completions and responses are the OpenAI SDK’s alone', () => {
   const kinds = (path: string): string[] => samplesFor(path).map(({ value }) => value);
   expect(kinds('/v1/completions')).toEqual(['openai', 'curl']);
   expect(kinds('/v1/responses')).toEqual(['openai', 'curl']);
-  expect(kinds(CHAT)).toEqual(['openai', 'ai-sdk', 'langchain', 'curl']);
+  expect(kinds(CHAT)).toEqual(['openai', 'ai-sdk', 'langchain', 'language-model', 'curl']);
 });
 
 test('endpoints that the client has no method for are asked by their path', () => {

@@ -40,7 +40,7 @@ test('an earlier response is counted too', async () => {
   const { id } = (await (await fetch('/v1/responses', { json: response })).json()) as { id: string };
   await fetch(RESPONSES, { json: { ...response, previous_response_id: id } });
   const [, counted] = engine.jobs;
-  expect(counted?.input).toMatchObject({ messages: { length: 4 } });
+  expect(counted).toMatchObject({ input: { messages: { length: 4 } } });
 });
 
 test('a count takes a request from the key’s limit, and a few tokens', async () => {

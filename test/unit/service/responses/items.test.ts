@@ -242,6 +242,27 @@ test('input items come in pages, with what output texts have', async () => {
     expect(await page(`${param}=${value}`)).toMatchObject([400, { error: { param } }]);
 });
 
+test('tools in items keep their numbers, and belong to the conversation', async () => {
+  const { fetch, engine } = await connect();
+  const big = '{"2":{"const":1.0},"1":{"type":"integer","maximum":2512292042121000001}}';
+  const tool = (name: string): string =>
+    `{"type":"function","name":"${name}","parameters":{"type":"object","properties":${big}}}`;
+  const post = async (body: string): Promise<string> => {
+    const response = await fetch('/v1/responses', { method: 'POST', body });
+    const { id, error } = (await response.json()) as { id: string; error: unknown };
+    expect(error).toBeNull();
+    return id;
+  };
+  const items = `[{"role":"user","content":"Hi."},{"type":"additional_tools","role":"developer","tools":[${tool('first')}]}]`;
+  const id = await post(`{"model":"${model}","input":${items}}`);
+  const list = await (await fetch(`/v1/responses/${id}/input_items`)).text();
+  expect(list).toContain(big);
+  await post(`{"model":"${model}","input":"Go on.","tools":[${tool('own')}],"previous_response_id":"${id}"}`);
+  const prompt = JSON.stringify(promptOf(engine));
+  for (const name of ['first', 'own']) expect(prompt).toContain(`\\"name\\":\\"${name}\\"`);
+  expect(prompt).toContain(big.replaceAll('"', '\\"'));
+});
+
 test.each(['text', 'function', 'cut off'])('a stored response is sent again as events: %s', async (kind) => {
   const { client, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
   const extra = {

@@ -347,6 +347,7 @@ describe('what is kept', () => {
         created: created + index,
         response: '{}',
         input: [],
+        itemTools: [],
         messages: [{ role: 'user', content: 'x'.repeat(1000) }],
       });
     }
@@ -364,6 +365,7 @@ describe('what is kept', () => {
         created,
         response: '{}',
         input: [],
+        itemTools: [],
         messages: [],
       });
     };
@@ -375,7 +377,7 @@ describe('what is kept', () => {
   test("another key's answers drive none out", async () => {
     const store = createResponseStore('/', { responses: 2, characters: 1e9 });
     const put = (id: string, keyId: string, created: number): Promise<void> =>
-      store.put({ id, keyId, created, response: '{}', input: [], messages: [] });
+      store.put({ id, keyId, created, response: '{}', input: [], itemTools: [], messages: [] });
     await put('first', 'quiet', 2e12 - 300);
     for (let index = 0; index < 5; index++) await put(`busy ${index}`, 'busy', 2e12 - 200 + index);
     await expect.poll(() => store.get('busy 2')).toBeNull();
@@ -394,6 +396,7 @@ describe('what is kept', () => {
       created: 2e12 - 50,
       response: '{"url":1}',
       input: [{ role: 'user', content, url: 0 }],
+      itemTools: [],
       messages: [{ role: 'user' as const, content: 'What?', images: [{ at: 5, url, param: 'input' }] }],
     };
     const store = createResponseStore('/', { responses: 9, characters: 11_000 });

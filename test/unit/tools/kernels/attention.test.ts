@@ -2,7 +2,7 @@ import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
 import { llamaFunctions } from '../../../support/llama-functions.ts';
-import { LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
+import { type Kernels, LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
 import { expf } from './musl-expf.ts';
 import {
   fillWeights,
@@ -14,13 +14,15 @@ import {
 } from './quantized.ts';
 
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
-const [F32, F16] = [0, 1];
+const F32 = 0;
+const F16 = 1;
 const f32 = Math.fround;
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
 const kernelsBy = { 32: loadKernels({}, 32), 64: loadKernels({}, 64) };
 
 interface Shape {
+  /** Values of a query and of a key. */
   width: number;
   tokens: number;
   heads: number;
@@ -28,9 +30,11 @@ interface Shape {
   keys: number;
   first: number;
   end: number;
+  /** Values of a row that the keys' scores weigh. */
+  valueWidth: number;
 }
 
-/** Widths, heads that share keys, numbers of keys that no step divides, and ranges that begin within a head. */
+/** Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, many heads, other widths of values. */
 const SHAPES: Shape[] = [
   [64, 1, 9, 3, 64, 0, 9],
   [64, 6, 9, 3, 96, 0, 54],
@@ -40,7 +44,11 @@ const SHAPES: Shape[] = [
   [256, 2, 4, 1, 32, 0, 8],
   [96, 1, 8, 8, 100, 0, 8],
   [32, 18, 2, 2, 68, 0, 36],
-].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0]) => ({
+  [32, 2, 128, 8, 36, 0, 256],
+  [160, 3, 6, 3, 40, 0, 18],
+  [192, 5, 4, 2, 36, 0, 20, 128],
+  [64, 17, 3, 1, 40, 0, 51, 256],
+].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, valueWidth = width]) => ({
   width,
   tokens,
   heads,
@@ -48,6 +56,7 @@ const SHAPES: Shape[] = [
   keys,
   first,
   end,
+  valueWidth,
 }));
 
 const CASES = ([32, 64] as const).flatMap((bits) => SHAPES.map((shape) => ({ ...shape, bits })));
@@ -59,11 +68,11 @@ function attend(
   keyOf: (key: number) => number,
   valueOf: (key: number) => number,
   maskAt: (key: number) => number,
-  { keys, width }: Shape,
+  { keys, width, valueWidth }: Shape,
 ): number[] {
   const scale = f32(1 / Math.sqrt(width));
   const columns = Array.from({ length: width / 32 }, (_, b) => quantize32(query.slice(32 * b, 32 * b + 32)));
-  let sums = Array.from({ length: width }, () => 0);
+  let sums = Array.from({ length: valueWidth }, () => 0);
   let [most, total] = [-Infinity, 0];
   for (let key = 0; key < keys; key++) {
     const mask = maskAt(key);
@@ -104,36 +113,41 @@ test("exponentials are those of the package's own function", () => {
   expect(all.filter((x) => !Object.is(expf(x), llama.call('expf', x)))).toEqual([]);
 });
 
-test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
-  const kernels = kernelsBy[shape.bits];
-  const { width, tokens, heads, pairs, keys, first, end } = shape;
+/** Writes a query, keys, values and a mask, and what the kernel is called with. */
+function write(kernels: Kernels, shape: Shape, valueType: WeightType = Q8_0) {
+  const { width, tokens, heads, pairs, keys, valueWidth } = shape;
   const random = seeded(width + keys);
   kernels.free();
   const { memory, allocate } = kernels;
   const row = (width / 32) * Q8_0.bytes;
+  const valueRow = (valueWidth / valueType.values) * valueType.bytes;
   const [query, key, value, mask, output] = [
     width * tokens * heads * 4,
     row * pairs * keys,
-    row * pairs * keys,
+    valueRow * pairs * keys,
     tokens * keys * 2,
-    width * tokens * heads * 4,
+    valueWidth * tokens * heads * 4,
   ].map(allocate) as [number, number, number, number, number];
   for (let i = 0; i < width * tokens * heads; i++)
     memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
-  for (const at of [key, value]) fillWeights(Q8_0, memory, at, (row / Q8_0.bytes) * pairs * keys, random);
+  for (const [at, bytes] of [
+    [key, row],
+    [value, valueRow],
+  ] as const)
+    fillWeights(Q8_0, memory, at, Math.ceil((bytes * pairs * keys) / Q8_0.bytes), random);
   for (let token = 0; token < tokens; token++)
     for (let k = 0; k < keys; k++)
       setFloat16(memory, mask + (token * keys + k) * 2, maskOf(k, token, shape), true);
-  const cache = (data: number) => ({
-    type: Q8_0.id,
-    ne: [width, keys, pairs, 1],
-    nb: [Q8_0.bytes, row * pairs, row, 0],
+  const cache = (type: WeightType, data: number, values: number, bytes: number) => ({
+    type: type.id,
+    ne: [values, keys, pairs, 1],
+    nb: [type.bytes, bytes * pairs, bytes, 0],
     data,
   });
   const tensor = writeTensor(kernels, {
     type: F32,
-    ne: [width, heads, tokens, 1],
-    nb: [4, width * 4, width * heads * 4, 0],
+    ne: [valueWidth, heads, tokens, 1],
+    nb: [4, valueWidth * 4, valueWidth * heads * 4, 0],
     data: output,
     src: [
       writeTensor(kernels, {
@@ -142,8 +156,8 @@ test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits 
         nb: [4, width * heads * 4, width * 4, 0],
         data: query,
       }),
-      writeTensor(kernels, cache(key)),
-      writeTensor(kernels, cache(value)),
+      writeTensor(kernels, cache(Q8_0, key, width, row)),
+      writeTensor(kernels, cache(valueType, value, valueWidth, valueRow)),
       writeTensor(kernels, {
         type: F16,
         ne: [keys, tokens, 1, 1],
@@ -153,25 +167,44 @@ test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits 
     ],
   });
   memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
-  kernels.call(FLASH, allocate(64), tensor, first, end, 0, keys, 0, 0);
+  return { query, key, value, output, tensor, row, valueRow };
+}
+
+test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
+  const kernels = kernelsBy[shape.bits];
+  const { width, tokens, heads, pairs, keys, first, end, valueWidth } = shape;
+  const { query, key, value, output, tensor, row, valueRow } = write(kernels, shape);
+  const { memory } = kernels;
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, first, end, 0, keys, 0, 0);
 
   for (let r = first; r < end; r++) {
     const head = Math.floor(r / tokens);
     const token = r % tokens;
     const pair = Math.floor(head / (heads / pairs));
-    const place = (token * heads + head) * width;
-    const floats = (at: number): number[] =>
-      Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
-    const rowOf = (from: number) => (k: number) => from + (k * pairs + pair) * row;
+    const floats = (at: number, length: number): number[] =>
+      Array.from({ length }, (_, d) =>
+        memory.getFloat32(at + 4 * ((token * heads + head) * length + d), true),
+      );
+    const rowOf = (from: number, bytes: number) => (k: number) => from + (k * pairs + pair) * bytes;
     const expected = attend(
       memory,
-      floats(query),
-      rowOf(key),
-      rowOf(value),
+      floats(query, width),
+      rowOf(key, row),
+      rowOf(value, valueRow),
       (k) => maskOf(k, token, shape),
       shape,
     );
-    expect(floats(output)).toEqual(expected);
+    expect(floats(output, valueWidth)).toEqual(expected);
   }
-  expect(kernels.originals()).toBe(0);
+  expect(kernels.originals() - before).toBe(0);
+});
+
+test.each([32, 64] as const)('keys and values of different types go to the original (%i bits)', (bits) => {
+  const kernels = kernelsBy[bits];
+  const f16: WeightType = { name: 'F16', id: F16, bytes: 2, values: 1, halves: [] };
+  const { tensor } = write(kernels, CASES[0] as Shape, f16);
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, 0, 9, 0, 64, 0, 0);
+  expect(kernels.originals() - before).toBe(1);
 });

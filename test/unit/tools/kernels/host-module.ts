@@ -23,7 +23,7 @@ export interface HostFunction {
 export type Width = 32 | 64;
 
 /** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param address type of an address */
-export const functionsBy = (address: number): HostFunction[] => [
+const functionsBy = (address: number): HostFunction[] => [
   { name: 'ggml_compute_forward_mul_mat', parameters: [address, address], results: [] },
   {
     name: 'ggml_compute_forward_flash_attn_ext_f16_one_chunk',

@@ -1,0 +1,53 @@
+// Written for Chrome's Prompt API alone: nothing here names localtext.
+const form = document.querySelector('form');
+const button = document.querySelector('button');
+const stop = document.querySelector('#stop');
+const progress = document.querySelector('progress');
+const shown = document.querySelector('.reply');
+const output = document.querySelector('output');
+
+const availability = await LanguageModel.availability();
+output.textContent = {
+  unavailable: 'There is no model for this browser.',
+  downloadable: 'The first question downloads the model.',
+  downloading: 'The model is being downloaded.',
+  available: 'The model is ready.',
+}[availability];
+button.disabled = availability === 'unavailable';
+
+let session;
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
+  shown.textContent = output.textContent = '';
+  try {
+    // One session for all questions: it remembers them. Browsers allow its download after a click.
+    session ??= await LanguageModel.create({
+      samplingMode: 'most-predictable',
+      initialPrompts: [{ role: 'system', content: 'You are a helpful assistant.' }],
+      monitor(monitor) {
+        monitor.addEventListener('downloadprogress', ({ loaded }) => {
+          progress.hidden = loaded === 1;
+          progress.value = loaded;
+        });
+      },
+    });
+    const reader = session.promptStreaming(form.elements.prompt.value, { signal }).getReader();
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      shown.textContent += read.value;
+    // A screen reader reads this, and not each piece.
+    output.textContent = 'The reply is complete.';
+  } catch (error) {
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
+  } finally {
+    progress.hidden = true;
+    button.disabled = false;
+    stop.disabled = true;
+  }
+});

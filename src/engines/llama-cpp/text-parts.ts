@@ -1,0 +1,100 @@
+import { engineCrashed, requestError, ServiceError } from '#base';
+import { CallerText } from '#chat-template';
+import { outOfMemory } from '#engine-kit';
+import { type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
+import { inParts, PartQueue } from '#scheduling';
+import { inputTooLong } from '../embedding-rules.ts';
+
+export interface TextPartsOptions {
+  fingerprint: string;
+  contextLength: number;
+  /** Texts of special tokens, which no caller's text may become. */
+  reserved: readonly string[];
+}
+
+/** Maximum part of a text that is kept when it was too long. */
+const KEPT_SHARE = 0.9;
+
+/** Computes the texts of requests in llama.cpp's server, one at a time; requests take turns. */
+export class TextParts {
+  readonly #llama: Pick<Llama, 'close'>;
+  readonly #options: TextPartsOptions;
+  readonly #turns = new PartQueue();
+  readonly #callers: CallerText;
+  #dead = false;
+
+  constructor(llama: Pick<Llama, 'close'>, options: TextPartsOptions) {
+    this.#llama = llama;
+    this.#options = options;
+    this.#callers = new CallerText(options.reserved);
+  }
+
+  /** Keeps a caller's text from becoming special tokens. */
+  plain = (text: string): string => this.#callers.append('', text);
+
+  /**
+   * Computes each text in its turn.
+   * @param placeOf a text's field in the request, for errors
+   * @throws ServiceError; the signal's reason
+   */
+  async each<T>(
+    texts: readonly string[],
+    signal: AbortSignal,
+    placeOf: (index: number) => string,
+    compute: (text: string, index: number) => Promise<T>,
+  ): Promise<T[]> {
+    const request = inParts(texts.length);
+    const results: T[] = [];
+    for (const [index, text] of texts.entries()) {
+      const result = await this.#turns.run(request, async () => {
+        signal.throwIfAborted();
+        if (this.#dead) throw engineCrashed(null);
+        return compute(text, index).catch((error: unknown) => {
+          throw this.#translate(error, placeOf(index));
+        });
+      });
+      request.left--;
+      results.push(result);
+    }
+    return results;
+  }
+
+  /** Computes a document, of which the end is left out until it fits. @throws ServiceError if the query is too long */
+  async cut<T>(text: string, compute: (kept: string) => Promise<T>): Promise<T> {
+    for (let kept = text; ;) {
+      try {
+        return await compute(kept);
+      } catch (error) {
+        const tokens = error instanceof RequestRejectedError ? error.promptTokens : undefined;
+        if (tokens === undefined) throw error;
+        const { contextLength } = this.#options;
+        // What is too long without the document is the query.
+        if (kept.length <= 1) throw inputTooLong('query', String(tokens), contextLength);
+        const share = Math.min(KEPT_SHARE, contextLength / tokens);
+        kept = kept.slice(0, Math.max(1, Math.floor(kept.length * share))).toWellFormed();
+      }
+    }
+  }
+
+  async unload(): Promise<void> {
+    this.#dead = true;
+    await this.#llama.close();
+  }
+
+  #translate(error: unknown, place: string): ServiceError {
+    if (error instanceof RequestRejectedError) {
+      const { promptTokens } = error;
+      if (promptTokens !== undefined)
+        return inputTooLong(place, String(promptTokens), this.#options.contextLength);
+      const message = `The model's vocabulary has no tokens for some characters of ${place}. Leave them out, or choose another model.`;
+      return requestError(400, message, 'invalid_value', place);
+    }
+    if (error instanceof ServerMemoryError) {
+      this.#dead = true;
+      return outOfMemory(this.#options.fingerprint, error);
+    }
+    if (error instanceof ServiceError) return error;
+    this.#dead = true;
+    return engineCrashed(error);
+  }
+}

@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { LlamaServer } from '../support/llama-server/llama-server.ts';
+import { openPage } from '../support/open-page.ts';
+import { bertReranker, qwenReranker } from '../support/reranker-gguf.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+
+/** Rerankers in GGUF beside native llama.cpp, on the same files with random weights. */
+
+const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
+const QUERY = 'When can I visit the museum?';
+const DOCUMENTS = [
+  'The museum opens at nine on weekdays and at ten on Sundays.',
+  'Owls hunt at night; their feathers make their flight silent.',
+  'ja',
+  'Der Zug fährt um neun Uhr ab, und 今日は天気がいいですね。',
+  'The sea is wide, and a small boat goes far. '.repeat(12),
+];
+
+let context: BrowserContext;
+let page: Page;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('rerank-gguf');
+  context = await launchWithWeights();
+  ({ page, key } = await openPage(context, inject('siteUrl')));
+});
+
+afterAll(async () => {
+  await context.close();
+  await removeFolder(folder);
+});
+
+/** Adds a file as the user does. @returns what `inspect()` says of it, and its id */
+async function add(file: string) {
+  await page.evaluate(() =>
+    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  await page.locator('input[type=file]').setInputFiles(file);
+  return page.evaluate(async () => {
+    const { models } = await window.localtext;
+    const files = [...(document.querySelector('input')?.files ?? [])];
+    const { reranks, architecture, canChat, problem } = await models.inspect(files);
+    const { id } = await models.add(files);
+    return { id, reranks, architecture, canChat, problem };
+  });
+}
+
+const post = (path: string, body: object) =>
+  page.evaluate(
+    async ([bearer, to, json]) => {
+      const response = await fetch(to, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+        body: JSON.stringify(json),
+      });
+      return { status: response.status, body: (await response.json()) as unknown };
+    },
+    [key, path, body] as const,
+  );
+
+interface Ranking {
+  results: { index: number; relevance_score: number }[];
+  usage: { total_tokens: number };
+}
+
+test.each([
+  ['bert', () => bertReranker()],
+  ['qwen3', () => qwenReranker(SMOLLM2)],
+])('a reranker of the shape of %s has the scores of native llama.cpp', async (architecture, make) => {
+  const file = join(folder, `${architecture}-reranker.gguf`);
+  await writeFile(file, await make());
+  const { id, ...details } = await add(file);
+  expect(details).toEqual({ architecture, reranks: true, canChat: false, problem: null });
+  const { status, body } = await post('/v1/rerank', { model: id, query: QUERY, documents: DOCUMENTS });
+  expect(status, JSON.stringify(body)).toBe(200);
+  const { results, usage } = body as Ranking;
+  const scores = results.map(({ relevance_score: score }) => score);
+  expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+  expect(new Set(scores).size).toBe(DOCUMENTS.length);
+  expect(usage.total_tokens).toBeGreaterThan(100);
+
+  const server = await LlamaServer.start(file, 'key', [], { pooling: 'RANK' });
+  try {
+    const native = await server.rank(QUERY, DOCUMENTS);
+    const spread = Math.max(...native) - Math.min(...native);
+    for (const { index, relevance_score: score } of results)
+      expect(Math.abs(score - (native[index] ?? NaN)) / spread, DOCUMENTS[index]).toBeLessThan(0.002);
+  } finally {
+    await server.stop();
+  }
+
+  // Longer than the context: the document is cut.
+  const long = { model: id, query: QUERY, documents: ['An owl. '.repeat(2000), 'museum'] };
+  expect(await post('/v1/rerank', long)).toMatchObject({ status: 200 });
+  const tooLong = { model: id, query: 'Why? '.repeat(4000), documents: ['a'] };
+  expect(await post('/v1/rerank', tooLong)).toMatchObject({
+    status: 400,
+    body: { error: { param: 'query' } },
+  });
+  // For nothing else.
+  expect(await post('/v1/embeddings', { model: id, input: 'a' })).toMatchObject({ status: 404 });
+});

@@ -1,0 +1,42 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join } from 'node:path';
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+  '.wav': 'audio/wav',
+  '.webm': 'video/webm',
+};
+
+/** Serves the files of a folder, and everything else from a site, at one origin. */
+export async function overlaySite(folder: string, port: number): Promise<Server & { url: string }> {
+  const server = createServer(async (asked, answer) => {
+    const { pathname } = new URL(asked.url ?? '/', 'http://localhost');
+    const file = join(folder, decodeURIComponent(pathname));
+    const found = pathname !== '/' && (await stat(file).catch(() => null))?.isFile();
+    if (found && file.startsWith(folder)) {
+      answer.writeHead(200, {
+        'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+        'cross-origin-embedder-policy': 'require-corp',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      createReadStream(file).pipe(answer);
+      return;
+    }
+    const { method, url, headers } = asked;
+    const forwarded = request({ host: 'localhost', port, method, path: url, headers }, (reply) => {
+      answer.writeHead(reply.statusCode ?? 502, reply.headers);
+      reply.pipe(answer);
+    });
+    forwarded.on('error', () => answer.destroy());
+    asked.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const { port: own } = server.address() as AddressInfo;
+  return Object.assign(server, { url: `http://localhost:${own}` });
+}
