@@ -77,7 +77,7 @@ const next: ServerSite = {
 };
 
 const nuxt: ServerSite = {
-  packages: ['nuxt@4.5.2', 'vue@3.5.45'],
+  packages: ['nuxt@4.4.5', 'vue@3.5.45'],
   files: {
     'package.json': MANIFEST,
     'nuxt.config.js': `export default { compatibilityDate: '2025-07-15', vite: { worker: { format: 'es' } } };`,
