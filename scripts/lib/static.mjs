@@ -40,11 +40,7 @@ export async function buildStatic() {
       modulePreload: false,
       chunkSizeWarningLimit: 7_000,
       rolldownOptions: {
-        input: {
-          localtext: 'src/index.ts',
-          store: 'src/page/status-store/index.ts',
-          'language-model': 'src/language-model/index.ts',
-        },
+        input: { localtext: 'src/index.ts', store: 'src/page/status-store/index.ts' },
         // What lazy chunks share with the entry stays in it: separate chunks compress worse.
         preserveEntrySignatures: 'allow-extension',
         output: {
@@ -57,8 +53,9 @@ export async function buildStatic() {
   await nameWorker();
   return [
     ...modules,
-    // Bundled separately, because chunks shared with the page library would cost each page one more request. It holds no state.
+    // Bundled separately, because chunks shared with the page library would cost each page one more request. They hold no state.
     ...(await buildFile('localtext/catalog.js', 'src/catalog.ts', 'es', {})),
+    ...(await buildFile('localtext/language-model.js', 'src/language-model/index.ts', 'es', {})),
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
     ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
     ...(await buildServiceWorker('localtext-sw-import.js', 'sw/import.ts', true)),

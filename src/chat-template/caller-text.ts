@@ -2,10 +2,22 @@ import { entriesOf, ExactNumber, fromEntries } from '#base';
 
 /**
  * Noncharacters, which stand for characters of callers' texts while a template renders. A caller's own become U+FFFD.
+ * A vocabulary whose tokens need more also has private-use characters as marks.
  */
 const FIRST_MARK = 0xfdd0;
 const MARKS = 31;
+const FIRST_MORE = 0xf000;
+const MORE = 0x8ff;
 const MARK = /[\uFDD0-\uFDEF]/g;
+const MARK_OR_MORE = /[\uFDD0-\uFDEF\uF000-\uF8FF]/g;
+
+const markAt = (index: number): string =>
+  String.fromCharCode(index < MARKS ? FIRST_MARK + index : FIRST_MORE + index - MARKS);
+
+const indexOf = (mark: string): number => {
+  const code = mark.charCodeAt(0);
+  return code >= FIRST_MARK ? code - FIRST_MARK : code - FIRST_MORE + MARKS;
+};
 
 /** Characters that templates compare, count or change. They are marked only in a token that has no others. */
 const WORD = /[\p{L}\p{N}_]/u;
@@ -33,6 +45,7 @@ export class CallerText {
   /** Marks by character. A token of one character cannot be broken: it has a replacement. */
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
+  readonly #mark: RegExp = MARK;
 
   /** @param tokens texts of the special tokens */
   constructor(tokens: readonly string[]) {
@@ -43,23 +56,24 @@ export class CallerText {
       const first = token.charAt(0);
       this.#lengths.set(first, (this.#lengths.get(first) ?? new Set()).add(token.length));
       const [character, ...rest] = markable(token);
-      if (character !== undefined) this.#addMark(character);
+      if (character !== undefined) this.#addMark(character, MARKS + MORE);
       others.push(...rest);
       if ([...token].length === 1) this.#marks.set(token, REPLACEMENT.repeat(token.length));
     }
     // Each token has a mark before any has a second one.
-    for (const character of others) this.#addMark(character);
+    for (const character of others) this.#addMark(character, MARKS);
+    if (this.#characters.length > MARKS) this.#mark = MARK_OR_MORE;
   }
 
-  #addMark(character: string): void {
-    if (this.#marks.has(character) || this.#characters.length === MARKS) return;
-    this.#marks.set(character, String.fromCharCode(FIRST_MARK + this.#characters.length));
+  #addMark(character: string, most: number): void {
+    if (this.#marks.has(character) || this.#characters.length >= most) return;
+    this.#marks.set(character, markAt(this.#characters.length));
     this.#characters.push(character);
   }
 
   /** Marks a caller's text. Its length stays. */
   mark(text: string): string {
-    const own = text.replace(MARK, REPLACEMENT);
+    const own = text.replace(this.#mark, REPLACEMENT);
     return this.#marks.size === 0
       ? own
       : own.replace(/\S/gu, (character) => this.#marks.get(character) ?? character);
@@ -77,7 +91,7 @@ export class CallerText {
 
   /** Removes the marks. The length stays. */
   readonly plain = (text: string): string =>
-    text.replace(MARK, (mark) => this.#characters[mark.charCodeAt(0) - FIRST_MARK] ?? mark);
+    text.replace(this.#mark, (mark) => this.#characters[indexOf(mark)] ?? mark);
 
   /** Removes the marks of a rendered prompt, and breaks the special tokens in which they are. */
   broken(marked: string): string {
@@ -90,7 +104,9 @@ export class CallerText {
    */
   append(prompt: string, text: string, allowed: readonly string[] = []): string {
     // A token may begin in the prompt.
-    const before = prompt.slice(Math.max(0, prompt.length - this.#longest + 1)).replace(MARK, REPLACEMENT);
+    const before = prompt
+      .slice(Math.max(0, prompt.length - this.#longest + 1))
+      .replace(this.#mark, REPLACEMENT);
     return prompt + this.#broken(before + this.mark(text), new Set(allowed)).slice(before.length);
   }
 

@@ -18,6 +18,8 @@ import { NegatedForms } from './negated-forms.ts';
 import { attempt, type SchemaContext } from './schema-context.ts';
 
 const MAX_FORMS = 4000;
+/** Steps of meeting two forms, which makes objects. */
+const MEET_STEPS = 5;
 const MAX_CALLS = 40_000;
 /** Levels of members that are compared to tell whether branches overlap. */
 const COMPARED_LEVELS = 3;
@@ -211,7 +213,7 @@ export class SchemaForms implements FormReader {
   }
 
   readonly meet = (left: Form[], right: Form[]): Form[] => {
-    this.languages.spend(left.length * right.length);
+    this.languages.spend(left.length * right.length * MEET_STEPS);
     const met = left.flatMap((a) => right.flatMap((b) => this.#meetOne(a, b)));
     if (met.length > MAX_FORMS) throw new TooCostlyError();
     return met;

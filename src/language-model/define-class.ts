@@ -8,13 +8,14 @@ import { invalidState, notAllowed, notSupported, promptException, quotaExceeded 
 import { Session, type SessionParts } from './session.ts';
 import type { V1Client } from './v1-client.ts';
 
-interface LanguageModelStatics {
+/** The class that a page sees. */
+export interface LanguageModelClass {
+  readonly prototype: Session;
   availability(options?: unknown): Promise<Availability>;
   create(options?: unknown): Promise<Session>;
 }
 
-/** Defines the class that a page sees. The type is named: no declarations can be written for an anonymous one. */
-export const defineLanguageModel = (client: V1Client): typeof Session & LanguageModelStatics =>
+export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
   class LanguageModel extends Session {
     static async availability(options?: unknown): Promise<Availability> {
       if (!isActive()) throw invalidState();

@@ -3,6 +3,7 @@ import { SAMPLING_MODES, type SamplingMode } from '#jobs';
 import { type Conversation, toV1Messages, type V1Message, type V1ToolCall } from './conversation.ts';
 import { inputTypes, type CoreOptions } from './create-options.ts';
 import { EventHandler } from './event-handler.ts';
+import { iterable } from './iterable-stream.ts';
 import { isActive } from './document-policy.ts';
 import { invalidState, promptException, quotaExceeded } from './exceptions.ts';
 import { toMessages, toRawMessages, type RawMessage } from './prompt-messages.ts';
@@ -70,7 +71,7 @@ export class Session extends EventTarget {
     const cancelled = new AbortController();
     const signal = AbortSignal.any([cancelled.signal, this.#signal(promptOptions.signal)]);
     signal.throwIfAborted();
-    return new ReadableStream<string>({
+    const stream = new ReadableStream<string>({
       start: (controller) => {
         const onText: OnText = (piece) => {
           if (!signal.aborted) controller.enqueue(piece);
@@ -84,6 +85,7 @@ export class Session extends EventTarget {
       },
       cancel: () => cancelled.abort(),
     });
+    return iterable(stream);
   }
 
   async append(input: unknown, options?: unknown): Promise<undefined> {

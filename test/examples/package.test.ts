@@ -80,7 +80,9 @@ test('it needs no package but Vite, for its plugin, and React, for its hooks', a
 
 test('no chunk imports an entry, which a query string in its address would load twice', async () => {
   const entries = new Set(
-    ['page', 'sw', 'catalog', 'store', 'react'].map((folder) => `${folder}/index`).concat('worker/worker'),
+    ['page', 'sw', 'catalog', 'store', 'react', 'language-model']
+      .map((folder) => `${folder}/index`)
+      .concat('worker/worker'),
   );
   const importing: string[] = [];
   for (const path of files.filter((each) => /^dist\/(lib|static)\/.*\.js$/.test(each))) {
@@ -164,6 +166,18 @@ const sources: Record<string, { code: string; lib: string[]; types: string[] }> 
       await showModel(store, 'amber-phoenix-4', document.body, { ask: false });
       // @ts-expect-error: there is no such state
       if (model.state === 'done') console.log(model);`,
+  },
+  'language-model': {
+    lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+    types: [],
+    code: `
+      import { start } from 'localtext';
+      import { installLanguageModel, type LanguageModelOptions } from 'localtext/language-model';
+      const options: LanguageModelOptions = { model: 'amber-phoenix-4', maxTokens: 9, replace: true };
+      installLanguageModel(start(), options);
+      installLanguageModel(await start(), { model: 'amber-phoenix-4' });
+      // @ts-expect-error: it needs a model
+      installLanguageModel(start(), {});`,
   },
   react: {
     lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],

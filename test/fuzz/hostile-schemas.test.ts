@@ -10,8 +10,8 @@ import { hostilePattern, hostileSchema } from './hostile-schemas.ts';
 const schemas = Number(process.env['LOCALTEXT_FUZZ_SCHEMAS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
-/** The engine worker does nothing else meanwhile. Those at the bounds take some 0.5 s, 1.5 s on a busy machine. */
-const MAX_MS = 5000;
+/** The engine worker does nothing else meanwhile. Those at the bounds take some 0.7 s of a processor. */
+const MAX_MS = 2000;
 /** The service worker answers no other tab meanwhile. */
 const MAX_CHECK_MS = 1000;
 

@@ -166,6 +166,13 @@ test('every token has a mark: of letters, and beside many others', () => {
   expect(callers.append('', 'soap')).toBe('soap');
 });
 
+test('hundreds of tokens of letters alone are broken, too', () => {
+  const tokens = Array.from({ length: 300 }, (_, index) => `${String.fromCharCode(0x4e00 + index)}ab`);
+  const callers = new CallerText(tokens);
+  for (const token of tokens) expect(callers.append('', `x ${token} y`)).not.toContain(token);
+  expect(callers.append('', 'cab \uF000')).toBe('cab \uFFFD');
+});
+
 test("a caller's noncharacters are no marks", () => {
   const callers = new CallerText(['<|a|>']);
   const marks = String.fromCharCode(0xfdd0, 0xfdd1);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 
 import { installLanguageModel } from '../../../src/language-model/index.ts';
-import { defineLanguageModel } from '../../../src/language-model/define-class.ts';
+import type { LanguageModelClass } from '../../../src/language-model/define-class.ts';
 import { fakeV1, tokensOf } from '../../support/fake-v1.ts';
 
 type Handle = Parameters<typeof installLanguageModel>[0];
@@ -67,7 +67,7 @@ const withTools = (execute: LanguageModelTool['execute']) =>
 test('has the members of the types that pages of Chrome use, less those of extensions', () => {
   type Former =
     'inputUsage' | 'inputQuota' | 'measureInputUsage' | 'onquotaoverflow' | 'topK' | 'temperature';
-  type Own = InstanceType<ReturnType<typeof defineLanguageModel>>;
+  type Own = LanguageModelClass['prototype'];
   type Missing = Exclude<keyof LanguageModel, keyof Own | Former>;
   expectTypeOf<Missing>().toEqualTypeOf<never>();
   type Members = Pick<
@@ -343,6 +343,24 @@ describe('a prompt', () => {
       ...Array<undefined>(8).fill(undefined),
       'none',
     ]);
+  });
+
+  test('can be iterated in browsers whose streams cannot, and a break cancels it', async () => {
+    const { replies, state } = install();
+    const { prototype } = ReadableStream;
+    const iterator = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncIterator) ?? {};
+    Reflect.deleteProperty(prototype, Symbol.asyncIterator);
+    try {
+      const session = await LanguageModel.create();
+      const pieces: string[] = [];
+      for await (const piece of session.promptStreaming('x')) pieces.push(piece);
+      expect(pieces).toEqual(['one ', 'two']);
+      replies.push({ hangs: true });
+      for await (const _ of session.promptStreaming('x')) break;
+      expect(state.aborted).toBe(1);
+    } finally {
+      Object.defineProperty(prototype, Symbol.asyncIterator, iterator);
+    }
   });
 
   test('that overflows drops the oldest exchanges, not the first prompts', async () => {
