@@ -25,7 +25,7 @@ async function appFiles(): Promise<Record<string, string>> {
     .replace('./localtext/localtext.js', 'localtext')
     .replace('./localtext/store.js', 'localtext/store')
     .replace("{ isolation: ['./'] }", "{ base: '/' }");
-  return { 'body.js': `export default ${JSON.stringify(body)};`, 'app.js': app };
+  return { 'body.js': `export default ${JSON.stringify(body)};`, 'ask.js': app };
 }
 
 /** Writes the site's files, with the app beside those of its pages, and installs its packages. */

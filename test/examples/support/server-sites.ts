@@ -43,7 +43,7 @@ const reactRouter: ServerSite = {
     'app/home.jsx': `import { useEffect } from 'react';
       import body from './body.js';
       export const loader = () => ({ at: Date.now() });
-      export default () => { useEffect(() => void import('./app.js'), []); return <main dangerouslySetInnerHTML={{ __html: body }} />; };`,
+      export default () => { useEffect(() => void import('./ask.js'), []); return <main dangerouslySetInnerHTML={{ __html: body }} />; };`,
     ...forOthers(
       (name) => `app/${name}.jsx`,
       (name) => `export const loader = () => ({ at: Date.now() });
@@ -64,7 +64,7 @@ const next: ServerSite = {
     'app/page.jsx': `'use client';
       import { useEffect } from 'react';
       import body from './body.js';
-      export default () => { useEffect(() => void import('./app.js'), []); return <main dangerouslySetInnerHTML={{ __html: body }} />; };`,
+      export default () => { useEffect(() => void import('./ask.js'), []); return <main dangerouslySetInnerHTML={{ __html: body }} />; };`,
     ...forOthers(
       (name) => `app/${name}/page.jsx`,
       (name) => `export const metadata = { title: '${name}' };
@@ -84,7 +84,7 @@ const nuxt: ServerSite = {
     'app/app.vue': '<template><NuxtPage /></template>',
     'app/pages/index.vue': `<script setup>
       import body from '../body.js';
-      onMounted(() => import('../app.js'));
+      onMounted(() => import('../ask.js'));
       </script>
       <template><main v-html="body" /></template>`,
     ...forOthers(
@@ -117,7 +117,7 @@ const svelteKit: ServerSite = {
     'src/routes/+page.svelte': `<script>
       import { onMount } from 'svelte';
       import body from '../body.js';
-      onMount(() => void import('../app.js'));
+      onMount(() => void import('../ask.js'));
       </script>
       <main>{@html body}</main>`,
     ...forOthers(
