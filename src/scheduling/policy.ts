@@ -258,9 +258,13 @@ export interface PartsView {
   readonly arrived: number;
 }
 
+/** Of so many parts, one belongs to the request that has waited longest. */
+const EVERY = 4;
+
 /**
- * Picks the request whose part is computed next: alternately the one with the fewest parts left, the latest if several
- * have as few, and the one that has waited longest. A short request then does not wait for all long or abandoned ones.
+ * Picks the request whose part is computed next: the one with the fewest parts left, the latest if several have as few,
+ * and for every fourth part the one that has waited longest. A short request then does not wait for all long or
+ * abandoned ones.
  * @param requests in the order in which they began to wait
  * @param computed number of parts computed before
  */
@@ -268,4 +272,6 @@ export const nextPart = <Request extends PartsView>(
   requests: readonly Request[],
   computed: number,
 ): Request | undefined =>
-  computed % 2 === 1 ? requests[0] : requests.toSorted((a, b) => a.left - b.left || b.arrived - a.arrived)[0];
+  computed % EVERY === EVERY - 1
+    ? requests[0]
+    : requests.toSorted((a, b) => a.left - b.left || b.arrived - a.arrived)[0];

@@ -113,6 +113,8 @@ export const ENDPOINTS = {
     sample: { model: 'jade-mole-4', query: 'Hi', documents: ['Hello'] },
   },
   reranking: { method: 'POST', path: '/v1/reranking', isMetered: true, label: 'rerank' },
+  // Cohere's clients append `/v2/rerank` to the base URL.
+  rerankV2: { method: 'POST', path: '/v1/v2/rerank', isMetered: true, label: 'rerank' },
 } as const satisfies Record<string, Endpoint>;
 
 export type EndpointName = keyof typeof ENDPOINTS;

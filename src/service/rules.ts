@@ -21,4 +21,5 @@ export const RULES = {
   embeddings: async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules,
   rerank,
   reranking: rerank,
+  rerankV2: rerank,
 } satisfies Partial<Record<EndpointName, () => Promise<BodyRules<z.ZodMiniType>>>>;

@@ -45,6 +45,7 @@ const ANSWERS: Record<EndpointName, Answer> = {
   embeddings: withBody(RULES.embeddings, createEmbeddings),
   rerank: withBody(RULES.rerank, createRerank),
   reranking: withBody(RULES.reranking, createRerank),
+  rerankV2: withBody(RULES.rerankV2, createRerank),
 };
 
 /** Reads and checks the body first. `raw`: the body with fields that the schema does not name. */

@@ -48,6 +48,21 @@ export const rerankCases: ConformanceCase[] = [
     status(200),
     check((json) => expect(results(json)).toHaveLength(2)),
   ),
+  {
+    name: "rerank: Cohere's second version of the path",
+    request: {
+      path: '/v1/v2/rerank',
+      json: {
+        model: 'jade-mole-4',
+        query: 'owl',
+        documents,
+        top_n: 1,
+        max_tokens_per_doc: 4096,
+        priority: 0,
+      },
+    },
+    facts: [status(200), check((json) => expect(results(json)).toHaveLength(1))],
+  },
   of('a model that there is not', { model: 'nonesuch' }, modelNotFound),
   of('a chat model', { model: 'amber-phoenix-4' }, modelNotFound),
   bad('no query', { query: null }, 'query'),

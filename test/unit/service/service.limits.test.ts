@@ -170,6 +170,7 @@ const OTHER_SAMPLES: Readonly<Record<string, object>> = {
   speech: { model: 'silver-lark-4', input: 'Hello there. '.repeat(3) },
   rerank: ranking,
   reranking: ranking,
+  rerankV2: ranking,
 };
 
 /** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
