@@ -114,7 +114,7 @@ interface LoadBody {
  * (tools/kernels/server.h). Models that need limits have states that cannot be cut after a draft, and on a GPU a
  * token's result depends on those computed with it.
  */
-function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
+function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: boolean): void {
   const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
   const adapted = (action: string, body: LoadBody): Promise<unknown> => {
     if (action !== 'load') return call(action, body);
@@ -123,7 +123,7 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
       return call(prefix + action, { ...body, n_ctx_checkpoints: limits.checkpoints });
     }
     const isPlain = body.n_gpu_layers === 0 && !body.embeddings && !body.mmproj_path;
-    if (!kernels.has(proxy) || !isPlain) return call(action, body);
+    if (!drafts || !kernels.has(proxy) || !isPlain) return call(action, body);
     drafting.add(proxy);
     return call(`+${action}`, body);
   };
@@ -134,8 +134,14 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
  * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
  * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
  *   tokens as the context has
+ * @param drafts whether a text model on the CPU may draft tokens
  */
-export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
+export function useWorkerFile(
+  wllama: Wllama,
+  urlOf: (name: string) => string,
+  limits?: StateLimits,
+  drafts = false,
+): void {
   let current: WorkerProxy | null = null;
   Object.defineProperty(wllama, 'proxy', {
     get: () => current,
@@ -143,7 +149,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, l
       current = proxy;
       if (!proxy) return;
       checkMembers(proxy);
-      adaptLoad(proxy, limits);
+      adaptLoad(proxy, limits, drafts);
       proxy.moduleInit = (files) => start(proxy, files, urlOf);
     },
   });
