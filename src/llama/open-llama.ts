@@ -135,7 +135,7 @@ async function start(
   );
   // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
-  useWorkerFile(wllama, url, limits);
+  useWorkerFile(wllama, url, limits, true);
   const loadEnded = new AbortController();
   try {
     const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));

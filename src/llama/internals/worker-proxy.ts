@@ -5,16 +5,27 @@
  * @remarks
  * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls
  *   `moduleInit()`; its `mediaMarker`.
- * - Read in: @wllama/wllama 3.8.1, `src/worker.ts`, `src/wllama.ts`.
+ * - Read in: @wllama/wllama 3.13.0, `src/worker.ts`, `src/wllama.ts`.
  * - Notices: a member is missing.
  * - Then: the load fails with an error that names the version.
  */
 import type { Wllama } from '@wllama/wllama';
+import type {
+  GlueMsgCancelReq,
+  GlueMsgCompletionReq,
+  GlueMsgEmbeddingReq,
+  GlueMsgEmbeddingRes,
+  GlueMsgGetResultReq as GetResultRequest,
+  GlueMsgGetResultRes,
+  GlueMsgRerankReq,
+} from '@wllama/wllama/esm/glue/messages.js';
 
 import type { ServiceError } from '#base';
 import { BLOCKED_WORKER } from '#browser';
 import { scriptFault, openWorker, workerBlocked } from '#engine-kit';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
+
+export type { GetResultRequest };
 
 interface Task {
   reject(error: unknown): void;
@@ -39,18 +50,22 @@ export interface WorkerProxy {
   pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<unknown>;
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
-  wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'embedding' | 'rerank', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'get_result' | '!get_result' | '+get_result', body: object): Promise<ResultAnswer>;
-  wllamaAction(action: 'cancel', body: object): Promise<unknown>;
+  wllamaAction(action: 'completion', body: GlueMsgCompletionReq): Promise<QueuedAnswer>;
+  wllamaAction(action: 'embedding', body: GlueMsgEmbeddingReq): Promise<QueuedAnswer>;
+  wllamaAction(action: 'rerank', body: GlueMsgRerankReq): Promise<QueuedAnswer>;
+  wllamaAction(
+    action: 'get_result' | '!get_result' | '+get_result',
+    body: GetResultRequest,
+  ): Promise<ResultAnswer>;
+  wllamaAction(action: 'cancel', body: GlueMsgCancelReq): Promise<unknown>;
 }
 
+/** Answer to a request that is queued. Only that to `embedding` gives its reason for a refusal. */
+export type QueuedAnswer = Pick<GlueMsgEmbeddingRes, 'success' | 'req_id'> &
+  Partial<Pick<GlueMsgEmbeddingRes, 'message'>>;
+
 /** Answer to `get_result`. `data_json` is empty if no result is queued. */
-export interface ResultAnswer {
-  has_more: boolean;
-  data_json: string;
-  is_error: boolean;
-}
+export type ResultAnswer = Pick<GlueMsgGetResultRes, 'has_more' | 'data_json' | 'is_error'>;
 
 /** Worker proxy of a loaded model. */
 export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
@@ -63,7 +78,7 @@ function checkMembers(proxy: WorkerProxy): void {
   const hasQueues = Array.isArray(proxy.taskQueue) && Array.isArray(proxy.resultQueue);
   if (missing === undefined && hasQueues && typeof proxy.taskId === 'number') return;
   throw new Error(
-    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.8.1.`,
+    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.13.0.`,
   );
 }
 
@@ -99,7 +114,7 @@ interface LoadBody {
  * (tools/kernels/server.h). Models that need limits have states that cannot be cut after a draft, and on a GPU a
  * token's result depends on those computed with it.
  */
-function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
+function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: boolean): void {
   const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
   const adapted = (action: string, body: LoadBody): Promise<unknown> => {
     if (action !== 'load') return call(action, body);
@@ -108,7 +123,7 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
       return call(prefix + action, { ...body, n_ctx_checkpoints: limits.checkpoints });
     }
     const isPlain = body.n_gpu_layers === 0 && !body.embeddings && !body.mmproj_path;
-    if (!kernels.has(proxy) || !isPlain) return call(action, body);
+    if (!drafts || !kernels.has(proxy) || !isPlain) return call(action, body);
     drafting.add(proxy);
     return call(`+${action}`, body);
   };
@@ -119,8 +134,14 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
  * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
  * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
  *   tokens as the context has
+ * @param drafts whether a text model on the CPU may draft tokens
  */
-export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
+export function useWorkerFile(
+  wllama: Wllama,
+  urlOf: (name: string) => string,
+  limits?: StateLimits,
+  drafts = false,
+): void {
   let current: WorkerProxy | null = null;
   Object.defineProperty(wllama, 'proxy', {
     get: () => current,
@@ -128,7 +149,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, l
       current = proxy;
       if (!proxy) return;
       checkMembers(proxy);
-      adaptLoad(proxy, limits);
+      adaptLoad(proxy, limits, drafts);
       proxy.moduleInit = (files) => start(proxy, files, urlOf);
     },
   });

@@ -89,7 +89,7 @@ window.draftTokens = async ({ gguf, drafts, fields }) => {
     { default: own('wllama.wasm') },
     { cacheManager: noCache(), suppressNativeLog: true },
   );
-  useWorkerFile(wllama, own);
+  useWorkerFile(wllama, own, undefined, true);
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
   await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });
