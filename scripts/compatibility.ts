@@ -177,8 +177,8 @@ const RERANKING = `## Reranking
   model's own, as in llama.cpp: a logit for most models, a probability for Qwen3's.
 - **Long documents** are cut at the end: to \`max_tokens_per_doc\` tokens, and to what the model's context holds. In GGUF models, a token of \`max_tokens_per_doc\` counts as four characters. A query that is too long is a 400.
 - **Cost.** The key is charged for the tokens of all documents; a reranker reads the query once for each. Other requests to the model take turns with the documents.
-- **Clients**, tested by hand with \`jade-mole-4\`: CohereRerank of LangChain 1.0.5 and the CohereClient of cohere-ai 8.1.0 and 7.21.0 with the site's origin as base URL; JinaRerank of LlamaIndex 0.6.0 with \`/v1\`; Jina's
-  requests by \`fetch\`. Clients of Cohere's second version (CohereClientV2, Haystack's CohereRanker, LlamaIndex's CohereRerank) with \`/v1\`.
+- **Clients**, tested by hand with \`jade-mole-4\`. With the site's origin as base URL: the CohereClient of cohere-ai 8.1.0, CohereRerank of @langchain/cohere 1.0.5 and of @llamaindex/cohere 0.0.4. With \`/v1\`: the
+  CohereClientV2 of cohere-ai 8.1.0, and Jina's requests by \`fetch\`. Outside the browser, through a bridge to a page: Haystack's CohereRanker 11.0.0, LlamaIndex's CohereRerank 0.10.0 and JinaRerank 0.6.0.
 `;
 
 const COMPLETIONS = `## Completions

@@ -19,16 +19,21 @@ let session;
 let controller;
 stop.addEventListener('click', () => controller.abort());
 
+/** A signal that the button aborts. That of `create()` also destroys the session, so each step has its own. */
+function stoppable() {
+  controller = new AbortController();
+  return controller.signal;
+}
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
   stop.disabled = false;
-  controller = new AbortController();
-  const { signal } = controller;
   shown.textContent = output.textContent = '';
   try {
     // One session for all questions: it remembers them. Browsers allow its download after a click.
     session ??= await LanguageModel.create({
+      signal: stoppable(),
       samplingMode: 'most-predictable',
       initialPrompts: [{ role: 'system', content: 'You are a helpful assistant.' }],
       monitor(monitor) {
@@ -38,13 +43,13 @@ form.addEventListener('submit', async (event) => {
         });
       },
     });
-    const reader = session.promptStreaming(form.elements.prompt.value, { signal }).getReader();
+    const reader = session.promptStreaming(form.elements.prompt.value, { signal: stoppable() }).getReader();
     for (let read = await reader.read(); !read.done; read = await reader.read())
       shown.textContent += read.value;
     // A screen reader reads this, and not each piece.
     output.textContent = 'The reply is complete.';
   } catch (error) {
-    output.textContent = signal.aborted ? 'Stopped.' : error.message;
+    output.textContent = controller.signal.aborted ? 'Stopped.' : error.message;
   } finally {
     progress.hidden = true;
     button.disabled = false;

@@ -19,6 +19,8 @@ export interface Chunk {
     prompt_ms: number;
     predicted_n: number;
     predicted_ms: number;
+    /** How many drafted tokens were right. Absent where none was drafted. */
+    draft_n_accepted?: number;
   };
 }
 

@@ -5,7 +5,13 @@ import { isOutOfMemory, watchWasm } from '#engine-kit';
 import type { Chunk } from './chunk.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import { NativeLog, serverCalls, type ServerCalls } from './internals/server-calls.ts';
-import { kernelsOf, mediaMarkerOf, type StateLimits, useWorkerFile } from './internals/worker-proxy.ts';
+import {
+  canDraft,
+  kernelsOf,
+  mediaMarkerOf,
+  type StateLimits,
+  useWorkerFile,
+} from './internals/worker-proxy.ts';
 import { NumberCheck } from './number-check.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
@@ -56,7 +62,7 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
   // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
   const mayBeBare = imageMarker === null && kernels !== undefined;
   const bare = addsBos ? (mayBeBare ? BARE : null) : '';
-  const scheduler = new ReplyScheduler(calls, { slots, bare, batch, context });
+  const scheduler = new ReplyScheduler(calls, { slots, bare, drafts: canDraft(wllama), batch, context });
   return {
     slots,
     /** Number of tokens of prompts and replies together. */
@@ -129,7 +135,7 @@ async function start(
   );
   // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
-  useWorkerFile(wllama, url, limits);
+  useWorkerFile(wllama, url, limits, true);
   const loadEnded = new AbortController();
   try {
     const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));

@@ -77,6 +77,7 @@ export class ReplyScheduler {
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates | null;
+  readonly #drafts: boolean;
   readonly #stopped = new AbortController();
   #looping = false;
   /** Number of tokens of the text that is added to a prompt to count it beside replies; null if not known yet. */
@@ -85,14 +86,20 @@ export class ReplyScheduler {
   /**
    * @param options `slots`: number of the server's slots, which the caller's concurrency must not
    *   exceed. `bare`: prefix that keeps the tokenizer from adding a BOS token; null if that is
-   *   impossible, and states cannot be copied
+   *   impossible, and states cannot be copied. `drafts`: whether a step may draft tokens
    */
   constructor(
     calls: ServerCalls,
-    { slots, bare, ...limits }: TokenLimits & { slots: number; bare: '' | typeof BARE | null },
+    {
+      slots,
+      bare,
+      drafts = false,
+      ...limits
+    }: TokenLimits & { slots: number; bare: '' | typeof BARE | null; drafts?: boolean },
   ) {
     this.#calls = calls;
     this.#limits = limits;
+    this.#drafts = drafts;
     this.#slots = new SlotPredictor(slots);
     this.#states =
       bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
@@ -306,11 +313,14 @@ export class ReplyScheduler {
 
   async #step(reply: ScheduledReply, id: number): Promise<void> {
     const wasPrefill = reply.state.name === 'prefill';
-    await this.#read(reply, this.#calls.step(id));
+    const isAlone = this.#replies.filter(isRunning).length === 1;
+    // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
+    const drafts = this.#drafts && isAlone && !wasPrefill && !reply.fields['n_probs'];
+    await this.#read(reply, this.#calls.step(id, drafts));
     const running = this.#replies.filter(isRunning);
-    // A reply that runs alone has one result per step, except the first: that is empty,
+    // A reply that runs alone and drafts nothing has one result per step, except the first: that is empty,
     // and a token is queued behind it.
-    if (!wasPrefill && running.every((each) => each === reply)) return;
+    if (!wasPrefill && !drafts && running.every((each) => each === reply)) return;
     for (const each of running) await this.#drain(each);
   }
 

@@ -27,6 +27,9 @@ export interface StoredFile extends FetchedFile {
   intact: Promise<boolean>;
 }
 
+/** Name of the file that `tryRoom()` allocates. */
+const ROOM = 'room';
+
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
   readonly backend: StorageBackend;
@@ -51,6 +54,8 @@ export class WeightStore {
     this.#locks = locks;
     this.#modelsUrl = modelsUrl;
     this.#rate = rate;
+    // A worker that ended in `tryRoom()` left gigabytes. The file of a running one is open, and stays.
+    backend.remove(ROOM).catch(() => undefined);
   }
 
   /** Lists files that are not stored completely. */
@@ -150,15 +155,13 @@ export class WeightStore {
   async tryRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed } = await this.room(files);
     if (needed === 0) return;
-    // A fixed name: if the worker ends here, the next call removes the file.
-    const name = 'room';
-    const writer = await this.backend.write(name);
+    const writer = await this.backend.write(ROOM);
     try {
       await writer.resize(needed);
     } catch (error) {
       throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
     } finally {
-      await writer.close().finally(() => this.backend.remove(name));
+      await writer.close().finally(() => this.backend.remove(ROOM));
     }
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { bundleSamples } from '../support/bundle-samples.ts';
+import { extensionId } from '../support/extension-id.ts';
 import { launch } from '../support/launch.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
@@ -45,21 +46,13 @@ beforeAll(async () => {
 
 afterAll(() => removeFolder(folder));
 
-/** The id of an unpacked extension: the first digits of the hash of its path, as letters. */
-const idOf = (path: string): string =>
-  createHash('sha256')
-    .update(path)
-    .digest('hex')
-    .slice(0, 32)
-    .replaceAll(/./g, (digit) => String.fromCodePoint(97 + Number.parseInt(digit, 16)));
-
 test('the page of an extension downloads weights from the extension', async () => {
   const context = await launch({
     extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
   });
   try {
     const page = await context.newPage();
-    await page.goto(`chrome-extension://${idOf(folder)}/page.html`);
+    await page.goto(`chrome-extension://${extensionId(folder)}/page.html`);
     const file = {
       path: 'weights.bin',
       bytes: weights.length,

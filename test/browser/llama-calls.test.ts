@@ -40,3 +40,25 @@ test('saved prompt states take no more bytes than a load allows', async () => {
   expect(outgrown).toBeGreaterThan(0);
   expect(dropped).toBe(0);
 });
+
+const LINES =
+  'The old harbour lies on the north side of the lake, and a lion of stone looks to the mountains. ';
+
+test.each([
+  { temperature: 0 },
+  { temperature: 0.8, seed: 7, top_k: 0 },
+  { temperature: 0, grammar: 'root ::= [A-Za-z ,.]*', repeat_penalty: 1.1, frequency_penalty: 0.2 },
+])('tokens that are drafted are those that come without drafts (%o)', async (sampling) => {
+  const page = await open();
+  const complete = (drafts: boolean) =>
+    page.evaluate((options) => window.draftTokens(options), {
+      gguf: `/${GGUF}`,
+      drafts,
+      fields: { prompt: LINES.repeat(4), n_predict: 96, ignore_eos: true, ...sampling },
+    });
+  const plain = await complete(false);
+  const drafted = await complete(true);
+  expect(drafted.tokens).toEqual(plain.tokens);
+  expect(plain.accepted).toBe(0);
+  if (Object.keys(sampling).length === 1) expect(drafted.accepted).toBeGreaterThan(0);
+});

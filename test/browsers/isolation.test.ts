@@ -110,6 +110,23 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     await tab.close();
   });
 
+  test('a reload by the visitor shows an isolated page, also of a page that was kept from before', async () => {
+    await serve(['/app/']);
+    for (const path of ['/app/', '/app/other']) addFile(path, page);
+    const tab = await browser.open(`${site.url}/app/`);
+    await seen(tab).toMatchObject({ started: true, isolated: true });
+    await visit(tab, `${site.url}/app/other`);
+    for (let count = 0; count < 2; count++) {
+      await seen(tab).toMatchObject({ started: true, isolated: true });
+      await tab.evaluate(() => {
+        delete document.documentElement.dataset['isolated'];
+        setTimeout(() => location.reload());
+      });
+    }
+    await seen(tab).toMatchObject({ started: true, isolated: true });
+    await tab.close();
+  });
+
   test('a worker of an isolated page starts another', async () => {
     await serve(['/app/']);
     addFile('/app/', page + worker('/outer.js'));

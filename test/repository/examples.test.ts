@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 test('each example begins with the installation of the packed package, which no registry has', async () => {
   const { name, version } = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, string>;
   const names = readdirSync('examples').filter((each) => existsSync(join('examples', each, 'package.json')));
-  expect(names).toHaveLength(15);
+  expect(names).toHaveLength(16);
   for (const each of names)
     expect(await readFile(join('examples', each, 'README.md'), 'utf8'), each).toContain(
       `\n\`\`\`sh\n(cd ../.. && npm ci && npm pack)\nnpm install ../../${name}-${version}.tgz\n`,
@@ -20,7 +20,7 @@ test('the examples have the same stylesheet', async () => {
     (path) => path.endsWith('style.css') && !path.includes('node_modules') && !path.includes('dist'),
   );
   const texts = await Promise.all(paths.map((path) => readFile(join('examples', path), 'utf8')));
-  expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(15);
+  expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(16);
   expect(paths.filter((_, index) => texts[index] !== texts[0])).toEqual([]);
 });
 

@@ -35,6 +35,7 @@ const DOCUMENTS = [
     'voice-notes',
     'read-aloud',
     'sorted-inbox',
+    'chrome-extension',
     'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];

@@ -37,16 +37,22 @@ extern __attribute__((address_space(1))) int32_t is_taking;
 /** Before the name of a load: it sets the limit of saved states, whose MiB follow. */
 #define LIMITING '='
 
+/** Before the name of a load: the server may draft tokens. Before that of a step: it does. */
+#define DRAFTING '+'
+/** Whether the action drafts. */
+extern __attribute__((address_space(1))) int32_t is_drafting;
+
 IMPORT(original_action) void *original_action(const char *, const char *);
 
 EXPORT(action) void *action(const char *name, const char *request) {
   is_taking = name[0] == TAKING;
+  is_drafting = name[0] == DRAFTING;
   if (name[0] == LIMITING) {
     int32_t mib = 0;
     for (name++; name[0] >= '0' && name[0] <= '9'; name++) mib = mib * 10 + (name[0] - '0');
     saved_mib = mib;
   }
-  return original_action(is_taking ? name + 1 : name, request);
+  return original_action(is_taking || is_drafting ? name + 1 : name, request);
 }
 
 /** Of the 64-bit build, the compiler has removed the parameter: there is one server. */
@@ -63,6 +69,58 @@ IMPORT(original_run_step) void original_run_step(SERVER);
 /** A step computes a token for every slot; a result that waits needs none. */
 EXPORT(run_step) void run_step(SERVER) {
   if (!is_taking) original_run_step(THE_SERVER);
+}
+
+// ---- drafts -------------------------------------------------------------------------------------------------------------
+/** `COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE`: tokens that followed the last ones earlier in the prompt or reply. */
+#define NGRAM_SIMPLE 6
+/** So many last tokens are looked up, and so many are drafted: with the last one, they are columns of one step. */
+#define LOOKED_UP 3
+#define DRAFTED 7
+/** Bytes of `common_params_speculative` in which its n-gram parameters lie. */
+#define SEARCHED 2048
+
+/** `common_params_speculative_ngram_map`: how many tokens are looked up and drafted, and after how many hits. */
+typedef struct {
+  uint16_t looked_up, drafted, hits;
+} ngram_map;
+INLINE bool is_default(const ngram_map *map) { return map->looked_up == 12 && map->drafted == 48 && map->hits == 1; }
+
+/** `common_params_speculative`, which begins with a vector of types: one, none (0), by default. */
+typedef struct {
+  int32_t *types;
+} speculation;
+
+/** Of the 64-bit build, the compiler has removed the result. */
+#if __SIZEOF_POINTER__ == 8
+#define ASSIGNED void
+#define RETURN_ASSIGNED(to)
+#else
+#define ASSIGNED speculation *
+#define RETURN_ASSIGNED(to) return to;
+#endif
+
+IMPORT(original_assign_speculation) ASSIGNED original_assign_speculation(speculation *, const speculation *);
+IMPORT(original_draft) void original_draft(void *, void *);
+
+/** A load copies its parameters. wllama has none for drafts without a model. Of the n-gram maps, the first is used. */
+EXPORT(assign_speculation) ASSIGNED assign_speculation(speculation *to, const speculation *from) {
+  original_assign_speculation(to, from);
+  if (is_drafting && to->types && to->types[0] == 0)
+    for (size_t at = 0; at < SEARCHED; at += 2) {
+      ngram_map *const maps = (ngram_map *)((uint8_t *)to + at);
+      if (!is_default(maps) || !is_default(maps + 1)) continue;
+      maps->looked_up = LOOKED_UP;
+      maps->drafted = DRAFTED;
+      to->types[0] = NGRAM_SIMPLE;
+      break;
+    }
+  RETURN_ASSIGNED(to)
+}
+
+/** Drafted tokens have no log probabilities, and several replies fill a step without drafts: the step says whether to draft. */
+EXPORT(draft) void draft(void *drafter, void *parameters) {
+  if (is_drafting) original_draft(drafter, parameters);
 }
 
 // ---- prompts ------------------------------------------------------------------------------------------------------------

@@ -46,8 +46,9 @@ export interface ServerCalls {
   /**
    * Computes one step for all slots, then takes one result of this request, if it has one. An exception in the step
    * leaves the slots in an unknown state; an exception while the result is written does not.
+   * @param drafts whether to also check tokens that followed the last ones before: a result for each that is right
    */
-  step(id: number): Promise<StepResult>;
+  step(id: number, drafts?: boolean): Promise<StepResult>;
   /** Takes a queued result without a step. @returns null if none is queued, or if the WASM lacks our kernels */
   take(id: number): Promise<StepResult | null>;
   /** Frees the slot; the prompt computed so far stays in its cache. */
@@ -170,7 +171,8 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
       const body = { _name: 'rrnk_req', data_json: JSON.stringify({ query, document }) };
       return queued(proxy.wllamaAction('rerank', body));
     },
-    step: async (id) => (await read(id, proxy.wllamaAction('get_result', resultOf(id)))) ?? NO_RESULT,
+    step: async (id, drafts = false) =>
+      (await read(id, proxy.wllamaAction(drafts ? '+get_result' : 'get_result', resultOf(id)))) ?? NO_RESULT,
     // `!get_result`, which the linked kernels add, takes a result without a step (tools/kernels/server.h).
     take: async (id) => (canTake ? read(id, proxy.wllamaAction('!get_result', resultOf(id))) : null),
     async cancel(id) {

@@ -41,7 +41,7 @@ export interface WorkerProxy {
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
   wllamaAction(action: 'embedding' | 'rerank', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'get_result' | '!get_result', body: object): Promise<ResultAnswer>;
+  wllamaAction(action: 'get_result' | '!get_result' | '+get_result', body: object): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
 
@@ -82,23 +82,51 @@ export interface StateLimits {
 
 const MIB = 2 ** 20;
 
-/** Adds limits to a load that wllama has no parameters for. Only the linked kernels limit bytes (tools/kernels/server.h). */
-function limitStates(proxy: WorkerProxy, { checkpoints, savedBytes }: StateLimits): void {
+const drafting = new WeakSet<WorkerProxy>();
+
+/** Whether steps of a loaded `Wllama` may draft tokens. */
+export const canDraft = (wllama: Wllama): boolean => drafting.has(proxyOf(wllama));
+
+/** Fields of a load that decide whether it may draft. */
+interface LoadBody {
+  n_gpu_layers?: number | null;
+  embeddings?: boolean | null;
+  mmproj_path?: string | null;
+}
+
+/**
+ * Adds to a load what wllama has no parameters for: limits, for which only the linked kernels count bytes, or drafts
+ * (tools/kernels/server.h). Models that need limits have states that cannot be cut after a draft, and on a GPU a
+ * token's result depends on those computed with it.
+ */
+function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: boolean): void {
   const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
-  const limited = (action: string, body: object): Promise<unknown> => {
+  const adapted = (action: string, body: LoadBody): Promise<unknown> => {
     if (action !== 'load') return call(action, body);
-    const prefix = kernels.has(proxy) ? `=${Math.ceil(savedBytes / MIB) + 1}` : '';
-    return call(prefix + action, { ...body, n_ctx_checkpoints: checkpoints });
+    if (limits) {
+      const prefix = kernels.has(proxy) ? `=${Math.ceil(limits.savedBytes / MIB) + 1}` : '';
+      return call(prefix + action, { ...body, n_ctx_checkpoints: limits.checkpoints });
+    }
+    const isPlain = body.n_gpu_layers === 0 && !body.embeddings && !body.mmproj_path;
+    if (!drafts || !kernels.has(proxy) || !isPlain) return call(action, body);
+    drafting.add(proxy);
+    return call(`+${action}`, body);
   };
-  Object.assign(proxy, { wllamaAction: limited });
+  Object.assign(proxy, { wllamaAction: adapted });
 }
 
 /**
  * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
  * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
  *   tokens as the context has
+ * @param drafts whether a text model on the CPU may draft tokens
  */
-export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, limits?: StateLimits): void {
+export function useWorkerFile(
+  wllama: Wllama,
+  urlOf: (name: string) => string,
+  limits?: StateLimits,
+  drafts = false,
+): void {
   let current: WorkerProxy | null = null;
   Object.defineProperty(wllama, 'proxy', {
     get: () => current,
@@ -106,7 +134,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string, l
       current = proxy;
       if (!proxy) return;
       checkMembers(proxy);
-      if (limits) limitStates(proxy, limits);
+      adaptLoad(proxy, limits, drafts);
       proxy.moduleInit = (files) => start(proxy, files, urlOf);
     },
   });

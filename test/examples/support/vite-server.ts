@@ -22,16 +22,19 @@ export function startVite(
   port: number,
   base = '/',
 ): Promise<RunningServer> {
-  const args = ['vite/bin/vite.js', mode, '--port', String(port), '--strictPort', '--host', 'localhost'];
+  const program = join(example, '../node_modules/vite/bin/vite.js');
+  const args = [program, mode, '--port', String(port), '--strictPort', '--host', 'localhost'];
   return startServer(example, args, `http://localhost:${port}${base}`);
 }
 
-async function startServer(example: string, args: string[], url: string): Promise<RunningServer> {
-  const [program = '', ...others] = args;
-  const server = spawn(process.execPath, [join(example, '../node_modules', program), ...others], {
-    cwd: example,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+/** Runs a script of Node, until the server answers. */
+export async function startServer(
+  cwd: string,
+  args: string[],
+  url: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<RunningServer> {
+  const server = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (data: Buffer) => (said += data));
   const deadline = Date.now() + START_MS;
@@ -43,7 +46,7 @@ async function startServer(example: string, args: string[], url: string): Promis
     if (ok) return { url, stop: () => stop(server) };
     if (server.exitCode !== null || Date.now() > deadline) {
       await stop(server);
-      throw new Error(`${args.slice(0, 2).join(' ')} does not answer at ${url}:\n${said}`);
+      throw new Error(`${args.slice(0, 2).join(' ')} in ${cwd} does not answer at ${url}:\n${said}`);
     }
     await delay(100);
   }

@@ -47,14 +47,19 @@ export class FakeLlamaServer implements ServerCalls {
     return this.#ids;
   }
 
-  async step(id: number) {
+  /** Tokens that are right in each draft. */
+  drafted = 3;
+
+  async step(id: number, drafts = false) {
     let room = this.crowded ? 1 : Infinity;
     // The longest prompt is in the lowest slot: the worst that can be.
     for (const slot of [...this.#slots.values()].toSorted((a, b) => b.left - a.left)) {
       if (slot.left > 0 && room-- > 0 && --slot.left === 0) slot.results.push(null);
       if (slot.left > 0 || slot.tokens === 0) continue;
-      slot.results.push('t');
-      if (--slot.tokens === 0) slot.results.push('');
+      for (let token = drafts ? this.drafted : 0; token >= 0 && slot.tokens > 0; token--) {
+        slot.results.push('t');
+        if (--slot.tokens === 0) slot.results.push('');
+      }
     }
     if (this.dead) throw new Error('memory access out of bounds');
     const counted = this.#counts.get(id);

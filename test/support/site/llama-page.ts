@@ -19,6 +19,12 @@ interface Scored {
 
 declare global {
   interface Window {
+    /** Completes a prompt by itself. @returns its tokens one by one, and how many of them were drafted and right */
+    draftTokens(options: {
+      gguf: string;
+      drafts: boolean;
+      fields: Record<string, unknown>;
+    }): Promise<{ tokens: string[]; accepted: number }>;
     /** Completes a prompt with log probabilities, in the WASM of this folder. */
     scoreTokens(folder: string, gguf: string, tokens: number): Promise<Scored>;
     /** Loads llama.cpp's server without the library, but in the library's own worker, and uses it as the library does. */
@@ -73,6 +79,34 @@ window.scoreTokens = async (folder, gguf, tokens) => {
       prefillPerSecond: perSecond(timings?.prompt_n, timings?.prompt_ms),
       decodePerSecond: perSecond(timings?.predicted_n, timings?.predicted_ms),
     };
+  } finally {
+    await wllama.exit();
+  }
+};
+
+window.draftTokens = async ({ gguf, drafts, fields }) => {
+  const wllama = new Wllama(
+    { default: own('wllama.wasm') },
+    { cacheManager: noCache(), suppressNativeLog: true },
+  );
+  useWorkerFile(wllama, own, undefined, true);
+  const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
+  const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
+  await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });
+  const calls = serverCalls(wllama, new NativeLog());
+  try {
+    const id = await calls.begin({ stream: true, ...fields });
+    const tokens: string[] = [];
+    let accepted = 0;
+    for (let more = true; more;) {
+      const result = await calls.step(id, drafts);
+      ({ more } = result);
+      for (const { choices, timings } of result.chunks) {
+        tokens.push(choices?.[0]?.text ?? '');
+        accepted = timings?.draft_n_accepted ?? accepted;
+      }
+    }
+    return { tokens, accepted };
   } finally {
     await wllama.exit();
   }

@@ -46,6 +46,48 @@ test('replies that run together have a token each of every step', async () => {
     expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
 });
 
+/** Runs replies on a server that drafts. @returns for each step whether it drafted, and how many tokens each reply had by then */
+async function runDrafting(...replies: Record<string, unknown>[]) {
+  const steps: [drafts: boolean, ...tokens: number[]][] = [];
+  const counts = replies.map(() => 0);
+  const fake = new FakeLlamaServer();
+  const step = fake.step.bind(fake);
+  fake.step = (id, drafts = false) => {
+    steps.push([drafts, ...counts]);
+    return step(id, drafts);
+  };
+  const server = new ReplyScheduler(fake, { slots: 4, bare: null, drafts: true, batch: 16, context: 100 });
+  await Promise.all(
+    replies.map((fields, at) =>
+      server.run(
+        fields,
+        tokens(() => (counts[at] = (counts[at] ?? 0) + 1)),
+        never,
+      ),
+    ),
+  );
+  return { steps, counts };
+}
+
+test('a reply that runs alone drafts tokens, and has all that were right after the step', async () => {
+  const { steps, counts } = await runDrafting(ask(10, 9));
+  expect(steps).toEqual([
+    [false, 0],
+    [true, 1],
+    [true, 5],
+  ]);
+  expect(counts).toEqual([9]);
+});
+
+test('no tokens are drafted beside another reply, nor where log probabilities are asked for', async () => {
+  const together = await runDrafting(ask(10, 9), ask(10, 9));
+  expect(together.steps.filter(([drafts]) => drafts)).toEqual([]);
+  expect(together.counts).toEqual([9, 9]);
+  const { steps, counts } = await runDrafting({ ...ask(10, 9), n_probs: 1 });
+  expect(steps.filter(([drafts]) => drafts)).toEqual([]);
+  expect(counts).toEqual([9]);
+});
+
 test('where no result can be taken, replies that run together come one after another', async () => {
   const fake = new FakeLlamaServer();
   fake.take = async () => null;

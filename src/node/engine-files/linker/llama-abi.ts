@@ -22,6 +22,8 @@ const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 const ACTION = 'wllama_action';
 const STEP = 'server_context::start_loop()';
+const SPECULATION = 'common_params_speculative::operator=';
+const DRAFT = 'common_speculative_impl_ngram_simple::draft';
 const TOKENIZE = 'llama_vocab::tokenize';
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const WHOLE_TEXT = 'validate_utf8';
@@ -89,6 +91,8 @@ export const REPLACED = {
   [LIMIT_STATES]: 'limit_states',
   [ACTION]: 'action',
   [STEP]: 'run_step',
+  [SPECULATION]: 'assign_speculation',
+  [DRAFT]: 'draft',
   [TOKENIZE]: 'tokenize',
   [WRITE_TEXT]: 'write_text',
   [WHOLE_TEXT]: 'whole_text',

@@ -47,6 +47,12 @@ const functionsBy = (address: number): HostFunction[] => [
     parameters: [address, address, I32, address, I32, I32, I32],
     results: [I32],
   },
+  {
+    name: 'common_params_speculative::operator=',
+    parameters: [address, address],
+    results: address === I64 ? [] : [address],
+  },
+  { name: 'common_speculative_impl_ngram_simple::draft', parameters: [address, address], results: [] },
   { name: 'validate_utf8', parameters: [address], results: [address] },
   { name: 'ggml_barrier', parameters: [address], results: [] },
   { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },

@@ -154,6 +154,49 @@ test('an action whose name begins with ! computes no step; the next one does', (
   expect(actions).toEqual(['get_result', 'get_result', 'get_result']);
 });
 
+test('a load whose name begins with + looks up n-grams, and steps draft only if theirs does, too', () => {
+  kernels.free();
+  actions = [];
+  const act = (name: string): void => {
+    const at = kernels.allocate(name.length + 1);
+    kernels.bytes.set(encode(`${name}\0`), at);
+    kernels.call(ACTION, at, 0);
+  };
+  /** llama.cpp's parameters of speculation after an assignment: type, and the first two n-gram maps. */
+  const assigned = (type: number, ...hits: [number, number, number]) => {
+    const { memory, allocate } = kernels;
+    const [types, to] = [allocate(4), allocate(2048)];
+    kernels.bytes.fill(0, to, to + 2048);
+    memory.setInt32(types, type, true);
+    memory.setUint32(to, types, true);
+    for (const [i, each] of [hits, hits, hits].flat().entries())
+      memory.setUint16(to + 1502 + 2 * i, each, true);
+    kernels.call('common_params_speculative::operator=', to, to);
+    return [
+      memory.getInt32(types, true),
+      ...[0, 1, 2, 3].map((i) => memory.getUint16(to + 1502 + 2 * i, true)),
+    ];
+  };
+  const drafts = (): boolean => {
+    const before = kernels.originals();
+    kernels.call('common_speculative_impl_ngram_simple::draft', 0, 0);
+    return kernels.originals() > before;
+  };
+  act('load');
+  expect(assigned(0, 12, 48, 1)).toEqual([0, 12, 48, 1, 12]);
+  act('+load');
+  expect(assigned(0, 12, 48, 1)).toEqual([6, 3, 7, 1, 12]);
+  expect(assigned(1, 12, 48, 1)).toEqual([1, 12, 48, 1, 12]);
+  expect(assigned(0, 12, 48, 2)).toEqual([0, 12, 48, 2, 12]);
+  act('get_result');
+  expect(drafts()).toBe(false);
+  act('+get_result');
+  expect(drafts()).toBe(true);
+  act('!get_result');
+  expect(drafts()).toBe(false);
+  expect(actions).toEqual(['load', 'load', 'get_result', 'get_result', 'get_result']);
+});
+
 test('a text that begins with the mark has no token before it', () => {
   tokenized = [];
   for (const text of [BARE, `${BARE}a`, '', 'a', BARE.slice(0, 1), `a${BARE}`]) {

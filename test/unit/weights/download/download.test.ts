@@ -279,6 +279,24 @@ test('a trial of the storage that cannot be closed leaves no file', async () => 
   expect([...backend.files.keys()]).toEqual([]);
 });
 
+test('a trial of the storage in which the worker ended leaves no file after the next start', async () => {
+  const backend = new MemoryBackend();
+  const write = backend.write.bind(backend);
+  const ended = new Promise<void>(() => undefined);
+  backend.write = async (name) => {
+    const writer = await write(name);
+    const resize = async (bytes: number): Promise<void> => {
+      await writer.resize(bytes);
+      await ended;
+    };
+    return { ...writer, resize };
+  };
+  void openStore(backend, 'http://site.test/').tryRoom([file]);
+  await vi.waitFor(() => expect(backend.files.size).toBe(1));
+  openStore(backend, 'http://site.test/');
+  await vi.waitFor(() => expect(backend.files.size).toBe(0));
+});
+
 test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
   const { server: site, backend, store } = await setUp();
   await downloadPart(store, 2 * CHUNK_BYTES);
