@@ -60,7 +60,7 @@ export function routedEngine(
       if (!targets) return device.run(job, request);
       // The device's client holds this lock, too.
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
-      const isAnswered = !(job.kind === 'decision' && choosesTool(job));
+      const isAnswered = !choosesTool(job);
       return withFailover(targets, signal, isAnswered, ({ server, variants }, hasNext) =>
         server
           ? whileHeld(
