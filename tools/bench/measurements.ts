@@ -15,7 +15,7 @@ import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-r
 import { speech } from './speech-row.ts';
 import type { Stage } from './stage.ts';
 import { visit } from './visit-row.ts';
-import { voice } from './voice-row.ts';
+import { voice, voiceHeard } from './voice-row.ts';
 import { warmStart } from './warm-start-row.ts';
 import { webLlm } from './web-llm-row.ts';
 
@@ -58,6 +58,7 @@ export const measurements: Record<string, Measurement> = {
   'embeddings-concurrent': inPage('concurrent'),
   speech,
   voice,
+  'voice-heard': voiceHeard,
   pictures,
   memory,
   visit,

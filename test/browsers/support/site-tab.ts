@@ -276,6 +276,28 @@ export class SiteTab {
     );
   }
 
+  /** Speaks a text. @returns the bytes of the sound, or the error */
+  speak(
+    input: string,
+    format: string,
+  ): Promise<{ bytes: number; type: string | null; error: string | null }> {
+    return this.#tab.evaluate(
+      async ([apiKey, text, wanted]) => {
+        const response = await fetch('/v1/audio/speech', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'silver-lark-4', input: text, response_format: wanted }),
+        });
+        const { byteLength: bytes } = await response.clone().arrayBuffer();
+        const error = response.ok
+          ? null
+          : ((await response.json()) as { error: { message: string } }).error.message;
+        return { bytes, type: response.headers.get('content-type'), error };
+      },
+      [this.#key, input, format] as const,
+    );
+  }
+
   /** Resolves when nothing runs in the engine and no request's lock is held. */
   async untilFree(): Promise<void> {
     await waitFor(this.#tab, async () => {

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { voices } from '../../src/catalog/voice-models.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import type { Browser } from './support/driver.ts';
+import { SiteTab } from './support/site-tab.ts';
+
+const TEXT = 'The boat left the harbor before sunrise.';
+/** The sentence takes 2 to 4 s. */
+const isPlausible = (bytes: number, bytesPerSecond: number): boolean =>
+  bytes > 1.5 * bytesPerSecond && bytes < 5 * bytesPerSecond;
+
+describe.each(selectedBrowsers())('$name', ({ launch }) => {
+  let browser: Browser;
+  let tab: SiteTab;
+
+  beforeAll(async () => {
+    browser = await launch();
+    tab = await SiteTab.open(browser, inject('siteUrl'), { catalog: extendCatalog(defaultCatalog, voices) });
+  });
+  afterAll(() => browser?.close());
+
+  test('speaks in each format, or names those that the browser can write', async () => {
+    const pcm = await tab.speak(TEXT, 'pcm');
+    expect(pcm).toMatchObject({ type: 'audio/pcm', error: null });
+    expect(isPlausible(pcm.bytes, 48_000), `${pcm.bytes}`).toBe(true);
+    expect(await tab.speak(TEXT, 'wav')).toEqual({ type: 'audio/wav', bytes: pcm.bytes + 44, error: null });
+    const mp3 = await tab.speak(TEXT, 'mp3');
+    expect(mp3).toMatchObject({ type: 'audio/mpeg', error: null });
+    expect(isPlausible(mp3.bytes, 8000), `${mp3.bytes}`).toBe(true);
+    for (const format of ['opus', 'aac', 'flac']) {
+      const { bytes, error } = await tab.speak(TEXT, format);
+      if (error === null) expect(isPlausible(bytes, 8000), `${format}: ${bytes}`).toBe(true);
+      else expect(error).toMatch(new RegExp(`cannot be ${format} in this browser\\. Use mp3, .*wav, pcm`));
+    }
+  });
+});
