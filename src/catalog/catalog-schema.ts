@@ -151,6 +151,6 @@ function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>,
   }
 }
 
-/** Identity of a variant's weights. Fields for memory estimates may differ between copies of a variant. */
+/** Identity of a variant's weights. Copies may differ in fields for memory estimates, and in who uses them. */
 const weightsOf = (each: ParsedVariant): string =>
-  JSON.stringify({ ...each, kvValues: undefined, kvWindow: undefined });
+  JSON.stringify({ ...each, kvValues: undefined, kvWindow: undefined, optIn: undefined });

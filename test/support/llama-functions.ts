@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { functionNames, namesIn } from '../../src/node/engine-files/linker/function-names.ts';
+import { namesIn } from '../../src/node/engine-files/linker/function-names.ts';
 import {
   joined,
   KIND,
@@ -15,7 +15,6 @@ import {
 const { resolve } = createRequire(import.meta.url);
 const WASM = resolve('@wllama/wllama-compat/wasm/wllama.wasm');
 const GLUE = resolve('@wllama/wllama-compat/wasm/wllama.js');
-const NAME_TABLE = 'node_modules/@wllama/wllama/src/wasm/source-map.ts';
 
 const EXPORTS = 7;
 const TABLE = 'llama:table';
@@ -37,7 +36,7 @@ export interface LlamaFunctions {
  */
 export function llamaFunctions(wanted: readonly string[]): LlamaFunctions {
   const bytes = readFileSync(WASM);
-  const names = namesIn(bytes) ?? functionNames(readFileSync(NAME_TABLE, 'utf8'), 'compat');
+  const names = namesIn(bytes);
   const indexOf = (name: string): number => {
     const found = [...names].find(([, each]) => each === name);
     if (!found) throw new Error(`The package's llama.cpp has no function ${name}.`);

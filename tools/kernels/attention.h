@@ -1,6 +1,6 @@
 // Attention over keys and values in Q8_0. `flash` takes the place of ggml_compute_forward_flash_attn_ext_f16_one_chunk.
 // Queries that share keys and values (tokens, and heads in groups) go together, up to 16. Each query's sums are made in the
-// original's order: bit by bit the same.
+// original's order: bit by bit the same. Where a sequence of the cache is computed alone, its rows are listed.
 #pragma once
 #include "exponential.h"
 #include "rows.h"
@@ -98,9 +98,24 @@ ALONE void weigh(const powers *table, group *g, size_t width, float *scores, con
   g->total = total;
 }
 
+/** Row of a key in the cache: its own number, unless the rows of a sequence are listed. Below 0: none, the key is hidden. */
+INLINE int64_t row_of(const int32_t *rows, int64_t key) { return rows ? rows[key] : key; }
+
+/** Keys that are `*step` bytes apart: those of the cache, or copies in `copy` where they do not follow each other. */
+INLINE const uint8_t *some_keys(const uint8_t *keys, size_t *step, const int32_t *rows, int64_t first, int n, size_t size, uint8_t *copy) {
+  const int64_t row = row_of(rows, first);
+  int next = 1;
+  while (rows && next < n && rows[first + next] == row + next) next++;
+  if (!rows || (row >= 0 && next == n)) return keys + row * *step;
+  for (int i = 0; i < n; i++)
+    if (rows[first + i] >= 0) __builtin_memcpy(copy + i * size, keys + rows[first + i] * *step, size);
+  *step = size;
+  return copy;
+}
+
 EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1, int64_t ic_start,
                                                  int64_t ic_end, float *partials, int64_t partial_stride) {
-  const tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[2], *mask = dst->src[3];
+  const tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[2], *mask = dst->src[3], *listed = dst->src[5];
   const size_t width = q->ne[0], value_width = v->ne[0];
   const float scale = ((const float *)dst->op_params)[0];
   if (k->type != Q8_0 || v->type != Q8_0 || q->type != F32 || partials || dst->src[4] || dst->op_params[1] || dst->op_params[2] ||
@@ -115,6 +130,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
   float products[QUERIES * KEYS] __attribute__((aligned(16)));
   float scores[QUERIES * KEYS] __attribute__((aligned(16))), values[KEYS * WIDEST] __attribute__((aligned(16)));
   float sums[QUERIES * WIDEST] __attribute__((aligned(16)));
+  uint8_t copied[KEYS * WIDEST / 32 * 34];
   const uint16_t *masks[QUERIES];
   group state[GROUPS];
   uint8_t *to[QUERIES];
@@ -142,11 +158,14 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width};
     const uint8_t *keys = k->data + pair * k->nb[2] + i3 / repeated * k->nb[3];
     const uint8_t *value_rows = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
+    const int32_t *rows = listed ? (const int32_t *)(listed->data + i3 * listed->nb[1]) : NULL;
     for (int64_t ic = ic_start; ic < ic_end; ic += KEYS) {
       const int n = ic_end - ic < KEYS ? (int)(ic_end - ic) : KEYS;
       const visible seen = mask ? visible_keys(masks, count, ic, n) : ALL;
       if (seen == NONE) continue;
-      const product p = {keys + ic * k->nb[1], columns, k->nb[1], blocks, count, false, (uint8_t *)products, 4 * KEYS, 0};
+      size_t step = k->nb[1];
+      const uint8_t *some = some_keys(keys, &step, rows, ic, n, 34 * blocks, copied);
+      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, 0};
       rows_Q8_0(false, &p, 0, n);
       for (int i = 0; i < n; i += 4)
         for (int g = 0; g < groups; g++) {
@@ -160,7 +179,12 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
           for (int r = 0; r < 4; r++) wasm_v128_store(at + r * QUERIES, four[r]);
           if (seen == SOME) add_masks(masks + 4 * g, ic + i, at);
         }
-      for (int i = 0; i < n; i++) values_of(value_rows + (ic + i) * v->nb[1], value_width / 32, values + i * value_width);
+      for (int i = 0; i < n; i++) {
+        const int64_t row = row_of(rows, ic + i);
+        values_of(value_rows + (row < 0 ? 0 : row) * v->nb[1], value_width / 32, values + i * value_width);
+        if (row < 0)
+          for (int g = 0; g < groups; g++) wasm_v128_store(scores + i * QUERIES + 4 * g, wasm_f32x4_const_splat(-__builtin_inff()));
+      }
       for (int g = 0; g < groups; g++) weigh(&table, state + g, value_width, scores + 4 * g, values, n);
     }
     for (int c = 0; c < count; c++) {

@@ -12,7 +12,7 @@ const TYPES = { 2: 'Q4_0', 3: 'Q4_1', 6: 'Q5_0', 7: 'Q5_1', 8: 'Q8_0', 12: 'Q4_K
 const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, letters and people.';
 const TOKENS = 4;
 
-const { functionNames } = await loadModule('/src/node/engine-files/linker/function-names.ts');
+const { namesIn } = await loadModule('/src/node/engine-files/linker/function-names.ts');
 const { linkObject } = await loadModule('/src/node/engine-files/linker/link-object.ts');
 const { REPLACED } = await loadModule('/src/node/engine-files/linker/llama-abi.ts');
 const { launch } = await loadModule('/test/support/launch.ts');
@@ -21,13 +21,8 @@ const library = 'node_modules/@wllama/wllama';
 const folder = mkdtempSync(join(tmpdir(), 'localtext-shadow-'));
 const object = join(folder, 'shadow.o');
 compile('shadow.c', 64, object);
-const names = functionNames(readFileSync(`${library}/src/wasm/source-map.ts`, 'utf8'), 'default');
-const wasm = linkObject(
-  readFileSync(`${library}/esm/wasm/wllama.wasm`),
-  names,
-  readFileSync(object),
-  REPLACED,
-);
+const packaged = readFileSync(`${library}/esm/wasm/wllama.wasm`);
+const wasm = linkObject(packaged, namesIn(packaged), readFileSync(object), REPLACED);
 
 const server = createServer(({ url }, answer) => {
   const send = (type, bytes, from) => {

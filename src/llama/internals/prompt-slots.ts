@@ -3,7 +3,7 @@
  *
  * @remarks
  * - Relies on: the server's rule for the slot of a prompt; that an empty prompt saves the least recently used slot.
- * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `get_available_slot()`.
+ * - Read in: @wllama/wllama 3.13.0 (llama.cpp b12211), `get_available_slot()`.
  * - Notices: it does not.
  * - Then: predictions are wrong. Prompts are recomputed although their state could be copied; replies stay the same.
  */

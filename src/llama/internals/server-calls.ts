@@ -6,7 +6,7 @@
  * - Relies on: the actions `completion`, `embedding`, `rerank`, `get_result` and `cancel`; the texts of
  *   errors and of llama.cpp's log below; a request with `verbose` reports its settings in
  *   `__verbose`, with `logit_bias` as token ids.
- * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium
+ * - Read in: @wllama/wllama 3.13.0 (llama.cpp b12211), `cpp/wllama-context.h`; Chromium
  *   156, Firefox 153, WebKitGTK 2.50.
  * - Notices: test/browser/llama-calls.test.ts, in a real server.
  * - Then: a rejected request is taken for a crash, and the engine is reloaded.
@@ -16,7 +16,13 @@ import type { Wllama } from '@wllama/wllama';
 import { printable } from '#base';
 import type { Chunk, RawLogprob } from '../chunk.ts';
 import { readable, TextJoiner } from './escaped-text.ts';
-import { kernelsOf, proxyOf, type ResultAnswer } from './worker-proxy.ts';
+import {
+  kernelsOf,
+  proxyOf,
+  type GetResultRequest,
+  type QueuedAnswer,
+  type ResultAnswer,
+} from './worker-proxy.ts';
 
 /** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
@@ -149,27 +155,37 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
     else joiners.delete(id);
     return { chunks: chunks.map((chunk) => withText(chunk, joiner)), more: answer.has_more };
   };
-  const queued = async (queueing: Promise<{ req_id: number }>): Promise<number> => {
+  const queued = async (queueing: Promise<QueuedAnswer>): Promise<number> => {
     const answer = await queueing.catch((error: unknown) => {
       if (!isNoAnswer(error)) throw error;
       if (log.takeBadAlloc()) throw new ServerMemoryError('at its begin', { cause: error });
       throw new RequestRejectedError('not understood');
     });
-    return answer.req_id;
+    if (answer.success) return answer.req_id;
+    if (answer.message?.includes(BAD_ALLOC)) throw new ServerMemoryError(answer.message);
+    throw new RequestRejectedError(answer.message ?? 'not understood');
   };
-  const resultOf = (id: number) => ({ _name: 'gres_req', req_id: id });
+  const resultOf = (id: number): GetResultRequest => ({ _name: 'gres_req', req_id: id });
   return {
     begin(fields, files = []) {
-      const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files };
-      return queued(proxy.wllamaAction('completion', body));
+      const data_json = JSON.stringify(fields);
+      return queued(
+        proxy.wllamaAction('completion', {
+          _name: 'cmpl_req',
+          is_chat: false,
+          is_asr: false,
+          data_json,
+          files: [...files],
+        }),
+      );
     },
     beginEmbedding(input) {
-      const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
-      return queued(proxy.wllamaAction('embedding', body));
+      const data_json = JSON.stringify({ input });
+      return queued(proxy.wllamaAction('embedding', { _name: 'embd_req', data_json, files: [] }));
     },
     beginRank(query, document) {
-      const body = { _name: 'rrnk_req', data_json: JSON.stringify({ query, document }) };
-      return queued(proxy.wllamaAction('rerank', body));
+      const data_json = JSON.stringify({ query, document });
+      return queued(proxy.wllamaAction('rerank', { _name: 'rrnk_req', data_json }));
     },
     step: async (id, drafts = false) =>
       (await read(id, proxy.wllamaAction(drafts ? '+get_result' : 'get_result', resultOf(id)))) ?? NO_RESULT,

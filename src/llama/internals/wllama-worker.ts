@@ -5,7 +5,7 @@
  * @remarks
  * - Relies on: the names declared below; that a thread is a worker with this name which
  *   runs Emscripten's script at once.
- * - Read in: @wllama/wllama 3.8.1, `src/workers-code/llama-cpp.js`, `src/worker.ts`.
+ * - Read in: @wllama/wllama 3.13.0, `src/workers-code/llama-cpp.js`, `src/worker.ts`.
  * - Notices: test/unit/node/engine-files/wllama-worker.test.ts compares the file with what the package starts.
  * - Then: the engine does not start, and a test fails before a release.
  */

@@ -5,16 +5,27 @@
  * @remarks
  * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls
  *   `moduleInit()`; its `mediaMarker`.
- * - Read in: @wllama/wllama 3.8.1, `src/worker.ts`, `src/wllama.ts`.
+ * - Read in: @wllama/wllama 3.13.0, `src/worker.ts`, `src/wllama.ts`.
  * - Notices: a member is missing.
  * - Then: the load fails with an error that names the version.
  */
 import type { Wllama } from '@wllama/wllama';
+import type {
+  GlueMsgCancelReq,
+  GlueMsgCompletionReq,
+  GlueMsgEmbeddingReq,
+  GlueMsgEmbeddingRes,
+  GlueMsgGetResultReq as GetResultRequest,
+  GlueMsgGetResultRes,
+  GlueMsgRerankReq,
+} from '@wllama/wllama/esm/glue/messages.js';
 
 import type { ServiceError } from '#base';
 import { BLOCKED_WORKER } from '#browser';
 import { scriptFault, openWorker, workerBlocked } from '#engine-kit';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
+
+export type { GetResultRequest };
 
 interface Task {
   reject(error: unknown): void;
@@ -39,18 +50,22 @@ export interface WorkerProxy {
   pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<unknown>;
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
-  wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'embedding' | 'rerank', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(action: 'get_result' | '!get_result' | '+get_result', body: object): Promise<ResultAnswer>;
-  wllamaAction(action: 'cancel', body: object): Promise<unknown>;
+  wllamaAction(action: 'completion', body: GlueMsgCompletionReq): Promise<QueuedAnswer>;
+  wllamaAction(action: 'embedding', body: GlueMsgEmbeddingReq): Promise<QueuedAnswer>;
+  wllamaAction(action: 'rerank', body: GlueMsgRerankReq): Promise<QueuedAnswer>;
+  wllamaAction(
+    action: 'get_result' | '!get_result' | '+get_result',
+    body: GetResultRequest,
+  ): Promise<ResultAnswer>;
+  wllamaAction(action: 'cancel', body: GlueMsgCancelReq): Promise<unknown>;
 }
 
+/** Answer to a request that is queued. Only that to `embedding` gives its reason for a refusal. */
+export type QueuedAnswer = Pick<GlueMsgEmbeddingRes, 'success' | 'req_id'> &
+  Partial<Pick<GlueMsgEmbeddingRes, 'message'>>;
+
 /** Answer to `get_result`. `data_json` is empty if no result is queued. */
-export interface ResultAnswer {
-  has_more: boolean;
-  data_json: string;
-  is_error: boolean;
-}
+export type ResultAnswer = Pick<GlueMsgGetResultRes, 'has_more' | 'data_json' | 'is_error'>;
 
 /** Worker proxy of a loaded model. */
 export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
@@ -63,7 +78,7 @@ function checkMembers(proxy: WorkerProxy): void {
   const hasQueues = Array.isArray(proxy.taskQueue) && Array.isArray(proxy.resultQueue);
   if (missing === undefined && hasQueues && typeof proxy.taskId === 'number') return;
   throw new Error(
-    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.8.1.`,
+    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.13.0.`,
   );
 }
 

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 
-import { functionNames, namesIn } from './linker/function-names.ts';
+import { namesIn } from './linker/function-names.ts';
 import { linkObject } from './linker/link-object.ts';
 import { checkStructs, REPLACED } from './linker/llama-abi.ts';
 import { packageFile } from '../package-files.ts';
@@ -39,7 +38,7 @@ export const kernelsVersion = (): string =>
 export function linkLlama(build: LlamaBuild): Uint8Array {
   const bits = build === 'compat' ? 32 : 64;
   const module = readFileSync(packageWasm(build));
-  const table = join(dirname(packageWasm('default')), '../../src/wasm/source-map.ts');
-  const names = namesIn(module) ?? functionNames(readFileSync(table, 'utf8'), build);
-  return linkObject(module, names, kernelObject(bits), REPLACED, (bodyOf) => checkStructs(bits, bodyOf));
+  return linkObject(module, namesIn(module), kernelObject(bits), REPLACED, (bodyOf) =>
+    checkStructs(bits, bodyOf),
+  );
 }

@@ -17,7 +17,7 @@ export async function wllamaWorker(entry: string, compat?: string, kernels?: str
   const sources = resolve(entry, '../../src');
   const emscripten = readFileSync(compat ?? resolve(sources, 'wasm/wllama.js'), 'utf8');
   if (!emscripten.startsWith('var Module'))
-    throw new Error('@wllama/wllama has changed: its wllama.js declares no Module. Install version 3.8.1.');
+    throw new Error('@wllama/wllama has changed: its wllama.js declares no Module. Install version 3.13.0.');
   return [
     '// @wllama/wllama (MIT): github.com/ngxson/wllama',
     // `Module` is the worker's own.

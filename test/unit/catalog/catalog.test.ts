@@ -60,6 +60,14 @@ test('the default catalog is sound, and every last variant is small, pinned and 
   }
 });
 
+test('a site may use the float32 embeddings of the default catalog for all its pages', () => {
+  const float = defaultCatalog.models.flatMap(({ variants }) => variants).find(({ optIn }) => optIn);
+  if (!float) throw new Error('no variant is opt-in');
+  const { optIn: _, ...always } = float;
+  const models = [{ id: 'float', kind: 'embedding' as const, created: 0, variants: [always] }];
+  expect(extendCatalog(defaultCatalog, { models }).models.at(-1)?.variants).toEqual([always]);
+});
+
 test('the hash of the default catalog is that of its content', () => {
   const hash = createHash('sha256').update(JSON.stringify(defaultCatalog)).digest('hex').slice(0, 16);
   expect(DEFAULT_CATALOG_HASH, 'put this hash into src/catalog/default-catalog-hash.ts').toBe(hash);

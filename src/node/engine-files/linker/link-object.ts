@@ -28,7 +28,7 @@ const NEW_GLOBAL = Uint8Array.of(0x7f, MUTABLE, 0x41, 0, 0x0b);
 /**
  * Links an object into a finished module. A function that is replaced keeps its index, so that calls and tables stay
  * right; its old body becomes a further function, which the object calls by `original_` and the new one's name. Globals of
- * the object are 32-bit integers, and are added.
+ * the object are 32-bit integers, and are added. Custom sections, such as the names of functions, are left out.
  * @param entries the object's functions by the name of the function that each replaces
  * @param check looks at the module's code before it changes, and throws when it is not as expected
  * @throws Error naming the function that is missing, not unique or of another signature
@@ -182,7 +182,7 @@ class Target {
   write(): Uint8Array {
     return writeModule(
       this.#module,
-      this.#sections,
+      this.#sections.filter(({ id }) => id !== SECTION.custom),
       new Map([
         [SECTION.type, writeList(this.#types)],
         [SECTION.function, writeList(this.#functionTypes.map(leb))],

@@ -56,6 +56,8 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
       field('tensor.src[1]', pointer, 160, 132),
       field('tensor.src[2]', pointer, 168, 136),
       field('tensor.src[3]', pointer, 176, 140),
+      field('tensor.src[4]', pointer, 184, 144),
+      field('tensor.src[5]', pointer, 192, 148),
     ],
     [LIMIT_STATES]: [
       field('server_prompt_cache.limit_size', pointer, 24, 12),
@@ -69,10 +71,29 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
   };
 }
 
+/** Number of the sources of a product and of attention, in `tensor.src`, that the kernels know. */
+const SOURCES = { [MUL_MAT]: 2, [FLASH]: 6 };
+const MAX_SOURCES = 10;
+/** Position of `tensor.src[0]` with 64-bit addresses. */
+const FIRST_SOURCE = 152;
+
+/**
+ * Names sources that llama.cpp reads and the kernels would ignore, which silently gives wrong results. In the 32-bit build
+ * other instructions look the same; both are built from the same code.
+ */
+const unknownSources = (bodyOf: (name: string) => Uint8Array): string[] =>
+  Object.entries(SOURCES).flatMap(([name, known]) => {
+    const body = Buffer.from(bodyOf(name));
+    return Array.from({ length: MAX_SOURCES }, (_, index) => index)
+      .slice(known)
+      .filter((index) => body.includes(Buffer.from([...I64_LOAD, ...leb(FIRST_SOURCE + 8 * index)])))
+      .map((index) => `${name} reads tensor.src[${index}], which the kernels do not know`);
+  });
+
 /**
  * Compares the offsets that the kernels use with those in the module's code.
  * @param bodyOf code of a function by its name
- * @throws Error naming the fields that moved
+ * @throws Error naming the fields that moved, or sources that the kernels do not know
  */
 export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array): void {
   const moved = Object.entries(fieldsOf(bits)).flatMap(([name, fields]) => {
@@ -81,7 +102,8 @@ export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array
       .filter(({ instruction, offset }) => !body.includes(Buffer.from([...instruction, ...leb(offset)])))
       .map(({ name: field, offset }) => `${name} does not read ${field} at offset ${offset}`);
   });
-  if (moved.length > 0) throw new Error(`llama.cpp's structs have changed: ${moved.join('; ')}.`);
+  const changed = [...moved, ...(bits === 64 ? unknownSources(bodyOf) : [])];
+  if (changed.length > 0) throw new Error(`llama.cpp's structs have changed: ${changed.join('; ')}.`);
 }
 
 /** The object's functions, by the name of the function that each replaces. */

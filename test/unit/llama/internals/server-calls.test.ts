@@ -38,6 +38,18 @@ test.each(MARKERS)('an allocation that fails is no fault of the request: %s', as
   await expect(calls.step(1)).rejects.toBeInstanceOf(ServerMemoryError);
 });
 
+test('a request that is refused with a reason has it as its message', async () => {
+  const refusing = (message: string) =>
+    serverCalls(
+      { proxy: { wllamaAction: async () => ({ success: false, message, req_id: 0 }) } } as unknown as Wllama,
+      new NativeLog(),
+    ).beginEmbedding('text');
+  await expect(refusing('Input content cannot be empty')).rejects.toThrow(
+    new RequestRejectedError('Input content cannot be empty'),
+  );
+  await expect(refusing('std::bad_alloc')).rejects.toBeInstanceOf(ServerMemoryError);
+});
+
 /** A worker that answers with these results. */
 function answering(...results: object[]) {
   const wllamaAction = async () => ({

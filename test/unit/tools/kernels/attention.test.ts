@@ -16,6 +16,7 @@ import {
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const F32 = 0;
 const F16 = 1;
+const I32 = 26;
 const f32 = Math.fround;
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
@@ -207,4 +208,65 @@ test.each([32, 64] as const)('keys and values of different types go to the origi
   const before = kernels.originals();
   kernels.call(FLASH, kernels.allocate(64), tensor, 0, 9, 0, 64, 0, 0);
   expect(kernels.originals() - before).toBe(1);
+});
+
+test.each([32, 64] as const)('sequences that list their rows of the cache, bit by bit (%i bits)', (bits) => {
+  const kernels = kernelsBy[bits];
+  const { memory, writeAddress } = kernels;
+  const [width, keys, pairs, sequences, heads] = [64, 60, 3, 2, 6];
+  const shape = {
+    width,
+    tokens: 1,
+    heads: heads * sequences,
+    pairs,
+    keys,
+    first: 0,
+    end: 12,
+    valueWidth: width,
+  };
+  const { query, key, value, output, tensor, row, valueRow } = write(kernels, shape);
+  // Some rows follow each other; below 0 there is none.
+  const rowAt = (k: number, sequence: number): number => {
+    if (k === 13 || k > 56) return -1;
+    return k < 40 ? k + sequence : (k * 7 + sequence) % keys;
+  };
+  const rows = kernels.allocate(keys * sequences * 4);
+  for (let i = 0; i < keys * sequences; i++)
+    memory.setInt32(rows + 4 * i, rowAt(i % keys, Math.floor(i / keys)), true);
+  const lists = writeTensor(kernels, {
+    type: I32,
+    ne: [keys, sequences, 1, 1],
+    nb: [4, keys * 4],
+    data: rows,
+  });
+  const { ne, nb, src } = LAYOUT[bits];
+  const address = bits / 8;
+  const queries = memory.getUint32(tensor + src, true);
+  memory.setBigInt64(queries + ne + 16, BigInt(heads), true);
+  memory.setBigInt64(queries + ne + 24, BigInt(sequences), true);
+  writeAddress(queries + nb + 3 * address, heads * width * 4);
+  memory.setBigInt64(tensor + ne + 8, BigInt(heads), true);
+  writeAddress(tensor + src + 5 * address, lists);
+  const before = kernels.originals();
+  kernels.call(FLASH, kernels.allocate(64), tensor, 0, shape.end, 0, keys, 0, 0);
+
+  for (let r = 0; r < shape.end; r++) {
+    const sequence = Math.floor(r / heads);
+    const pair = Math.floor((r % heads) / (heads / pairs));
+    const floats = (at: number): number[] =>
+      Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (r * width + d), true));
+    const placeOf = (from: number, bytes: number) => (k: number) =>
+      from + (rowAt(k, sequence) * pairs + pair) * bytes;
+    const maskAt = (k: number): number => (rowAt(k, sequence) < 0 ? -Infinity : maskOf(k, 0, shape));
+    const expected = attend(
+      memory,
+      floats(query),
+      placeOf(key, row),
+      placeOf(value, valueRow),
+      maskAt,
+      shape,
+    );
+    expect(floats(output)).toEqual(expected);
+  }
+  expect(kernels.originals() - before).toBe(0);
 });
