@@ -54,7 +54,8 @@ export interface DecisionProgress {
 }
 
 /** Whether the job chooses a tool for a chat. */
-export const choosesTool = ({ questions }: DecisionJob): boolean => questions[0]?.type === 'tool';
+export const choosesTool = ({ questions }: AnyJob & { questions?: readonly DecisionQuestion[] }): boolean =>
+  questions?.[0]?.type === 'tool';
 
 /** Events of a decision, in this order: `delta` any number of times, `done` once. */
 export type DecisionEvent =

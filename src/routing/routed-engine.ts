@@ -60,7 +60,8 @@ export function routedEngine(
       if (!targets) return device.run(job, request);
       // The device's client holds this lock, too.
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
-      return withFailover(targets, signal, ({ server, variants }, hasNext) =>
+      const isAnswered = !choosesTool(job);
+      return withFailover(targets, signal, isAnswered, ({ server, variants }, hasNext) =>
         server
           ? whileHeld(
               hold,
@@ -84,9 +85,11 @@ async function* whileHeld<T>(
   }
 }
 
+/** @param isAnswered whether a server that yields an event is known to work */
 async function* withFailover<Event extends { type: string }>(
   targets: Promise<Target[]>,
   signal: AbortSignal,
+  isAnswered: boolean,
   ask: (target: Target, hasNext: boolean) => AsyncIterable<Event>,
 ): AsyncGenerator<Event, void, undefined> {
   const failover = new Failover(await targets);
@@ -104,7 +107,7 @@ async function* withFailover<Event extends { type: string }>(
       failover.failed(target, error, sent || signal.aborted);
     } finally {
       // Also runs when the reader stops iterating, which it does at the last event.
-      if (sent && !failed && !signal.aborted) target.server?.circuit.succeed();
+      if (isAnswered && sent && !failed && !signal.aborted) target.server?.circuit.succeed();
     }
   }
   throw failover.error;

@@ -76,6 +76,9 @@ test('plain-html: after a start that failed, "Try again" leads to a chat', async
   onTestFinished(() => server.stop());
   const page = await browser.context.newPage();
   await page.addInitScript(() => {
+    // Not again in the page that is reloaded for its isolation.
+    if (sessionStorage.getItem('refused')) return;
+    sessionStorage.setItem('refused', 'once');
     const { open } = IDBFactory.prototype;
     IDBFactory.prototype.open = () => {
       IDBFactory.prototype.open = open;
@@ -85,6 +88,7 @@ test('plain-html: after a start that failed, "Try again" leads to a chat', async
   await page.goto(`${server.url}/`);
   await page.getByText('The browser refuses IndexedDB to this page').waitFor();
   await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('button', { name: 'Download' }).click();
   expect(await ask(page)).toMatch(/Paris/);
   await page.close();
 });

@@ -609,3 +609,18 @@ test.each([
     }
   },
 );
+
+test('a server is not asked which tool a chat needs: its model chooses', async () => {
+  const { engine, entry, targets } = models();
+  const [target] = await targets();
+  if (!target?.server) throw new Error('the first target is a server');
+  const succeed = vi.spyOn(target.server.circuit, 'succeed');
+  const question = { type: 'tool' as const, instructions: '', options: [{ label: 'weather' }] };
+  const decision = { kind: 'decision' as const, model: 'm', input: { text: 'hi' }, questions: [question] };
+  const events = [];
+  for await (const event of engine.run(decision, { id: 'r', signal: never, model: entry }))
+    events.push(event);
+  expect(events).toMatchObject([{ type: 'done', progress: { answers: [null] } }]);
+  expect(asked).toBe(0);
+  expect(succeed).not.toHaveBeenCalled();
+});
