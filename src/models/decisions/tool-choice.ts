@@ -59,6 +59,8 @@ export async function chooseTool(
   let promptTokens = 0;
   const vectorsOf = async (texts: readonly string[]): Promise<Float32Array[]> => {
     const missing = texts.filter((text) => !known.has(text));
+    // The cache may be cleared below, or by another job meanwhile.
+    const found = texts.map((text) => known.get(text));
     if (missing.length > 0) {
       const result = await embedTexts(engine, model, missing, signal);
       if (known.size > MAX_VECTORS) known.clear();
@@ -66,7 +68,7 @@ export async function chooseTool(
         known.set(text, result.vectors[index] ?? new Float32Array());
       promptTokens += result.promptTokens;
     }
-    return texts.map((text) => known.get(text) ?? new Float32Array());
+    return texts.map((text, index) => found[index] ?? known.get(text) ?? new Float32Array());
   };
   const message = input.text.slice(-MAX_TEXT);
   const [alone, inContext = alone] = await embedTexts(

@@ -23,17 +23,17 @@ function vectorsOf(given: string[][]): Engine<'embedding'> {
   };
 }
 
-const jobOf = (text: string, instructions = ''): DecisionJob => ({
+const FORECAST = { label: 'getForecast', description: 'The weather of a city.' };
+
+const jobOf = (
+  text: string,
+  instructions = '',
+  options = [FORECAST, { label: 'read_clock' }],
+): DecisionJob => ({
   kind: 'decision',
   model: 'm',
   input: { text },
-  questions: [
-    {
-      type: 'tool',
-      instructions,
-      options: [{ label: 'getForecast', description: 'The weather of a city.' }, { label: 'read_clock' }],
-    },
-  ],
+  questions: [{ type: 'tool', instructions, options }],
 });
 
 test('a message chooses the tool that it is about, or none', async () => {
@@ -54,4 +54,18 @@ test('a message chooses the tool that it is about, or none', async () => {
   // The tools are embedded once.
   await choose('Will it snow?');
   expect(given.at(-1)).toEqual(['Will it snow?']);
+});
+
+test('a full cache of vectors loses none of the tools of a request', async () => {
+  const engine = vectorsOf([]);
+  const others = (count: number, name: string) =>
+    Array.from({ length: count }, (_, index) => ({ label: `${name} ${index}` }));
+  let answer;
+  for (const options of [others(400, 'send'), others(120, 'draw'), others(1, 'read')])
+    ({ answer } = await chooseTool(
+      engine,
+      jobOf('Will it rain?', '', [FORECAST, ...options]),
+      new AbortController().signal,
+    ));
+  expect(answer?.map((each) => Math.round(each))).toEqual([1, 0, 0]);
 });
