@@ -1,4 +1,4 @@
-import { readStream, type NetworkFirst } from '#base';
+import { readStream, shared, type NetworkFirst } from '#base';
 import type { BuildFiles } from '#service-worker';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -107,11 +107,12 @@ export class SeenPages {
     kept.delete('vary');
     const key = new Request(url, { headers: { [SIZE]: String(bytes.length) } });
     await cache.put(key, new Response(bytes, { headers: kept }));
-    if (isPage) await this.#prune(cache);
-    else this.#storedParts.add(url);
+    if (!isPage) this.#storedParts.add(url);
+    await this.#prune();
   }
 
-  async #prune(cache: Cache): Promise<void> {
+  readonly #prune = shared(async () => {
+    const cache = await caches.open(CACHE);
     let entries = 0;
     let bytes = 0;
     for (const key of (await cache.keys()).toReversed()) {
@@ -120,7 +121,7 @@ export class SeenPages {
       this.#storedParts.delete(key.url);
       await cache.delete(key);
     }
-  }
+  });
 }
 
 /** Ends when what was stored under an earlier build is deleted: its pages may load files that are gone. */

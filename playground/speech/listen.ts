@@ -4,6 +4,8 @@ import { Recorder } from './recorder.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
 const POLL_MS = 50;
+/** The microphone is turned off after this silence. */
+const MAX_SILENCE_MS = 30_000;
 /** Sound kept from before the speech was noticed: its first word. */
 const LEAD_SECONDS = 0.6;
 
@@ -11,8 +13,8 @@ interface Options {
   signal: AbortSignal;
   onRecorder: (recorder: Recorder) => void;
   onSpeech: () => void;
-  /** @returns whether to give up, after this silence */
-  isTooLong: (silentMs: number) => boolean;
+  /** Whether silence counts: not during a reply. */
+  isWaiting: () => boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ export async function listen({
   signal,
   onRecorder,
   onSpeech,
-  isTooLong,
+  isWaiting,
 }: Options): Promise<Float32Array | null> {
   const recorded = createDeferred<Float32Array>();
   const recorder = new Recorder(recorded.resolve, () => undefined);
@@ -32,7 +34,7 @@ export async function listen({
   try {
     await recorder.start();
     signal.throwIfAborted();
-    const began = await untilSpoken(recorder, signal, onSpeech, isTooLong);
+    const began = await untilSpoken(recorder, signal, onSpeech, isWaiting);
     if (began === null) return null;
     recorder.stop();
     const samples = await Promise.race([recorded.promise, failure(recorder)]);
@@ -47,7 +49,7 @@ async function untilSpoken(
   recorder: Recorder,
   signal: AbortSignal,
   onSpeech: () => void,
-  isTooLong: (silentMs: number) => boolean,
+  isWaiting: () => boolean,
 ): Promise<number | null> {
   const activity = new VoiceActivity();
   const startedAt = performance.now();
@@ -63,14 +65,14 @@ async function untilSpoken(
     if (recorder.phase.peek() !== 'recording') return began;
     const now = performance.now();
     const heard = activity.take(recorder.level(), now - last);
-    silentMs = heard === 'silence' ? silentMs + now - last : 0;
+    silentMs = heard === 'silence' && isWaiting() ? silentMs + now - last : 0;
     last = now;
     if (heard === 'ended') return began;
     if (heard === 'speech' && began === null) {
       began = (now - startedAt) / 1000;
       onSpeech();
     }
-    if (isTooLong(silentMs)) return null;
+    if (silentMs > MAX_SILENCE_MS) return null;
   }
 }
 

@@ -9,9 +9,6 @@ import { TALK } from './spoken.ts';
 import { toText } from './subtitles.ts';
 import { transcribeSamples } from './transcribe.ts';
 
-/** The microphone is turned off after this silence. */
-const MAX_SILENCE_MS = 30_000;
-
 /** Sends a text to the chat model, until the signal. @returns the whole reply; null if it failed */
 export type Ask = (
   text: string,
@@ -87,5 +84,5 @@ const listenForTurn = (stopped: AbortSignal, onSpeech: () => void): Promise<Floa
     signal: stopped,
     onRecorder: (recorder) => (talkRecorder.value = recorder),
     onSpeech,
-    isTooLong: (silentMs) => talkPhase.peek() === 'listening' && silentMs > MAX_SILENCE_MS,
+    isWaiting: () => talkPhase.peek() === 'listening',
   });

@@ -18,19 +18,19 @@ export function toConstraint(value: object): Constraint {
     const guidance = `Answer with text that matches the regular expression /${source}/.`;
     return { schema: { type: 'string', pattern: wholeReply(source) }, guidance, isText: true };
   }
-  let text: string;
   try {
-    text = JSON.stringify(value);
+    // Undefined for a function: no JSON.
+    const text = JSON.stringify(value);
+    const schema = JSON.parse(text) as Record<string, unknown>;
+    return { schema, guidance: `Answer with JSON that matches this JSON Schema: ${text}`, isText: false };
   } catch (error) {
     throw notSupported(`The constraint is no JSON Schema: ${String(error)}`);
   }
-  const schema = JSON.parse(text) as Record<string, unknown>;
-  return { schema, guidance: `Answer with JSON that matches this JSON Schema: ${text}`, isText: false };
 }
 
 /** An expression without anchors describes the whole reply: a model that may write anything around it does. */
 function wholeReply(source: string): string {
-  const hasAnchor = /[$^]/.test(source.replaceAll(/\\.|\[[^\]]*\]/g, ''));
+  const hasAnchor = /[$^]/.test(source.replaceAll(/\\.|\[(?:\\.|[^\]\\])*\]/g, ''));
   return hasAnchor ? source : `^(?:${source})$`;
 }
 
@@ -47,6 +47,10 @@ export const responseFormat = ({ schema }: Constraint): object => ({
   response_format: { type: 'json_schema', json_schema: { name: 'response', strict: true, schema } },
 });
 
+/** Whole characters and escapes, up to the closing quote. The first half of a surrogate pair waits for the second. */
+const COMPLETE =
+  /^(?:[^"\\]|\\u(?!d[89ab])[\da-f]{4}|\\ud[89ab][\da-f]{2}(?!\\?$|\\u[\da-f]{0,3}$)|\\[^u])*/i;
+
 /** Decodes a JSON string that arrives in pieces. */
 export class JsonStringDecoder {
   #rest = '';
@@ -61,8 +65,7 @@ export class JsonStringDecoder {
       this.#hasBegun = true;
       json = json.slice(start + 1);
     }
-    // Whole characters and escapes, up to the closing quote.
-    const [whole = ''] = /^(?:[^"\\]|\\u[\da-f]{4}|\\[^u])*/i.exec(json) ?? [];
+    const [whole = ''] = COMPLETE.exec(json) ?? [];
     this.#rest = json.slice(whole.length);
     return JSON.parse(`"${whole}"`) as string;
   }

@@ -29,6 +29,8 @@ interface Prompt {
   constraint: Constraint | null;
   /** Begin of the reply, which the page has given. */
   prefix: string;
+  /** Whether the prefix is the last message of the exchange. */
+  isContinued: boolean;
 }
 
 /** Rounds of tool calls after which the model must answer in text. */
@@ -97,7 +99,7 @@ export class Session extends EventTarget {
     await this.#run(own, async (signal) => {
       const { conversation } = this.#parts;
       const exchange = await this.#read(raw);
-      const usage = await this.#makeRoom({ exchange, constraint: null, prefix: '' }, signal);
+      const usage = await this.#makeRoom(exchange, signal);
       signal.throwIfAborted();
       conversation.add(exchange, usage);
     });
@@ -170,7 +172,10 @@ export class Session extends EventTarget {
 
   /** Like `#guard()`, after the session's earlier prompts. */
   #run<T>(own: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#guard(own, (signal) => this.#queue.run(() => task(signal), signal));
+    return this.#guard(own, (signal) =>
+      // A tool that does not end must not hold the queue after an abort.
+      this.#queue.run(() => abortable(task(signal), signal), signal),
+    );
   }
 
   #read(raw: readonly RawMessage[]): Promise<V1Message[]> {
@@ -193,6 +198,7 @@ export class Session extends EventTarget {
       exchange: withGuidance(messages, guidance),
       constraint: last && constraint ? withPrefix(constraint, prefix) : constraint,
       prefix,
+      isContinued: last !== undefined && !constraint,
     };
     let reply = '';
     const { totalTokens } = await this.#answer(prompt, signal, (piece) => {
@@ -200,7 +206,7 @@ export class Session extends EventTarget {
       onText(piece);
     });
     signal.throwIfAborted();
-    const exchange = last && !constraint ? prompt.exchange.slice(0, -1) : prompt.exchange;
+    const exchange = prompt.isContinued ? prompt.exchange.slice(0, -1) : prompt.exchange;
     this.#parts.conversation.add([...exchange, { role: 'assistant', content: prefix + reply }], totalTokens);
   }
 
@@ -210,7 +216,10 @@ export class Session extends EventTarget {
       const end = await this.#stream(prompt, round > MAX_ROUNDS, signal, onText);
       if (end.toolCalls.length === 0) return end;
       const results = await Promise.all(end.toolCalls.map((call) => this.#call(call)));
-      prompt.exchange.push({ role: 'assistant', content: '', tool_calls: end.toolCalls }, ...results);
+      // The reply continues the prefix after the calls, too.
+      const at = prompt.exchange.length - (prompt.isContinued ? 1 : 0);
+      const calls = { role: 'assistant' as const, content: '', tool_calls: end.toolCalls };
+      prompt.exchange.splice(at, 0, calls, ...results);
     }
   }
 
@@ -245,7 +254,7 @@ export class Session extends EventTarget {
     };
     const end = await read().catch(async (error: unknown) => {
       if (!isTooLong(error)) throw error;
-      await this.#makeRoom(prompt, signal);
+      await this.#makeRoom(prompt.exchange, signal);
       return read();
     });
     if (constraint && end.isCut)
@@ -274,7 +283,7 @@ export class Session extends EventTarget {
    * @returns tokens of all messages
    * @throws DOMException `QuotaExceededError`, and nothing is dropped
    */
-  async #makeRoom({ exchange }: Prompt, signal: AbortSignal): Promise<number> {
+  async #makeRoom(exchange: V1Message[], signal: AbortSignal): Promise<number> {
     const { conversation, contextWindow } = this.#parts;
     const usage = (dropped: number): Promise<number> =>
       this.#count([...conversation.messages(dropped), ...exchange], signal);

@@ -257,6 +257,7 @@ describe('a prompt', () => {
       'NotSupportedError',
     ],
     ['a constraint that is no object', 'x', { responseConstraint: 'x' }, 'TypeError'],
+    ['a constraint that is no JSON', 'x', { responseConstraint: () => '' }, 'NotSupportedError'],
     ['the omission of a constraint that is absent', 'x', { omitResponseConstraintInput: true }, 'TypeError'],
     ['more than the context window has', 'x '.repeat(1001), {}, 'QuotaExceededError'],
     ['more than /v1 counts', 'x '.repeat(30_000), {}, 'QuotaExceededError'],
@@ -307,6 +308,7 @@ describe('a prompt', () => {
   test.each([
     [/a|b/i, '^(?:a|b)$'],
     [/[^$]\$/, String.raw`^(?:[^$]\$)$`],
+    [/[\]$]/, String.raw`^(?:[\]$])$`],
     [/^a|b$/, '^a|b$'],
   ])('with the expression %s has the pattern %s', async (expression, pattern) => {
     const { asked, replies } = install();
@@ -315,6 +317,47 @@ describe('a prompt', () => {
     const responseConstraint = expression as object as Record<string, unknown>;
     expect(await session.prompt('x', { responseConstraint })).toBe('a');
     expect(asked[0]).toMatchObject({ response_format: { json_schema: { schema: { pattern } } } });
+  });
+
+  test('streams no half of a surrogate pair', async () => {
+    const { replies } = install();
+    const session = await LanguageModel.create();
+    replies.push({ text: ['"a\\ud83d', '\\ude', '00b\\\\ud83d\\ud83', 'd"'] });
+    const stream = session.promptStreaming('x', {
+      responseConstraint: /a/ as object as Record<string, unknown>,
+    });
+    expect(await collect(stream)).toEqual(['a', '\u{1F600}b\\ud83d', '\ud83d']);
+  });
+
+  test('calls tools before a reply with a prefix', async () => {
+    const { asked, replies } = install();
+    const session = await LanguageModel.create(withTools(async () => 'rain'));
+    replies.push({ toolCalls: [{ name: 'weather', arguments: '{}' }] });
+    const prefix: LanguageModelPrompt = [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: 'It is ', prefix: true },
+    ];
+    expect(await session.prompt(prefix)).toBe('one two');
+    await session.prompt('x');
+    const roles = asked.map(({ messages }) => messages.map(({ role }) => role).join(' '));
+    expect(roles.slice(1)).toEqual(['user assistant tool assistant', 'user assistant tool assistant user']);
+    expect(asked[1]?.['continue_final_message']).toBe(true);
+    expect(asked[2]?.messages[3]?.content).toBe('It is one two');
+  });
+
+  test('that is aborted during a tool call lets the next one begin', async () => {
+    const { asked, replies } = install();
+    const abort = new AbortController();
+    const session = await LanguageModel.create(
+      withTools(() => {
+        abort.abort();
+        return new Promise(() => {});
+      }),
+    );
+    replies.push({ toolCalls: [{ name: 'weather', arguments: '{}' }] });
+    expect(await name(session.prompt('a', { signal: abort.signal }))).toBe('AbortError');
+    expect(await session.prompt('b')).toBe('one two');
+    expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'b' }]);
   });
 
   test('calls the tools, all at once, until the model answers', async () => {

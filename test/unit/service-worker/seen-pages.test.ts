@@ -191,6 +191,13 @@ test('what was stored first goes first: 500 entries, 50 MB in all, 5 MB each', a
   expect(cache.entries.has(`${SITE}/huge`)).toBe(false);
 });
 
+test('parts that a page loads later are within the limits, too', async () => {
+  server = (path) => answer(path, { headers: { 'content-type': 'text/css' } });
+  await Promise.all(Array.from({ length: 510 }, (_, count) => script(`/${count}.css`)));
+  expect(cache.entries.size).toBe(500);
+  expect(cache.entries.has(`${SITE}/509.css`)).toBe(true);
+});
+
 test('a part that was deleted for space is stored again when it is used', async () => {
   server = (path) => answer(path, { headers: { 'content-type': 'text/css' } });
   await script('/a.css');

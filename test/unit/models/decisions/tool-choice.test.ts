@@ -23,17 +23,17 @@ function vectorsOf(given: string[][]): Engine<'embedding'> {
   };
 }
 
-const FORECAST = { label: 'getForecast', description: 'The weather of a city.' };
-
-const jobOf = (
-  text: string,
-  instructions = '',
-  options = [FORECAST, { label: 'read_clock' }],
-): DecisionJob => ({
+const jobOf = (text: string, instructions = ''): DecisionJob => ({
   kind: 'decision',
   model: 'm',
   input: { text },
-  questions: [{ type: 'tool', instructions, options }],
+  questions: [
+    {
+      type: 'tool',
+      instructions,
+      options: [{ label: 'getForecast', description: 'The weather of a city.' }, { label: 'read_clock' }],
+    },
+  ],
 });
 
 test('a message chooses the tool that it is about, or none', async () => {
@@ -56,16 +56,15 @@ test('a message chooses the tool that it is about, or none', async () => {
   expect(given.at(-1)).toEqual(['Will it snow?']);
 });
 
-test('a full cache of vectors loses none of the tools of a request', async () => {
+test('a tool that is known keeps its vector when hundreds of others have filled the cache', async () => {
   const engine = vectorsOf([]);
-  const others = (count: number, name: string) =>
-    Array.from({ length: count }, (_, index) => ({ label: `${name} ${index}` }));
-  let answer;
-  for (const options of [others(400, 'send'), others(120, 'draw'), others(1, 'read')])
-    ({ answer } = await chooseTool(
-      engine,
-      jobOf('Will it rain?', '', [FORECAST, ...options]),
-      new AbortController().signal,
-    ));
-  expect(answer?.map((each) => Math.round(each))).toEqual([1, 0, 0]);
+  const job = jobOf('Will it rain?');
+  const chooseAmong = async (labels: string[]) => {
+    const options = labels.map((label) => ({ label }));
+    const questions = [{ type: 'tool' as const, instructions: '', options }];
+    const { answer } = await chooseTool(engine, { ...job, questions }, new AbortController().signal);
+    return answer?.map((each) => Math.round(each));
+  };
+  await chooseAmong(['weather', ...Array.from({ length: 499 }, (_, index) => `tool${index}`)]);
+  expect(await chooseAmong(['weather', 'another'])).toEqual([1, 0, 0]);
 });
