@@ -45,7 +45,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     const embedded = await this.#parts.each(input.texts, signal, placeOf, (text, index) => {
       const most = cutOf(index);
       if (most === undefined) return this.#embed(text);
-      return this.#parts.cut(text.slice(0, most * CHARACTERS_A_TOKEN), this.#embed);
+      return this.#parts.cut(text, most * CHARACTERS_A_TOKEN, this.#embed);
     });
     const promptTokens = embedded.reduce((sum, { tokens }) => sum + tokens, 0);
     yield toEvent(

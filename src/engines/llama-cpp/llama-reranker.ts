@@ -30,7 +30,7 @@ export class LlamaReranker implements Engine<'rerank'> {
     const most = (job.maxTokens ?? Infinity) * CHARACTERS_A_TOKEN;
     const placeOf = (index: number): string => `documents[${index}]`;
     const pairs = await this.#parts.each(job.documents, signal, placeOf, (document) =>
-      this.#parts.cut(boundDocument(document, contextLength).slice(0, most), (kept) =>
+      this.#parts.cut(boundDocument(document, contextLength), most, (kept) =>
         this.#llama.rank(query, this.#parts.plain(kept)),
       ),
     );

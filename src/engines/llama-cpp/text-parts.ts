@@ -59,9 +59,14 @@ export class TextParts {
     return results;
   }
 
-  /** Computes a document, of which the end is left out until it fits. @throws ServiceError if the query is too long */
-  async cut<T>(text: string, compute: (kept: string) => Promise<T>): Promise<T> {
-    for (let kept = text; ;) {
+  /**
+   * Computes the start of a document, of which the end is left out until it fits.
+   * @param most maximum length
+   * @throws ServiceError if the query is too long
+   */
+  async cut<T>(text: string, most: number, compute: (kept: string) => Promise<T>): Promise<T> {
+    // A cut may split a character, and the server rejects a text with half of one.
+    for (let kept = text.slice(0, most).toWellFormed(); ;) {
       try {
         return await compute(kept);
       } catch (error) {

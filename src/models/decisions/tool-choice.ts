@@ -58,15 +58,19 @@ export async function chooseTool(
   vectors.set(engine, known);
   let promptTokens = 0;
   const vectorsOf = async (texts: readonly string[]): Promise<Float32Array[]> => {
-    const missing = texts.filter((text) => !known.has(text));
-    if (missing.length > 0) {
-      const result = await embedTexts(engine, model, missing, signal);
-      if (known.size > MAX_VECTORS) known.clear();
-      for (const [index, text] of missing.entries())
-        known.set(text, result.vectors[index] ?? new Float32Array());
-      promptTokens += result.promptTokens;
-    }
-    return texts.map((text) => known.get(text) ?? new Float32Array());
+    // Another call may clear the cache while this one embeds.
+    const found = texts.map((text) => known.get(text));
+    const missing = texts.filter((_, index) => !found[index]);
+    if (missing.length === 0) return found.flatMap((vector) => vector ?? []);
+    const result = await embedTexts(engine, model, missing, signal);
+    promptTokens += result.promptTokens;
+    if (known.size > MAX_VECTORS) known.clear();
+    const computed = result.vectors.values();
+    return texts.map((text, index) => {
+      const vector = found[index] ?? computed.next().value ?? new Float32Array();
+      known.set(text, vector);
+      return vector;
+    });
   };
   const message = input.text.slice(-MAX_TEXT);
   const [alone, inContext = alone] = await embedTexts(

@@ -50,6 +50,12 @@ test('`max_tokens_per_doc` cuts each document by itself', async () => {
   expect(scores).toEqual([20, 3]);
 });
 
+test('`max_tokens_per_doc` splits no character', async () => {
+  const { reranker, pairs } = make();
+  await lastOf(reranker.run(job('q', [`abc${'🌧'.repeat(9)}`], { maxTokens: 1 }), never));
+  expect(pairs[0]?.[1]).toBe('abc\uFFFD');
+});
+
 test('a query that leaves no room is refused by name', async () => {
   const { reranker } = make();
   const refused = lastOf(reranker.run(job('q'.repeat(CONTEXT), ['abc']), never));

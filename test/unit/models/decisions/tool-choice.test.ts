@@ -55,3 +55,16 @@ test('a message chooses the tool that it is about, or none', async () => {
   await choose('Will it snow?');
   expect(given.at(-1)).toEqual(['Will it snow?']);
 });
+
+test('a tool that is known keeps its vector when hundreds of others have filled the cache', async () => {
+  const engine = vectorsOf([]);
+  const job = jobOf('Will it rain?');
+  const chooseAmong = async (labels: string[]) => {
+    const options = labels.map((label) => ({ label }));
+    const questions = [{ type: 'tool' as const, instructions: '', options }];
+    const { answer } = await chooseTool(engine, { ...job, questions }, new AbortController().signal);
+    return answer?.map((each) => Math.round(each));
+  };
+  await chooseAmong(['weather', ...Array.from({ length: 499 }, (_, index) => `tool${index}`)]);
+  expect(await chooseAmong(['weather', 'another'])).toEqual([1, 0, 0]);
+});
