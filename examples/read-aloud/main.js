@@ -51,6 +51,8 @@ async function read() {
   } catch (error) {
     if (!stop.signal.aborted) output.textContent = error.message;
   } finally {
+    // After an error the next paragraph must not be spoken in vain.
+    stop.abort();
     if (reading === stop) {
       reading = null;
       button.textContent = 'Read aloud';

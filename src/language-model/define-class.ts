@@ -1,4 +1,5 @@
 import { abortable } from '#base';
+import { OF_LOCALTEXT } from '#protocol';
 import { availabilityOf, type Availability } from './availability.ts';
 import { Conversation, toV1Messages } from './conversation.ts';
 import { toCoreOptions, toCreateOptions, type CreateOptions } from './create-options.ts';
@@ -17,6 +18,8 @@ export interface LanguageModelClass {
 
 export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
   class LanguageModel extends Session {
+    static readonly [OF_LOCALTEXT] = true;
+
     static async availability(options?: unknown): Promise<Availability> {
       if (!isActive()) throw invalidState();
       const core = toCoreOptions(options);

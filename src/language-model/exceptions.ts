@@ -29,7 +29,7 @@ interface QuotaCounts {
 
 /** `QuotaExceededError` of Web IDL, as a class where the browser has it. */
 export function quotaExceeded(requested: number, quota: number): DOMException {
-  const message = `The input takes ${requested} tokens, and the context window has ${quota}. Shorten the input.`;
+  const message = `The session takes ${requested} tokens with this input, and the context window has ${quota}, for the reply, too. Shorten the input.`;
   const { QuotaExceededError: Class } = globalThis as {
     QuotaExceededError?: new (message: string, counts: QuotaCounts) => DOMException;
   };

@@ -258,7 +258,10 @@ export class Session extends EventTarget {
       return read();
     });
     if (constraint && end.isCut)
-      throw new DOMException('The reply was cut off at the end of the context window.', 'SyntaxError');
+      throw new DOMException(
+        'The reply was cut off by `maxTokens` or the end of the context window.',
+        'SyntaxError',
+      );
     return end;
   }
 

@@ -27,7 +27,7 @@ export interface LlamaOptions {
   build: WasmBuild;
   /** Absolute URL of an engine's own file. */
   url(name: string): string;
-  parameters: LoadModelParams & { n_parallel: number; n_batch: number };
+  parameters: LoadModelParams & { n_parallel: number };
   /** Limits for saved prompt states. Absent: limited in tokens. */
   limits?: StateLimits | undefined;
   signal: AbortSignal;
@@ -54,7 +54,7 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
   const log = new NativeLog();
   const wllama = await start(files, options, log);
   const calls = serverCalls(wllama, log);
-  const { n_parallel: slots, n_batch: batch } = options.parameters;
+  const { n_parallel: slots } = options.parameters;
   const { n_ctx: context, n_vocab: vocabulary } = wllama.getLoadedContextInfo();
   const kernels = kernelsOf(wllama);
   const imageMarker = mediaMarkerOf(wllama);
@@ -62,7 +62,7 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
   // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
   const mayBeBare = imageMarker === null && kernels !== undefined;
   const bare = addsBos ? (mayBeBare ? BARE : null) : '';
-  const scheduler = new ReplyScheduler(calls, { slots, bare, drafts: canDraft(wllama), batch, context });
+  const scheduler = new ReplyScheduler(calls, { slots, bare, drafts: canDraft(wllama), context });
   return {
     slots,
     /** Number of tokens of prompts and replies together. */

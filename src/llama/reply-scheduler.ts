@@ -55,12 +55,6 @@ interface Count {
   reject(error: unknown): void;
 }
 
-/** Maximum number of tokens of a text to embed (`batch`), and of a prompt with its reply (`context`). */
-export interface TokenLimits {
-  batch: number;
-  context: number;
-}
-
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
@@ -72,7 +66,7 @@ type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | '
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
-  readonly #limits: TokenLimits;
+  readonly #context: number;
   readonly #replies: ScheduledReply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
@@ -80,25 +74,25 @@ export class ReplyScheduler {
   readonly #drafts: boolean;
   readonly #stopped = new AbortController();
   #looping = false;
-  /** Number of tokens of the text that is added to a prompt to count it beside replies; null if not known yet. */
+  /** Number of tokens of the text that is added to a prompt to count it; null if not known yet. */
   #addedTokens: number | null = null;
 
   /**
    * @param options `slots`: number of the server's slots, which the caller's concurrency must not
-   *   exceed. `bare`: prefix that keeps the tokenizer from adding a BOS token; null if that is
+   *   exceed. `context`: maximum number of tokens of a prompt with its reply. `bare`: prefix that keeps the tokenizer from adding a BOS token; null if that is
    *   impossible, and states cannot be copied. `drafts`: whether a step may draft tokens
    */
   constructor(
     calls: ServerCalls,
     {
       slots,
+      context,
       bare,
       drafts = false,
-      ...limits
-    }: TokenLimits & { slots: number; bare: '' | typeof BARE | null; drafts?: boolean },
+    }: { slots: number; context: number; bare: '' | typeof BARE | null; drafts?: boolean },
   ) {
     this.#calls = calls;
-    this.#limits = limits;
+    this.#context = context;
     this.#drafts = drafts;
     this.#slots = new SlotPredictor(slots);
     this.#states =
@@ -129,7 +123,8 @@ export class ReplyScheduler {
 
   /**
    * Counts the tokens of a prompt without computing it: llama.cpp's server reports the length of a prompt
-   * that it rejects as too long, so text is added to the prompt until it exceeds a limit.
+   * that it rejects as too long, so text is added to the prompt until it exceeds the context. A rejected embedding
+   * would need less added text, but it drops the state of a slot.
    * @param special text of a special token, which separates the added text from the prompt
    * @throws the signal's reason; `RequestRejectedError` if the server reports no length; the server's error
    */
@@ -209,21 +204,13 @@ export class ReplyScheduler {
   }
 
   async #runCount({ prompt, special, images, signal, ...count }: Count): Promise<void> {
-    const { batch, context } = this.#limits;
     try {
       signal.throwIfAborted();
       await this.#putFillingAside();
-      if (images || this.#replies.some(isRunning)) {
-        // llama.cpp takes quadratic time for consecutive special tokens.
-        const added = special + WORD.repeat(context + 1);
-        this.#addedTokens ??= (await this.#refuse(added + added)) - (await this.#refuse(added));
-        count.resolve((await this.#refuse(prompt + added, images)) - this.#addedTokens);
-      } else {
-        // The batch limit needs less added text, but the server embeds nothing beside a reply.
-        const added = batch + 1;
-        const id = await this.#calls.beginEmbedding(prompt + special.repeat(added));
-        count.resolve((await this.#refusal(id)) - added);
-      }
+      // llama.cpp takes quadratic time for consecutive special tokens.
+      const added = special + WORD.repeat(this.#context + 1);
+      this.#addedTokens ??= (await this.#refuse(added + added)) - (await this.#refuse(added));
+      count.resolve((await this.#refuse(prompt + added, images)) - this.#addedTokens);
     } catch (error) {
       count.reject(error);
       if (!signal.aborted && !(error instanceof RequestRejectedError)) throw error;

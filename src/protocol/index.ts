@@ -48,13 +48,14 @@ export {
   whenReleased,
 } from './locks.ts';
 export type { Capability, EngineFacts, ModelFacts } from './model-facts.ts';
-export type {
-  PageModel,
-  PageModelAvailability,
-  PageModelEvent,
-  PageModelMessage,
-  PageModelPart,
-  PageModelRequest,
+export {
+  OF_LOCALTEXT,
+  type PageModel,
+  type PageModelAvailability,
+  type PageModelEvent,
+  type PageModelMessage,
+  type PageModelPart,
+  type PageModelRequest,
 } from './page-model.ts';
 export {
   LOGGED_BODY_CHARACTERS,

@@ -101,6 +101,28 @@ test('the README has at most 130 lines', async () => {
   expect((await readFile('README.md', 'utf8')).trimEnd().split('\n').length).toBeLessThanOrEqual(130);
 });
 
+test('the README says how much `npm start` downloads', async () => {
+  const { models } = catalog.extendCatalog(catalog.defaultCatalog, catalog.voices);
+  const variants = models.flatMap((model) => model.variants).filter((variant) => !variant.optIn);
+  const files = new Map(variants.flatMap((each) => each.files).map((file) => [file.sha256, file.bytes]));
+  const bytes = [...files.values()].reduce((sum, each) => sum + each, 0);
+  expect(await readFile('README.md', 'utf8')).toContain(
+    `downloads the weights (${Math.round(bytes / 1e6)} MB, once)`,
+  );
+});
+
+test('the model hub of the extension example is a valid choice', async () => {
+  const text = await readFile('examples/chrome-extension/extension/options.js', 'utf8');
+  const code = [...text.matchAll(/^\/\/ ((?:import|export) .*)$/gm)].map(([, line = '']) =>
+    line.replace(/^import (.*) from .*/, 'const $1 = catalog;').replace(/^export /, ''),
+  );
+  const chosen = new Function('catalog', `${code.join('\n')}\nreturn { MODEL, options };`)(catalog) as {
+    MODEL: string;
+    options: { catalog: catalog.Catalog };
+  };
+  expect(chosen.options.catalog.models.map(({ id }) => id)).toContain(chosen.MODEL);
+});
+
 test('the patterns of docs/service-worker.md are those of globIgnores()', async () => {
   const text = await readFile('docs/service-worker.md', 'utf8');
   const [, patterns = ''] = /```json\n(.*?)```/s.exec(text) ?? [];

@@ -276,7 +276,7 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
     const tools = [{ type: 'function' as const, function: { name: 'light', parameters } }];
     const chats = [
       { messages },
-      { messages, tools },
+      { messages, tools, tool_choice: 'required' as const },
       { messages, response_format: { type: 'json_schema' as const, json_schema: schema } },
     ];
     const count = async (counted: object): Promise<number> =>

@@ -4,6 +4,6 @@ export const MODEL = 'amber-phoenix-4';
 export const options = {};
 
 // To load a larger model from the model hub on first use instead:
-// import { extendCatalog, hubModels } from './localtext/catalog.js';
+// import { defaultCatalog, extendCatalog, hubModels } from './localtext/catalog.js';
 // export const MODEL = 'lfm2.5-350m';
-// export const options = { catalog: extendCatalog(hubModels), sources: { hub: true } };
+// export const options = { catalog: extendCatalog(defaultCatalog, hubModels), sources: { hub: true } };

@@ -1,5 +1,6 @@
 import type { DecisionJob, DecisionProgress } from '#jobs';
 import type { ModelManager } from '#models';
+import { JobPaused } from '#scheduling';
 import { serveJob, type JobRequest, type JobSink } from './serve-job.ts';
 
 const UNDECIDED: DecisionProgress = { answers: [null], promptTokens: 0, cachedTokens: 0, labelTokens: 0 };
@@ -20,6 +21,8 @@ export async function serveToolChoice(
       return await serveJob(modelManager, { ...request, job: forModel(job, chooser) }, signal, sink);
   } catch (error) {
     signal.throwIfAborted();
+    // The requester asks again.
+    if (error instanceof JobPaused) throw error;
     console.warn(`localtext: ${String(chooser)} could not choose a tool`, error);
   }
   await sink.send({ type: 'done', progress: UNDECIDED, fingerprint: variant.name });

@@ -42,8 +42,7 @@ export interface ServerCalls {
   /** Queues a completion. `files` are images in the order of their markers in the prompt. @returns its id */
   begin(fields: Record<string, unknown>, files?: readonly Uint8Array[]): Promise<number>;
   /**
-   * Queues a text to embed. A step rejects a text longer than a batch with its `promptTokens`,
-   * which a chat model uses to count.
+   * Queues a text to embed. A step rejects a text longer than a batch with its `promptTokens`.
    * @returns its id
    */
   beginEmbedding(text: string): Promise<number>;

@@ -38,8 +38,11 @@ const questionsAbout = (name: string) => [`Who invented ${name}?`, `What is a ${
 /** Added to a tool's similarity: descriptions are further from a message than another message is. Measured: docs/typed-answers.md. */
 const MARGIN = 0.13;
 
-/** Characters of a text that count: the model's context is short, and a message's end says what to do. */
-const MAX_TEXT = 1000;
+/**
+ * Characters of a text that count: a message's end says what to do. MiniLM's context holds 512 tokens, which digits and
+ * Chinese fill with one a character.
+ */
+const MAX_TEXT = 500;
 
 /** Maximum number of cached vectors per engine: agents repeat the same tools. */
 const MAX_VECTORS = 512;

@@ -1,8 +1,12 @@
 /// <reference types="dom-chromium-ai" />
 
-/** The browser's Prompt API. */
-export const languageModel = (): typeof LanguageModel | undefined =>
-  (globalThis as { LanguageModel?: typeof LanguageModel }).LanguageModel;
+import { OF_LOCALTEXT } from '#protocol';
+
+/** The browser's Prompt API. localtext's own class would ask `/v1`, and so this page, again. */
+export function languageModel(): typeof LanguageModel | undefined {
+  const { LanguageModel: api } = globalThis as { LanguageModel?: typeof LanguageModel };
+  return api && OF_LOCALTEXT in api ? undefined : api;
+}
 
 /**
  * Declares what a session is for: the browser answers only in these languages, and takes images only if they

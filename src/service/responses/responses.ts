@@ -21,6 +21,7 @@ import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../
 import { readCallableTools } from '../tools/callable-tools.ts';
 import type { MoreTools } from '../tools/given-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
+import { isKnown } from '../tools/tool-choice.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
@@ -49,7 +50,8 @@ export async function createResponse(
       created: exchange.receivedAt,
       response: writeJson(response),
       input: toInputItems(resolved.raw, head.id),
-      itemTools: more.map(({ tools }) => tools),
+      // Tools of other types were refused or warned of, once.
+      itemTools: more.map(({ tools }) => tools.filter(isKnown)),
       messages: [...conversation, ...toMessages(state.output)],
     };
     try {

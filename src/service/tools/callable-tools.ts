@@ -61,8 +61,7 @@ function readFunctions(
   tools: readonly GivenTool[],
   mode: ToolChoice['mode'],
 ): ReadonlyMap<string, ToolFunction> {
-  const known = new Map<string, ToolFunction>();
-  const budget = new SchemaBudget();
+  const known = new Map<string, { each: GivenTool; tool: ToolName }>();
   for (const each of tools) {
     const { at, kind, namespace, fields } = each;
     const tool: ToolName = { kind, name: fields.name, ...(namespace !== undefined && { namespace }) };
@@ -72,11 +71,15 @@ function readFunctions(
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
-    const schema = each.kind === 'custom' ? customSchema(each) : functionSchema(each, mode, budget);
-    known.set(name, { tool, name, description: fields.description ?? null, ...schema });
+    known.set(name, { each, tool });
     if (known.size > MAX_TOOLS) throw invalidField(at, `is one of more than ${MAX_TOOLS} tools: send fewer`);
   }
-  return known;
+  const budget = new SchemaBudget();
+  const functions = [...known].map(([name, { each, tool }]): [string, ToolFunction] => {
+    const schema = each.kind === 'custom' ? customSchema(each) : functionSchema(each, mode, budget);
+    return [name, { tool, name, description: each.fields.description ?? null, ...schema }];
+  });
+  return new Map(functions);
 }
 
 type ToolSchema = Pick<ToolFunction, 'parameters' | 'param' | 'strict'>;

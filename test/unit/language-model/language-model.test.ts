@@ -301,7 +301,10 @@ describe('a prompt', () => {
     expect(asked[2]).toMatchObject({ continue_final_message: true });
     expect(asked[2]?.messages[3]).toEqual({ role: 'assistant', content: 'Greetings and "all\n' });
     replies.push({ finish: 'length' });
-    expect(await name(session.prompt('x', { responseConstraint: schema }))).toBe('SyntaxError');
+    await expect(session.prompt('x', { responseConstraint: schema })).rejects.toMatchObject({
+      name: 'SyntaxError',
+      message: expect.stringContaining('`maxTokens`') as string,
+    });
     expect(await name(session.prompt(prefix, { responseConstraint: schema }))).toBe('NotSupportedError');
   });
 

@@ -10,7 +10,7 @@ import { sleep, virtualTime } from '../../support/virtual-time.ts';
 virtualTime();
 
 const scheduled = (server: ServerCalls, slots: number, bare: '' | typeof BARE | null): ReplyScheduler =>
-  new ReplyScheduler(server, { slots, bare, batch: 16, context: 100 });
+  new ReplyScheduler(server, { slots, bare, context: 100 });
 
 const never = new AbortController().signal;
 
@@ -56,7 +56,7 @@ async function runDrafting(...replies: Record<string, unknown>[]) {
     steps.push([drafts, ...counts]);
     return step(id, drafts);
   };
-  const server = new ReplyScheduler(fake, { slots: 4, bare: null, drafts: true, batch: 16, context: 100 });
+  const server = new ReplyScheduler(fake, { slots: 4, bare: null, drafts: true, context: 100 });
   await Promise.all(
     replies.map((fields, at) =>
       server.run(

@@ -4,6 +4,7 @@ import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.t
 import type { EmbeddingEvent } from '../../../../src/jobs/embedding.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { serveToolChoice } from '../../../../src/engine-host/requests/serve-tool-choice.ts';
+import { JobPaused } from '../../../../src/scheduling/lease.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -27,12 +28,13 @@ const catalog: Catalog = {
   ],
 };
 
-const engineOf = (kind: 'chat' | 'embedding'): Engine => ({
+const engineOf = (kind: 'chat' | 'embedding', failure?: Error): Engine => ({
   kind,
   fingerprint: kind,
   slots: 1,
   facts: {},
   async *run(job): AsyncGenerator<EmbeddingEvent> {
+    if (failure) throw failure;
     const texts = job.kind === 'embedding' && 'texts' in job.input ? job.input.texts : [];
     const vectors = texts.map((text) => Float32Array.of(text.includes('weather') ? 1 : 0));
     yield { type: 'done', vectors, promptTokens: 1, fingerprint: kind };
@@ -40,14 +42,14 @@ const engineOf = (kind: 'chat' | 'embedding'): Engine => ({
   unload: () => Promise.resolve(),
 });
 
-async function ask(id: string, isBroken = false) {
+async function ask(id: string, isBroken = false, failure?: Error) {
   const loaded: string[] = [];
   const models = createModelManager({
     catalog,
     load: async ({ name }) => {
       loaded.push(name);
       if (isBroken && name === 'mini') throw new Error('no such file');
-      return engineOf(name === 'mini' ? 'embedding' : 'chat');
+      return name === 'mini' ? engineOf('embedding', failure) : engineOf('chat');
     },
   });
   const job: DecisionJob = {
@@ -78,4 +80,8 @@ test('a chooser that cannot be loaded leaves the choice to the model', async () 
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
   expect((await ask('chooses', true)).answer).toBeNull();
   expect(warn).toHaveBeenCalledOnce();
+});
+
+test('a choice that yields its slot to others is made later', async () => {
+  await expect(ask('chooses', false, new JobPaused('Later.'))).rejects.toThrow(JobPaused);
 });

@@ -68,3 +68,10 @@ test('a tool that is known keeps its vector when hundreds of others have filled 
   await chooseAmong(['weather', ...Array.from({ length: 499 }, (_, index) => `tool${index}`)]);
   expect(await chooseAmong(['weather', 'another'])).toEqual([1, 0, 0]);
 });
+
+test('texts with one token a character fit into the context of MiniLM', async () => {
+  const given: string[][] = [];
+  const { signal } = new AbortController();
+  await chooseTool(vectorsOf(given), jobOf('天'.repeat(2000), '气'.repeat(2000)), signal);
+  expect(Math.max(...given.flat().map(({ length }) => length))).toBe(500);
+});

@@ -9,6 +9,7 @@ import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.
 import { builtInFault } from '../../../../src/engines/built-in/built-in-fault.ts';
 import { loadBuiltIn } from '../../../../src/engines/built-in/built-in-engine.ts';
 import { type FakeLanguageModel, installLanguageModel } from '../../../support/fake-language-model.ts';
+import { installLanguageModel as installOwn } from '../../../../src/language-model/index.ts';
 
 const never = new AbortController().signal;
 const catalog = withBuiltIn(defaultCatalog, 'amber-phoenix-4');
@@ -347,4 +348,11 @@ describe("the browser's own download", () => {
       message: expect.stringContaining('from a click') as string,
     });
   });
+});
+
+test('the class of installLanguageModel() is not the browser’s model: it would ask /v1 again', async () => {
+  installOwn(new Promise(() => {}), { model: 'amber-phoenix-4' });
+  const { pageModel } = pageServices(never);
+  expect(await pageModel.availability([])).toMatchObject({ state: 'absent' });
+  await downloadBuiltIn(catalog, 'amber-phoenix-4', never);
 });

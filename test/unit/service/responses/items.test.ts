@@ -263,6 +263,29 @@ test('tools in items keep their numbers, and belong to the conversation', async 
   expect(prompt).toContain(big.replaceAll('"', '\\"'));
 });
 
+test('tools in earlier items that cannot run, or that later ones replace, refuse no request', async () => {
+  const { fetch } = await connect();
+  const post = async (body: object): Promise<string> => {
+    const response = await fetch('/v1/responses', {
+      method: 'POST',
+      body: JSON.stringify({ model, ...body }),
+    });
+    const { id, error } = (await response.json()) as { id: string; error: unknown };
+    expect(error).toBeNull();
+    return id;
+  };
+  const itemOf = (tool: object) => ({ type: 'additional_tools', role: 'developer', tools: [tool] });
+  const user = { role: 'user', content: 'Hi.' };
+  const search = itemOf({ type: 'web_search' });
+  const id = await post({ input: [user, search], tools: [light] });
+  await post({ input: 'Go on.', previous_response_id: id });
+  const names = Array.from({ length: 500 }, (_, index) => `p${index}`);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+  const parameters = { type: 'object', properties, required: names, additionalProperties: false };
+  const large = itemOf({ type: 'function', name: 'large', strict: true, parameters });
+  await post({ input: [user, ...Array.from({ length: 9 }, () => large)] });
+});
+
 test.each(['text', 'function', 'cut off'])('a stored response is sent again as events: %s', async (kind) => {
   const { client, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
   const extra = {
