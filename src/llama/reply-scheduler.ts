@@ -31,6 +31,8 @@ interface ScheduledReply extends PromptView {
   since: number;
   /** Whether the first step is over, in which the server would reject its prompt or grammar. */
   accepted: boolean;
+  /** Steps until the next one that drafts. */
+  undrafted: number;
   onAccepted(): void;
   onChunk(chunk: Chunk): void;
   resolve(): void;
@@ -54,6 +56,9 @@ interface Count {
   resolve(tokens: number): void;
   reject(error: unknown): void;
 }
+
+/** Steps without drafts after one whose drafts were all wrong: each costs a call for further results. */
+const UNDRAFTED_STEPS = 3;
 
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
@@ -167,6 +172,7 @@ export class ReplyScheduler {
       text: '',
       computedAhead: null,
       putAside: 0,
+      undrafted: 0,
       since: performance.now(),
       accepted: false,
     };
@@ -302,21 +308,24 @@ export class ReplyScheduler {
     const wasPrefill = reply.state.name === 'prefill';
     const isAlone = this.#replies.filter(isRunning).length === 1;
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
-    const drafts = this.#drafts && isAlone && !wasPrefill && !reply.fields['n_probs'];
+    const mayDraft = this.#drafts && isAlone && !wasPrefill && !reply.fields['n_probs'];
+    const drafts = mayDraft && reply.undrafted-- <= 0;
     await this.#read(reply, this.#calls.step(id, drafts));
     const running = this.#replies.filter(isRunning);
     // A reply that runs alone and drafts nothing has one result per step, except the first: that is empty,
     // and a token is queued behind it.
     if (!wasPrefill && !drafts && running.every((each) => each === reply)) return;
-    for (const each of running) await this.#drain(each);
+    let further = 0;
+    for (const each of running) further += await this.#drain(each);
+    if (drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
   }
 
-  /** Reads all queued results. */
-  async #drain(reply: ScheduledReply): Promise<void> {
-    for (let mayWait = true; mayWait;) {
+  /** Reads all queued results. @returns the number of those that another follows */
+  async #drain(reply: ScheduledReply): Promise<number> {
+    for (let taken = 0; ; taken++) {
       const { state, signal } = reply;
-      if (!('id' in state) || signal.aborted) return;
-      mayWait = await this.#read(reply, this.#calls.take(state.id));
+      if (!('id' in state) || signal.aborted) return taken;
+      if (!(await this.#read(reply, this.#calls.take(state.id)))) return taken;
     }
   }
 
