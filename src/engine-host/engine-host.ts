@@ -49,7 +49,7 @@ export class EngineHost implements Serving {
       users: loadedModels,
       device,
       chosen: (id) => this.modelManager.chosen(id),
-      save: (records) => writeAddedModels(scope, navigator.locks, records),
+      save: (records) => writeAddedModels(scope, this.locks, records),
       requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
     });
     this.modelManager = createModels({
@@ -59,7 +59,7 @@ export class EngineHost implements Serving {
       device,
       // The URL changes with each build, as script names have a hash.
       build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      saveFacts: (facts) => writeEngineFacts(scope, navigator.locks, { epoch, models: facts }),
+      saveFacts: (facts) => writeEngineFacts(scope, this.locks, { epoch, models: facts }),
       onChange: () => this.#channel.changed(),
     });
   }

@@ -53,6 +53,14 @@ export interface DecisionProgress {
   labelTokens: number;
 }
 
+/** Progress of a choice of a tool that nobody made: the chat's model chooses. */
+export const UNDECIDED: DecisionProgress = {
+  answers: [null],
+  promptTokens: 0,
+  cachedTokens: 0,
+  labelTokens: 0,
+};
+
 /** Whether the job chooses a tool for a chat. */
 export const choosesTool = ({ questions }: AnyJob & { questions?: readonly DecisionQuestion[] }): boolean =>
   questions?.[0]?.type === 'tool';

@@ -19,5 +19,9 @@ export interface EmbeddingResult {
   timings?: Timings;
 }
 
+/** Cosine of two vectors of length 1. */
+export const cosine = (a: Float32Array, b: Float32Array | undefined): number =>
+  a.reduce((sum, value, at) => sum + value * (b?.[at] ?? 0), 0);
+
 /** Event of an embedding job, which returns all vectors at once. */
 export type EmbeddingEvent = { type: 'done' } & EmbeddingResult;

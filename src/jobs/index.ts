@@ -24,6 +24,7 @@ export {
 export {
   charactersOf as decisionCharactersOf,
   choosesTool,
+  UNDECIDED,
   type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
@@ -31,7 +32,7 @@ export {
   type DecisionProgress,
   type DecisionQuestion,
 } from './decision.ts';
-export type { EmbeddingEvent, EmbeddingJob, EmbeddingResult } from './embedding.ts';
+export { cosine, type EmbeddingEvent, type EmbeddingJob, type EmbeddingResult } from './embedding.ts';
 export {
   KINDS,
   answers,

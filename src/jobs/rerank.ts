@@ -1,4 +1,5 @@
 import type { AnyJob, Timings } from './any-job.ts';
+import { cosine } from './embedding.ts';
 
 export interface RerankJob extends AnyJob {
   kind: 'rerank';
@@ -23,7 +24,4 @@ export interface RerankEvent {
  * each other. @param vectors of length 1
  */
 export const similarities = ([query, ...documents]: readonly Float32Array[]): number[] =>
-  documents.map((vector) => {
-    const cosine = vector.reduce((sum, value, at) => sum + value * (query?.[at] ?? 0), 0);
-    return Math.min(1, Math.max(0, cosine));
-  });
+  documents.map((vector) => Math.min(1, Math.max(0, cosine(vector, query))));

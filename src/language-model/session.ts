@@ -9,6 +9,7 @@ import { invalidState, promptException, quotaExceeded } from './exceptions.ts';
 import { toMessages, toRawMessages, type RawMessage } from './prompt-messages.ts';
 import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
 import { JsonStringDecoder, responseFormat, withPrefix, type Constraint } from './response-constraint.ts';
+import { toSignal } from './web-idl.ts';
 import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
 
 export interface SessionParts {
@@ -93,9 +94,7 @@ export class Session extends EventTarget {
   async append(input: unknown, options?: unknown): Promise<undefined> {
     requireArgument(arguments.length);
     const raw = toRawMessages(input);
-    const { signal: own } = toPromptOptions({
-      signal: (options as { signal?: unknown } | undefined)?.signal,
-    });
+    const own = signalOf(options);
     await this.#run(own, async (signal) => {
       const { conversation } = this.#parts;
       const exchange = await this.#read(raw);
@@ -116,9 +115,7 @@ export class Session extends EventTarget {
   }
 
   async clone(options?: unknown): Promise<this> {
-    const { signal: own } = toPromptOptions({
-      signal: (options as { signal?: unknown } | undefined)?.signal,
-    });
+    const own = signalOf(options);
     return this.#guard(own, async () => {
       const { conversation, ...parts } = this.#parts;
       const Class = this.constructor as new (parts: SessionParts) => this;
@@ -307,6 +304,10 @@ export class Session extends EventTarget {
     return left;
   }
 }
+
+/** The signal of options that have no other member. @throws TypeError */
+const signalOf = (options: unknown): AbortSignal | undefined =>
+  toSignal((options as { signal?: unknown } | undefined)?.signal);
 
 /** Tells the model of a constraint, in the last message of the user. */
 function withGuidance(messages: V1Message[], guidance: string): V1Message[] {

@@ -83,9 +83,9 @@ export class ReplyScheduler {
   #addedTokens: number | null = null;
 
   /**
-   * @param options `slots`: number of the server's slots, which the caller's concurrency must not
-   *   exceed. `context`: maximum number of tokens of a prompt with its reply. `bare`: prefix that keeps the tokenizer from adding a BOS token; null if that is
-   *   impossible, and states cannot be copied. `drafts`: whether a step may draft tokens
+   * @param options `slots`: number of the server's slots, which the caller's concurrency must not exceed. `context`:
+   *   maximum number of tokens of a prompt with its reply. `bare`: prefix that keeps the tokenizer from adding a BOS
+   *   token; null if that is impossible, and states cannot be copied. `drafts`: whether a step may draft tokens
    */
   constructor(
     calls: ServerCalls,

@@ -19,6 +19,8 @@ export {
   type Question,
   type StageFacts,
   type WaitingStage,
+  type EnginePort,
+  type RequesterPort,
 } from './engine-port.ts';
 export { addIsolation, isolates } from './isolation.ts';
 export {
@@ -33,6 +35,7 @@ export {
   type LoadLine,
 } from './local-paths.ts';
 export {
+  copiesLock,
   engineLock,
   helperLock,
   holdLock,
@@ -41,6 +44,7 @@ export {
   leaderLock,
   leaderUrlLock,
   nameIn,
+  queryLocks,
   requestLock,
   requestsRun,
   scopeOf,
@@ -123,7 +127,3 @@ export type {
   WorkerControl,
   WorkerOptions,
 } from './worker-control.ts';
-export { copiesLock } from './locks.ts';
-export type { RequesterPort } from './engine-port.ts';
-export type { EnginePort } from './engine-port.ts';
-export { queryLocks } from './locks.ts';

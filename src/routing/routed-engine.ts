@@ -7,7 +7,7 @@ import {
   type ModelEntry,
   type Waiting,
 } from '#protocol';
-import { choosesTool, withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
+import { choosesTool, UNDECIDED, withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
@@ -39,8 +39,7 @@ const UPSTREAM: {
 async function* undecided({
   fingerprint,
 }: UpstreamServer): AsyncGenerator<EventOf<'decision'>, void, undefined> {
-  const progress = { answers: [null], promptTokens: 0, cachedTokens: 0, labelTokens: 0 };
-  yield { type: 'done', progress, fingerprint };
+  yield { type: 'done', progress: UNDECIDED, fingerprint };
 }
 
 /**

@@ -56,6 +56,10 @@ export const POLICY = {
     /** Minimum length of a state worth saving: saving takes a few milliseconds, computing it about a second. */
     keeping: 200,
   },
+  part: {
+    /** Number of parts of which one belongs to the request that has waited longest. */
+    oldestEvery: 4,
+  },
 } as const;
 
 /**
@@ -258,9 +262,6 @@ export interface PartsView {
   readonly arrived: number;
 }
 
-/** Of so many parts, one belongs to the request that has waited longest. */
-const EVERY = 4;
-
 /**
  * Picks the request whose part is computed next: the one with the fewest parts left, the latest if several have as few,
  * and for every fourth part the one that has waited longest. A short request then does not wait for all long or
@@ -272,6 +273,6 @@ export const nextPart = <Request extends PartsView>(
   requests: readonly Request[],
   computed: number,
 ): Request | undefined =>
-  computed % EVERY === EVERY - 1
+  computed % POLICY.part.oldestEvery === POLICY.part.oldestEvery - 1
     ? requests[0]
     : requests.toSorted((a, b) => a.left - b.left || b.arrived - a.arrived)[0];

@@ -1,9 +1,7 @@
-import type { DecisionJob, DecisionProgress } from '#jobs';
+import { UNDECIDED, type DecisionJob } from '#jobs';
 import type { ModelManager } from '#models';
 import { JobPaused } from '#scheduling';
 import { serveJob, type JobRequest, type JobSink } from './serve-job.ts';
-
-const UNDECIDED: DecisionProgress = { answers: [null], promptTokens: 0, cachedTokens: 0, labelTokens: 0 };
 
 /** Chooses a tool with the model that the chat's variant names. Without one, or if it fails, the chat's model chooses. */
 export async function serveToolChoice(

@@ -1,4 +1,11 @@
-import type { DecisionAnswer, DecisionJob, DecisionProgress, DecisionQuestion, EmbeddingResult } from '#jobs';
+import {
+  cosine,
+  type DecisionAnswer,
+  type DecisionJob,
+  type DecisionProgress,
+  type DecisionQuestion,
+  type EmbeddingResult,
+} from '#jobs';
 import type { Engine } from '#engine-kit';
 import { softmax } from './label-decisions.ts';
 
@@ -44,10 +51,6 @@ export async function embedTexts(
   throw new Error('the engine gave no vectors');
 }
 
-/** Cosine of two unit vectors. */
-export const similarity = (a: Float32Array, b: Float32Array | undefined): number =>
-  a.reduce((sum, value, index) => sum + value * (b?.[index] ?? 0), 0);
-
 export const softmaxOfSimilarities = (scores: readonly number[]): number[] =>
   softmax(scores.map((score) => score / TEMPERATURE));
 
@@ -57,7 +60,7 @@ function toAnswers(
   [input = new Float32Array(), ...vectors]: readonly Float32Array[],
   others: readonly Float32Array[],
 ): DecisionAnswer[] {
-  const toInput = (vector: Float32Array): number => similarity(vector, input);
+  const toInput = (vector: Float32Array): number => cosine(vector, input);
   const nearest = Math.max(...others.map(toInput));
   let at = 0;
   return questions.map((question) => {

@@ -1,6 +1,6 @@
-import type { DecisionAnswer, DecisionJob, DecisionOption } from '#jobs';
+import { cosine, type DecisionAnswer, type DecisionJob, type DecisionOption } from '#jobs';
 import type { Engine } from '#engine-kit';
-import { embedTexts, similarity, softmaxOfSimilarities } from './similarity-decisions.ts';
+import { embedTexts, softmaxOfSimilarities } from './similarity-decisions.ts';
 
 // Chooses the tool that a message needs, if any, with an embedding model.
 
@@ -85,10 +85,10 @@ export async function chooseTool(
     promptTokens += result.promptTokens;
     return result.vectors;
   });
-  const scores = (await vectorsOf(options.map(describe))).map((tool) => similarity(tool, inContext) + MARGIN);
+  const scores = (await vectorsOf(options.map(describe))).map((tool) => cosine(tool, inContext) + MARGIN);
   const best = options[scores.indexOf(Math.max(...scores))];
   const plain = await vectorsOf([...PLAIN, ...(best ? questionsAbout(wordsOf(best)) : [])]);
-  const nearest = Math.max(...plain.map((each) => similarity(each, alone)));
+  const nearest = Math.max(...plain.map((each) => cosine(each, alone)));
   return { answer: softmaxOfSimilarities([...scores, nearest]), promptTokens };
 }
 
