@@ -61,11 +61,11 @@ test('a question sent while the page starts is answered after the reload that is
     navigator.serviceWorker.register = () => new Promise<never>(() => undefined);
   });
   await fresh.goto(inject('siteUrl'));
-  await fresh.getByRole('textbox', { name: 'Message' }).fill('Hi');
+  await fresh.getByRole('textbox', { name: 'Message' }).fill('Name a color.');
   await fresh.keyboard.press('Enter');
   // It is stored before the page is left.
   await fresh.getByRole('button', { name: 'Conversations' }).click();
-  await fresh.getByRole('button', { name: /^Hi/ }).first().waitFor();
+  await fresh.getByRole('button', { name: /^Name a color/ }).waitFor();
   await fresh.reload();
   await fresh.locator('.turn-stats').waitFor({ timeout: 60_000 });
   expect(await fresh.locator('.turn-assistant').count()).toBe(1);
