@@ -58,7 +58,7 @@ test('a question sent while the page starts is answered after the reload that is
   await fresh.addInitScript(() => {
     if (sessionStorage.getItem('reloaded')) return;
     sessionStorage.setItem('reloaded', '1');
-    navigator.serviceWorker.register = () => new Promise<never>(() => undefined);
+    navigator.serviceWorker.getRegistration = () => new Promise<never>(() => undefined);
   });
   await fresh.goto(inject('siteUrl'));
   await fresh.getByRole('textbox', { name: 'Message' }).fill('Name a color.');
