@@ -142,10 +142,10 @@ function checkVariant(
 }
 
 function checkToolChoosers(models: readonly ParsedModel[], report: Report): void {
-  const choosers = models.filter(({ kind }) => kind === 'embedding').map(({ id }) => id);
+  const choosers = new Set(models.flatMap(({ id, kind }) => (kind === 'embedding' ? id : [])));
   for (const [at, { variants }] of models.entries())
     for (const [index, { toolChooser }] of variants.entries())
-      if (toolChooser !== undefined && !choosers.includes(String(toolChooser)))
+      if (toolChooser !== undefined && !choosers.has(String(toolChooser)))
         report(['models', at, 'variants', index, 'toolChooser'], `must be the id of an embedding model`);
 }
 

@@ -619,9 +619,9 @@ test('a server is not asked which tool a chat needs: its model chooses', async (
   const [target] = await targets();
   if (!target?.server) throw new Error('the first target is a server');
   const succeed = vi.spyOn(target.server.circuit, 'succeed');
-  const job = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
+  const choice = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
   const events = [];
-  for await (const event of engine.run(job, { id: 'r', signal: never, model: entry })) events.push(event);
+  for await (const event of engine.run(choice, { id: 'r', signal: never, model: entry })) events.push(event);
   expect(events).toEqual([]);
   expect(asked).toBe(0);
   expect(succeed).not.toHaveBeenCalled();
