@@ -49,7 +49,13 @@ export {
   type ModelOf,
 } from './kinds.ts';
 export { similarities, type RerankEvent, type RerankJob } from './rerank.ts';
-export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
+export {
+  SPEECH_FORMATS,
+  SPEECH_TOKENS_A_SECOND,
+  type SpeechEvent,
+  type SpeechFormat,
+  type SpeechJob,
+} from './speech.ts';
 export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
 export {
   SAMPLING_MODES,

@@ -168,7 +168,7 @@ test('the dev and preview servers serve weights and scripts only to pages of the
   await writeFile(join(root, 'dist/localtext-sw.js'), '1');
   await writeFile(join(root, 'public/models/tiny/model.gguf'), 'weights');
   const address = { host: '127.0.0.1', port: 0 };
-  const options = { root, configFile: false, logLevel: 'error', plugins: [localtext()] } as const;
+  const options = { root, configFile: false as const, logLevel: 'error' as const, plugins: [localtext()] };
   const dev = await createDevServer({ ...options, server: address });
   const built = await preview({ ...options, preview: address });
   onTestFinished(async () => {
