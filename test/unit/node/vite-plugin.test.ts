@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, get, type Server } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -156,7 +156,9 @@ async function statusAs(host: string, server: Server, path: string): Promise<num
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path, agent: false, headers: { host } };
-    get(options, (answer) => resolve(answer.resume().statusCode)).on('error', reject);
+    httpRequest(options, (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
   });
 }
 
