@@ -23,8 +23,6 @@ export {
 } from './chat.ts';
 export {
   charactersOf as decisionCharactersOf,
-  choosesTool,
-  UNDECIDED,
   type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
@@ -63,6 +61,7 @@ export {
   type DraftSamplingMode,
   type SamplingMode,
 } from './sampling-modes.ts';
+export type { ToolChoiceEvent, ToolChoiceJob, ToolOption } from './tool-choice.ts';
 export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,

@@ -181,6 +181,7 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
       timings: { queueMs: 300, computeMs: 7000 },
     },
   ],
+  toolChoice: [{ type: 'done', scores: null, promptTokens: 0, fingerprint: FINGERPRINT }],
   rerank: [
     {
       type: 'done',
