@@ -42,9 +42,8 @@ export class VoiceEngine implements Engine<'speech'> {
     yield { type: 'accepted', fingerprint: this.fingerprint };
     for (let at = from; at < sentences.length; at++) {
       const sentence = sentences[at] ?? '';
-      const bytes = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
-      if (!bytes) continue;
-      yield { type: 'delta', bytes, text: sentence, progress: { sentences: at + 1 } };
+      const sound = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
+      if (sound) yield { type: 'delta', ...sound, text: sentence, progress: { sentences: at + 1 } };
     }
     const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
     yield { type: 'done', usage };

@@ -8,7 +8,7 @@ import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
-import { normalNumbers, toWaveform } from './waveform.ts';
+import { normalNumbers, SAMPLE_RATE, toWaveform } from './waveform.ts';
 
 interface Voice {
   name: string;
@@ -86,10 +86,14 @@ export const voiceWorker = {
   /**
    * Speaks a sentence.
    * @param graph name of the voice's graph
-   * @returns encoded sound; null if nothing in the sentence can be spoken
+   * @returns encoded sound, and its length; null if nothing in the sentence can be spoken
    * @throws the runtime's error
    */
-  async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  async speak(
+    sentence: string,
+    graph: string,
+    speed: number,
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number } | null> {
     if (!loaded || !encode) throw new Error('no speech has begun');
     const { vocabulary, phonemizer } = loaded;
     const { network } = await voiceOf(loaded, graph);
@@ -105,8 +109,9 @@ export const voiceWorker = {
       samples.set(part, at);
       at += part.length;
     }
+    const seconds = samples.length / SAMPLE_RATE;
     const bytes = await encode(samples);
-    return transfer(bytes, [bytes.buffer]);
+    return transfer({ bytes, seconds }, [bytes.buffer]);
   },
 };
 
