@@ -24,6 +24,8 @@ export interface SpeechJob extends AnyJob {
 export interface SpeechProgress {
   /** Sentences spoken so far. */
   sentences: number;
+  /** Samples of their sound. */
+  samples: number;
 }
 
 /** Events of a speech, in this order: `accepted` once, `delta` any number of times, `done` once. */

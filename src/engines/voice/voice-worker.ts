@@ -23,6 +23,11 @@ interface Loaded {
   mp3Encoder: string;
 }
 
+interface Spoken {
+  bytes: Uint8Array<ArrayBuffer>;
+  samples: number;
+}
+
 let loaded: Loaded | null = null;
 let encode: EncodeSound | null = null;
 
@@ -74,22 +79,22 @@ export const voiceWorker = {
 
   /**
    * Begins a speech, which ends the one before.
-   * @param isResumed whether an earlier engine has written the beginning
+   * @param position samples that an earlier engine has sent
    * @returns the text's sentences
    */
-  async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
+  async begin(text: string, format: SpeechFormat, position: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    encode = await openEncoder(format, position, loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
   /**
    * Speaks a sentence.
    * @param graph name of the voice's graph
-   * @returns encoded sound; null if nothing in the sentence can be spoken
+   * @returns encoded sound, and its samples; null if nothing in the sentence can be spoken
    * @throws the runtime's error
    */
-  async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  async speak(sentence: string, graph: string, speed: number): Promise<Spoken | null> {
     if (!loaded || !encode) throw new Error('no speech has begun');
     const { vocabulary, phonemizer } = loaded;
     const { network } = await voiceOf(loaded, graph);
@@ -106,7 +111,7 @@ export const voiceWorker = {
       at += part.length;
     }
     const bytes = await encode(samples);
-    return transfer(bytes, [bytes.buffer]);
+    return transfer({ bytes, samples: samples.length }, [bytes.buffer]);
   },
 };
 
