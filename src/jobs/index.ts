@@ -23,8 +23,6 @@ export {
 } from './chat.ts';
 export {
   charactersOf as decisionCharactersOf,
-  choosesTool,
-  UNDECIDED,
   type DecisionOption,
   type DecisionAnswer,
   type DecisionEvent,
@@ -49,7 +47,13 @@ export {
   type ModelOf,
 } from './kinds.ts';
 export { similarities, type RerankEvent, type RerankJob } from './rerank.ts';
-export { SPEECH_FORMATS, type SpeechEvent, type SpeechFormat, type SpeechJob } from './speech.ts';
+export {
+  SPEECH_FORMATS,
+  SPEECH_TOKENS_A_SECOND,
+  type SpeechEvent,
+  type SpeechFormat,
+  type SpeechJob,
+} from './speech.ts';
 export { SAMPLING, engineFields, foldSeed, type Sampling, type SamplingName } from './sampling.ts';
 export {
   SAMPLING_MODES,
@@ -57,6 +61,7 @@ export {
   type DraftSamplingMode,
   type SamplingMode,
 } from './sampling-modes.ts';
+export type { ToolChoiceEvent, ToolChoiceJob, ToolOption } from './tool-choice.ts';
 export { SOUND_TOKENS_A_SECOND } from './transcription.ts';
 export type {
   Cue,
