@@ -131,8 +131,8 @@ test('FLAC has the samples of PCM', async () => {
         const fields = { model: id, input, voice: 'heart', response_format: format };
         return (await window.client(apiKey).audio.speech.create(fields)).arrayBuffer();
       };
-      const context = new OfflineAudioContext(1, 1, 24_000);
-      const decoded = await context.decodeAudioData(await speak('flac'));
+      const offline = new OfflineAudioContext(1, 1, 24_000);
+      const decoded = await offline.decodeAudioData(await speak('flac'));
       const samples = decoded.getChannelData(0).map((sample) => Math.round(sample * 32_768));
       return [Array.from(samples), Array.from(new Int16Array(await speak('pcm')))];
     },
