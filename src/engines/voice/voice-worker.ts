@@ -74,12 +74,12 @@ export const voiceWorker = {
 
   /**
    * Begins a speech, which ends the one before.
-   * @param isResumed whether an earlier engine has written the beginning
+   * @param spoken seconds of sound that an earlier engine has sent
    * @returns the text's sentences
    */
-  async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
+  async begin(text: string, format: SpeechFormat, spoken: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    encode = await openEncoder(format, Math.round(spoken * SAMPLE_RATE), loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
