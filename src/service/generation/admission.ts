@@ -102,7 +102,7 @@ export class UsageCounter implements Meter {
     this.#completion[index] = earlierTokens + usage.completionTokens;
   }
 
-  /** Records the tokens of the decision about a tool. They are charged, but are not usage. */
+  /** Records the tokens of the choice of a tool. They are charged, but are not usage. */
   chose(tokens: number): void {
     this.#choosing += tokens;
   }

@@ -53,12 +53,11 @@ export async function measureToolChoice(names: readonly string[], step: number):
 /** Each model twice: by itself, and with the chooser. */
 function catalogOf(variants: readonly WllamaVariant[]): Catalog {
   const models = variants.flatMap((variant): CatalogModel[] => {
-    const { toolChooser: _, ...alone } = variant;
     const modelOf = (id: string, more: Partial<WllamaVariant>): CatalogModel => ({
       id,
       kind: 'chat',
       created: 0,
-      variants: [{ ...alone, ...more, name: id }],
+      variants: [{ ...variant, ...more, name: id }],
     });
     return [modelOf(variant.name, {}), modelOf(`${variant.name}-chosen`, { toolChooser: CHOOSER })];
   });
