@@ -9,6 +9,9 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
 
+/** Maximum number of tokens of a reply. With few, the rows would compare prompts, which are computed once in both. */
+const REPLY = 64;
+
 /** 4 chats with a long common prefix: in turn ÷ together. */
 export async function batching(rounds: number): Promise<Row> {
   const inTurn: number[] = [];
@@ -19,7 +22,7 @@ export async function batching(rounds: number): Promise<Row> {
         { role: 'system', content: `Answer briefly. Ignore this list: ${longText(60, salt)}` },
         { role: 'user', content: `Tell me about the number ${question}.` },
       ],
-      24,
+      REPLY,
     );
   for (let round = 0; round < rounds; round++) {
     inTurn.push(
@@ -140,7 +143,7 @@ export async function interleaved(rounds: number): Promise<Row> {
 /** Time to the first token of all four choices ÷ that of one, and four replies in turn ÷ four choices. */
 export async function choices(rounds: number): Promise<Row[]> {
   const client = await openai();
-  const time = async (n: number, salt: string): Promise<{ first: number; all: number }> => {
+  const time = async (n: number, content: string): Promise<{ first: number; all: number }> => {
     const began = performance.now();
     const seen = new Set<number>();
     let first = 0;
@@ -148,8 +151,8 @@ export async function choices(rounds: number): Promise<Row[]> {
       model: CHAT_MODEL,
       n,
       stream: true,
-      max_tokens: 24,
-      messages: [{ role: 'user', content: longText(60, salt) }],
+      max_tokens: REPLY,
+      messages: [{ role: 'user', content }],
     });
     for await (const chunk of stream)
       for (const { index, delta } of chunk.choices) {
@@ -163,14 +166,13 @@ export async function choices(rounds: number): Promise<Row[]> {
   const inTurn: number[] = [];
   const together: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const single = await time(1, `one${round}`);
-    const quadruple = await time(4, `four${round}`);
-    one.push(single.first);
-    four.push(quadruple.first);
+    one.push((await time(1, longText(60, `one${round}`))).first);
+    four.push((await time(4, longText(60, `four${round}`))).first);
+    const question = (salt: string): string => `Write a story about animal number ${salt}${round}.`;
+    together.push((await time(4, question('a'))).all);
     let total = 0;
-    for (let i = 0; i < 4; i++) total += (await time(1, `turn${round}`)).all;
+    for (let i = 0; i < 4; i++) total += (await time(1, question('b'))).all;
     inTurn.push(total);
-    together.push(quadruple.all);
   }
   return [
     ratio(
@@ -180,7 +182,7 @@ export async function choices(rounds: number): Promise<Row[]> {
       { atMost: 1.5 },
     ),
     ratio(
-      'four replies of 24 tokens to one prompt: in turn ÷ n: 4',
+      'four replies of 64 tokens to one question: in turn ÷ n: 4',
       { 'in turn, ms': inTurn },
       { 'n: 4, ms': together },
       { atLeast: 2 },
