@@ -25,7 +25,7 @@ export interface DecisionOption {
 }
 
 /** Number of characters of the input and of all questions. */
-export function charactersOf({ input, questions }: Pick<DecisionJob, 'input' | 'questions'>): number {
+export function decisionCharactersOf({ input, questions }: Pick<DecisionJob, 'input' | 'questions'>): number {
   const texts = questions.flatMap(({ instructions, options }) => [
     instructions,
     ...options.flatMap(({ label, description = '' }) => [label, description]),

@@ -27,6 +27,8 @@ export interface SpeechJob extends AnyJob {
 export interface SpeechProgress {
   /** Sentences spoken so far. */
   sentences: number;
+  /** Length of their sound. */
+  seconds: number;
 }
 
 /** Events of a speech, in this order: `accepted` once, `delta` any number of times, `done` once. */
