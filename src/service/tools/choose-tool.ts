@@ -9,13 +9,16 @@ import type { CallableTools } from './callable-tools.ts';
  * Lets a job choose whether a reply calls a function, and which. The reply then must call it, or gets no functions.
  * The engine knows which variant answers, and whether its model chooses itself.
  */
-export async function withChosenTool(run: ChatRun, sink: Pick<JobSink<never>, 'stage'>): Promise<Generation> {
+export async function withChosenTool(
+  run: ChatRun,
+  tools: CallableTools,
+  sink: Pick<JobSink<never>, 'stage'>,
+): Promise<Generation> {
   const { model, meter } = run;
   const { generation } = meter;
-  const { tools, inputs, partial } = generation;
+  const { inputs, partial } = generation;
   const [input] = inputs;
-  if (!tools || tools.mustCall || partial !== undefined || !input || !('messages' in input))
-    return generation;
+  if (tools.mustCall || partial !== undefined || !input || !('messages' in input)) return generation;
   if (choosesItself(model)) return generation;
   const scores = await choose(run, toJob(model.id, input.messages, tools), sink);
   if (!scores) return generation;
