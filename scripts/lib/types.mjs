@@ -11,42 +11,34 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-const entries = {
-  page: 'src/index.ts',
-  sw: 'src/service-worker/index.ts',
-  catalog: 'src/catalog.ts',
-  store: 'src/page/status-store/index.ts',
-  react: 'src/page/react/index.ts',
-  'language-model': 'src/language-model/index.ts',
-  node: 'src/node/vite-plugin/vite-plugin.ts',
+/** The package's entry points, by the configuration that checks them. */
+const ENTRIES = {
+  'src/page/tsconfig.json': [
+    'src/index.ts',
+    'src/page/status-store/index.ts',
+    'src/page/react/index.ts',
+    'src/language-model/index.ts',
+  ],
+  'src/node/tsconfig.json': ['src/node/vite-plugin/vite-plugin.ts'],
+  'src/tsconfig.shared.json': ['src/service-worker/index.ts', 'src/catalog.ts'],
 };
 
 /** Emits only the declarations that the entry points export. */
 export function emitTypes(out = 'dist/types') {
   const emitted = join(out, 'emitted');
-  for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, emitted);
+  for (const [checkedWith, entries] of Object.entries(ENTRIES)) emit(checkedWith, entries, emitted);
   cpSync(join(emitted, 'src'), out, { recursive: true });
   rmSync(emitted, { recursive: true });
   const reached = new Set();
-  for (const entry of Object.values(entries))
+  for (const entry of Object.values(ENTRIES).flat())
     reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached, out);
   for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
-/** Configurations that check the entries. */
-const CHECKED_WITH = { page: 'src/page/tsconfig.json', node: 'src/node/tsconfig.json' };
-const checkedWith = (environment) =>
-  ({
-    ...CHECKED_WITH,
-    store: CHECKED_WITH.page,
-    react: CHECKED_WITH.page,
-    'language-model': CHECKED_WITH.page,
-  })[environment] ?? 'src/tsconfig.shared.json';
-
-function emit(environment, entry, out) {
+function emit(checkedWith, entries, out) {
   const config = {
-    extends: `../${checkedWith(environment)}`,
+    extends: `../${checkedWith}`,
     compilerOptions: {
       noEmit: false,
       incremental: false,
@@ -59,9 +51,9 @@ function emit(environment, entry, out) {
       outDir: join('..', out),
     },
     include: [],
-    files: [`../${entry}`],
+    files: entries.map((entry) => `../${entry}`),
   };
-  const path = join('dist', `tsconfig.${environment}.${process.pid}.json`);
+  const path = join('dist', `tsconfig.types.${process.pid}.json`);
   mkdirSync('dist', { recursive: true });
   writeFileSync(path, JSON.stringify(config));
   const { status } = spawnSync(join('node_modules', '.bin', 'tsc'), ['-p', path], {
@@ -69,7 +61,7 @@ function emit(environment, entry, out) {
     shell: process.platform === 'win32',
   });
   rmSync(path);
-  if (status !== 0) throw new Error(`no declarations for ${environment}`);
+  if (status !== 0) throw new Error(`no declarations by ${checkedWith}`);
 }
 
 const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g;
