@@ -7,10 +7,9 @@ import { MLC_HOW } from '../../test/support/mlc-model.ts';
 import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
-import { HEAD, line } from './report.ts';
+import { HEAD, line, writeTable } from './report.ts';
 import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
 import { openStage, type Stage } from './stage.ts';
-import { writeTable } from './write-table.ts';
 
 const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write]]
 
