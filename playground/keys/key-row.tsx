@@ -25,7 +25,7 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
     focusIfLost(heading.current);
   };
   return (
-    <li class={`key-row ${active ? '' : 'key-row-gone'}`}>
+    <li class={`row row-between key-row ${active ? '' : 'key-row-gone'}`}>
       <div class="key-row-main">
         <h3 tabIndex={-1} ref={heading}>
           {info.label} {!active && <span class="tag">{info.state}</span>}
