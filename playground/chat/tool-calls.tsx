@@ -29,7 +29,7 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
               value={results.value[call.id] ?? ''}
               rows={2}
               code
-              onInput={(value) => (results.value = { ...results.value, [call.id]: value })}
+              onChange={(value) => (results.value = { ...results.value, [call.id]: value })}
             />
           )}
         </div>

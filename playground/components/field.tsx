@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { announce } from '../announce.ts';
@@ -39,6 +40,20 @@ export function Field({ label, value, hint, error = null, children }: FieldProps
     </div>
   );
 }
+
+/** Props of a field that edits a signal. */
+export const edits = <T,>(edited: Signal<T>) => ({
+  value: edited.value,
+  onChange: (value: T) => void (edited.value = value),
+});
+
+/** Props of fields that edit the members of an object. */
+export const membersOf =
+  <T extends object>(object: T, change: (changed: T) => void) =>
+  <K extends keyof T>(name: K) => ({
+    value: object[name],
+    onChange: (value: T[K]) => change({ ...object, [name]: value }),
+  });
 
 interface RangeProps {
   label: string;
@@ -109,7 +124,7 @@ interface TextProps {
   placeholder?: string;
   hint?: ComponentChildren;
   error?: string | null;
-  onInput: (value: string) => void;
+  onChange: (value: string) => void;
 }
 
 export function TextField({
@@ -120,7 +135,7 @@ export function TextField({
   placeholder,
   hint,
   error = null,
-  onInput,
+  onChange,
 }: TextProps) {
   return (
     <Field label={label} hint={hint} error={error}>
@@ -135,7 +150,7 @@ export function TextField({
             spellcheck={!code}
             aria-invalid={error !== null}
             value={value}
-            onInput={({ currentTarget }) => onInput(currentTarget.value)}
+            onInput={({ currentTarget }) => onChange(currentTarget.value)}
           />
         ) : (
           <input
@@ -145,7 +160,7 @@ export function TextField({
             placeholder={placeholder}
             aria-invalid={error !== null}
             value={value}
-            onInput={({ currentTarget }) => onInput(currentTarget.value)}
+            onInput={({ currentTarget }) => onChange(currentTarget.value)}
           />
         )
       }

@@ -56,7 +56,7 @@ export function AddedModelActions({ id }: { id: string }) {
             label="New id"
             value={name.value}
             hint="Requests that name the old one are answered with 404."
-            onInput={(value) => (name.value = value)}
+            onChange={(value) => (name.value = value)}
           />
           <div class="row">
             <button type="submit" class="button" disabled={name.value.trim() === ''}>

@@ -5,6 +5,7 @@ import {
   cancelBuiltInDownload,
   downloadBuiltIn,
 } from '../client/built-in-model.ts';
+import { ErrorText } from '../components/error-text.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
@@ -66,11 +67,7 @@ function DownloadOffer({ error }: { error: string | undefined }) {
         The browser downloads several gigabytes, needs some 22 GB of free disk space for that, and keeps the
         model for all sites. It decides when to delete it.
       </p>
-      {error !== undefined && (
-        <p role="alert" class="error-text small">
-          {error}
-        </p>
-      )}
+      {error !== undefined && <ErrorText alert text={error} />}
       <button type="button" class="button" onClick={() => void downloadBuiltIn()}>
         Download the browser’s model
       </button>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ModelDetails } from '../../src/index.ts';
 import { addChosen, cancelChosen, type ChosenModel } from '../client/added-models.ts';
-import { TextField } from '../components/field.tsx';
+import { edits, TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
@@ -79,13 +79,12 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       ) : (
         <TextField
           label="Id"
-          value={id.value}
+          {...edits(id)}
           hint={
             <>
               For <code>model</code> in requests.
             </>
           }
-          onInput={(value) => (id.value = value)}
         />
       )}
       <div class="row">

@@ -61,7 +61,7 @@ export function SourceForm() {
           placeholder="owner/name"
           hint="A repository of the model hub, the address of its page, or the URL of a GGUF file."
           error={isUrl ? null : problem.value}
-          onInput={(value) => {
+          onChange={(value) => {
             sourceText.value = value;
             problem.value = null;
           }}
@@ -73,7 +73,7 @@ export function SourceForm() {
             code
             hint="The file is held to it. This page may download from its own site and from the model hub; other files you can download, and drop here."
             error={problem.value}
-            onInput={(value) => {
+            onChange={(value) => {
               sha256.value = value;
               problem.value = null;
             }}

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { LoggedBody, RequestLogEntry } from '../../src/index.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
-import { SelectField } from '../components/field.tsx';
+import { edits, SelectField } from '../components/field.tsx';
 import { clockTime, count, prettyJson } from '../format.ts';
 import { clientName } from './clients.ts';
 import { codeSample, samplesFor, type SampleKind } from './code-samples.ts';
@@ -44,8 +44,7 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
           <SelectField
             label="Copy as"
             options={samplesFor(entry.path)}
-            value={kind.value}
-            onChange={(value) => (kind.value = value)}
+            {...edits(kind)}
             {...(kind.value === 'curl' && {
               hint: 'curl reaches servers only, not the /v1 inside this page.',
             })}

@@ -5,7 +5,7 @@ import { loadFor } from '../client/downloads.ts';
 import { openai } from '../client/openai.ts';
 import { voiceModel } from '../client/speech-model.ts';
 import { ErrorText } from '../components/error-text.tsx';
-import { RangeField, SelectField, TextField } from '../components/field.tsx';
+import { edits, membersOf, RangeField, SelectField, TextField } from '../components/field.tsx';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { downloadBlob } from '../download-file.ts';
@@ -33,10 +33,6 @@ const SAMPLES = [
 
 const FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
 type Format = (typeof FORMATS)[number];
-
-const change = (changed: Partial<typeof voiceSettings.value>): void => {
-  voiceSettings.value = { ...voiceSettings.value, ...changed };
-};
 
 const voiceNames = (): string[] => {
   const variant = chosenVariant(voiceModel.value ?? '');
@@ -69,7 +65,7 @@ export function SpeakCard() {
           </button>
         ))}
       </div>
-      <TextField label="Text" rows={4} value={text.value} onInput={(value) => (text.value = value)} />
+      <TextField label="Text" rows={4} {...edits(text)} />
       <VoiceFields />
       <div class="row">
         <button
@@ -98,31 +94,24 @@ export function SpeakCard() {
 }
 
 function VoiceFields() {
-  const { voice, speed, format } = voiceSettings.value;
+  const { voice } = voiceSettings.value;
+  const fields = membersOf(voiceSettings.value, (changed) => (voiceSettings.value = changed));
   const voices = voiceNames();
   return (
     <div class="speak-fields">
       {voices.length > 0 && (
         <SelectField
           label="Voice"
-          value={voices.includes(voice) ? voice : (voices[0] ?? '')}
           options={voices.map((name) => ({ value: name, label: name }))}
-          onChange={(value) => change({ voice: value })}
+          {...fields('voice')}
+          value={voices.includes(voice) ? voice : (voices[0] ?? '')}
         />
       )}
-      <RangeField
-        label="Speed"
-        value={speed}
-        min={0.5}
-        max={2}
-        step={0.1}
-        onChange={(value) => change({ speed: value })}
-      />
+      <RangeField label="Speed" min={0.5} max={2} step={0.1} {...fields('speed')} />
       <SelectField
         label="Format of the file"
-        value={format}
         options={FORMATS.map((each) => ({ value: each, label: each }))}
-        onChange={(value) => change({ format: value })}
+        {...fields('format')}
       />
     </div>
   );
