@@ -9,14 +9,14 @@ import { ErrorText } from '../components/error-text.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
   const added = builtInAdded.value;
   const known = builtInReason.value;
   return (
-    <section class="card stack" aria-labelledby="built-in-title">
-      <h2 id="built-in-title">The browser’s own model</h2>
+    <Card title="The browser’s own model">
       <p class="small">
         {added && known
           ? known.chosen
@@ -28,7 +28,7 @@ export function BuiltInCard() {
       <ReloadRow setting={builtInAdded} value={!added}>
         {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
       </ReloadRow>
-    </section>
+    </Card>
   );
 }
 

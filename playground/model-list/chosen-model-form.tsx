@@ -6,6 +6,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
+import { Fact } from '../components/fact.tsx';
 
 /** Facts from a chosen file's header, and the form to add the model. */
 export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
@@ -23,47 +24,26 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       }}
     >
       <dl class="facts">
-        <dt>Model</dt>
-        <dd>
+        <Fact name="Model">
           {details.name}
           {'hub' in source && <span class="quiet small"> of {source.hub}</span>}
-        </dd>
-        <dt>Architecture</dt>
-        <dd>
+        </Fact>
+        <Fact name="Architecture">
           {details.architecture}, {details.quantization}
-        </dd>
-        <dt>Size</dt>
-        <dd>{bytes(details.bytes)}</dd>
-        <dt>Context</dt>
-        <dd>
+        </Fact>
+        <Fact name="Size">{bytes(details.bytes)}</Fact>
+        <Fact name="Context">
           {count(details.contextLength)} tokens
           {details.contextLength < details.trainedContextLength && (
             <span class="quiet small"> of {count(details.trainedContextLength)} that it was trained on</span>
           )}
-        </dd>
-        <dt>Memory</dt>
-        <dd>about {bytes(details.memoryBytes)}</dd>
-        <dt>This device</dt>
-        <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
-        {details.warning !== undefined && (
-          <>
-            <dt>Note</dt>
-            <dd>{details.warning}</dd>
-          </>
-        )}
+        </Fact>
+        <Fact name="Memory">about {bytes(details.memoryBytes)}</Fact>
+        <Fact name="This device">{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</Fact>
+        {details.warning !== undefined && <Fact name="Note">{details.warning}</Fact>}
         {details.embedding && <VectorFacts {...details.embedding} />}
-        {details.reranks && (
-          <>
-            <dt>Purpose</dt>
-            <dd>reranking</dd>
-          </>
-        )}
-        {!details.embedding && !details.reranks && (
-          <>
-            <dt>Chat template</dt>
-            <dd>{templateOf(details)}</dd>
-          </>
-        )}
+        {details.reranks && <Fact name="Purpose">reranking</Fact>}
+        {!details.embedding && !details.reranks && <Fact name="Chat template">{templateOf(details)}</Fact>}
       </dl>
       {progress ? (
         <>

@@ -7,6 +7,7 @@ import { storedWeights } from '../client/stored-weights.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 import { StoredWeightsList } from './stored-weights-list.tsx';
+import { Card } from '../components/card.tsx';
 
 const REFUSED = 'Not granted. Browsers decide by use: installing or bookmarking the site helps.';
 
@@ -22,8 +23,7 @@ export function StorageCard() {
     announce(refused.value ? REFUSED : 'Kept.');
   };
   return (
-    <section class="card stack" aria-labelledby="storage-title">
-      <h2 id="storage-title">Storage of this site</h2>
+    <Card title="Storage of this site">
       <ProgressBar label="Storage used" value={state.usedBytes} max={state.quotaBytes} />
       <p class="figures">
         {bytes(state.usedBytes)} of {bytes(state.quotaBytes)} that the browser allows
@@ -44,6 +44,6 @@ export function StorageCard() {
           </div>
         </div>
       )}
-    </section>
+    </Card>
   );
 }

@@ -15,6 +15,7 @@ import { codeSample } from '../requests/code-samples.ts';
 import { pauseSpeech, speak, stopSpeech } from './speaker.ts';
 import { speechProblem, spoken, VIEW_TEXT, voiceSettings } from './spoken.ts';
 import { useEscape } from './use-escape.ts';
+import { Card } from '../components/card.tsx';
 
 const SAMPLES = [
   {
@@ -47,8 +48,7 @@ export function SpeakCard() {
   useEscape(speech !== null, stopSpeech);
   useEffect(() => stopSpeech, []);
   return (
-    <section class="card stack" aria-labelledby="speak-title">
-      <h2 id="speak-title">Speak a text</h2>
+    <Card title="Speak a text">
       <div class="row" role="group" aria-label="Samples">
         {SAMPLES.map((sample) => (
           <button
@@ -89,7 +89,7 @@ export function SpeakCard() {
       {speechProblem.value !== null && <ErrorText alert text={speechProblem.value} />}
       {speech && <Lines lines={speech.lines} current={speech.current} />}
       <Code text={text.value} />
-    </section>
+    </Card>
   );
 }
 
