@@ -9,6 +9,7 @@ import {
 } from '../components/field.tsx';
 import { DEFAULT_SETTINGS, ownPenalty, type ChatSettings } from './chat-settings.ts';
 import { messageOf } from '../format.ts';
+import { Button } from '../components/button.tsx';
 
 const EFFORTS = [
   { value: 'default', label: 'As the model does' },
@@ -119,13 +120,9 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
           </div>
         </div>
       </details>
-      <button
-        type="button"
-        class="button button-small"
-        onClick={() => (settings.value = { ...DEFAULT_SETTINGS, model: value.model })}
-      >
+      <Button small onClick={() => (settings.value = { ...DEFAULT_SETTINGS, model: value.model })}>
         Back to the defaults
-      </button>
+      </Button>
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { decide } from './decision-api.ts';
 import { type Draft, draft, isComplete, toQuestion } from './drafts.ts';
 import { EXAMPLES } from './examples.ts';
 import { QuestionEditor } from './question-editor.tsx';
+import { Button } from '../components/button.tsx';
 
 export function DecideView() {
   const model = useSignal(EMBEDDING_MODEL);
@@ -34,9 +35,8 @@ export function DecideView() {
       </header>
       <div class="row" role="group" aria-label="Examples">
         {EXAMPLES.map(({ name, text: sample, questions }) => (
-          <button
-            type="button"
-            class="button button-small"
+          <Button
+            small
             key={name}
             disabled={run.busy.value !== null}
             onClick={() => {
@@ -46,7 +46,7 @@ export function DecideView() {
             }}
           >
             {name}
-          </button>
+          </Button>
         ))}
       </div>
       <form class="card stack" onSubmit={(event) => void run.start(event)}>

@@ -4,6 +4,7 @@ import { modelIds } from '../client/models.ts';
 import { CheckField, edits, NumberField, SelectField, TextField } from '../components/field.tsx';
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
+import { Button } from '../components/button.tsx';
 
 const DAY = 24 * 60 * 60 * 1000;
 const EXPIRIES = [
@@ -49,9 +50,9 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
       <div class="issue-main">
         <TextField label="Application" placeholder="Notes app" {...edits(label)} />
         <SelectField label="Expires" options={EXPIRIES} {...edits(expiry)} />
-        <button type="submit" class="button button-primary" disabled={!label.value.trim()}>
+        <Button type="submit" look="primary" disabled={!label.value.trim()}>
           Issue key
-        </button>
+        </Button>
       </div>
       <details>
         <summary>Limits</summary>

@@ -7,6 +7,7 @@ import { focusIfLost } from '../components/focus-if-lost.ts';
 import { count, timeAgo } from '../format.ts';
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
+import { Button } from '../components/button.tsx';
 
 export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: NewKey) => void }) {
   const confirming = useSignal(false);
@@ -35,16 +36,12 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
       </div>
       {active && (
         <div class="row">
-          <button type="button" class="button button-small" onClick={() => void rotate()}>
+          <Button small onClick={() => void rotate()}>
             Rotate<span class="visually-hidden"> {info.label}</span>
-          </button>
-          <button
-            type="button"
-            class="button button-small button-danger"
-            onClick={() => (confirming.value = true)}
-          >
+          </Button>
+          <Button small look="danger" onClick={() => (confirming.value = true)}>
             Revoke<span class="visually-hidden"> {info.label}</span>
-          </button>
+          </Button>
         </div>
       )}
       {confirming.value && (

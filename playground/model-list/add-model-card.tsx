@@ -18,6 +18,7 @@ import { SourceForm } from './source-form.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { parseSource } from './parse-source.ts';
+import { Button } from '../components/button.tsx';
 
 /** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
 export function AddModelCard() {
@@ -62,9 +63,9 @@ export function AddModelCard() {
       {reading.value !== null && (
         <div class="row">
           <span class="small">Reading the header of {reading.value}…</span>
-          <button type="button" class="button button-quiet" onClick={cancelChosen}>
+          <Button look="quiet" onClick={cancelChosen}>
             Stop
-          </button>
+          </Button>
         </div>
       )}
     </section>

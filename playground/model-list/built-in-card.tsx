@@ -10,6 +10,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
 import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
@@ -52,9 +53,9 @@ function DownloadProgress({ share }: { share: number }) {
       <ProgressBar label="Downloading the browser’s model" value={share} max={1} />
       <div class="row">
         <span class="figures">{Math.floor(share * 100)} %</span>
-        <button type="button" class="button button-quiet" onClick={cancelBuiltInDownload}>
+        <Button look="quiet" onClick={cancelBuiltInDownload}>
           Cancel
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -68,9 +69,7 @@ function DownloadOffer({ error }: { error: string | undefined }) {
         model for all sites. It decides when to delete it.
       </p>
       {error !== undefined && <ErrorText alert text={error} />}
-      <button type="button" class="button" onClick={() => void downloadBuiltIn()}>
-        Download the browser’s model
-      </button>
+      <Button onClick={() => void downloadBuiltIn()}>Download the browser’s model</Button>
     </>
   );
 }

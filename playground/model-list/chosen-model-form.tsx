@@ -7,6 +7,7 @@ import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
 import { Fact } from '../components/fact.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Facts from a chosen file's header, and the form to add the model. */
 export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
@@ -69,17 +70,13 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       )}
       <div class="row">
         {!progress && (
-          <button
-            type="submit"
-            class="button button-primary"
-            disabled={details.problem !== null || id.value.trim() === ''}
-          >
+          <Button type="submit" look="primary" disabled={details.problem !== null || id.value.trim() === ''}>
             Add
-          </button>
+          </Button>
         )}
-        <button type="button" class="button button-quiet" onClick={cancelChosen}>
+        <Button look="quiet" onClick={cancelChosen}>
           {progress ? 'Stop' : 'Cancel'}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -15,6 +15,7 @@ import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 import { inWords } from '../problem.ts';
 import { Fact } from '../components/fact.tsx';
+import { Button } from '../components/button.tsx';
 
 const PURPOSES = {
   chat: 'chat',
@@ -48,9 +49,9 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
       <UnloadNote model={id} />
       <LoadCard model={id} />
       {(isUnloaded || (phase === undefined && state !== 'ready')) && (
-        <button type="button" class="button" onClick={() => void load(id)}>
+        <Button onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
-        </button>
+        </Button>
       )}
       {addedModel(id) && !isBusy(id) && <AddedModelActions id={id} />}
     </article>

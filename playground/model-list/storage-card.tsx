@@ -8,6 +8,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 import { StoredWeightsList } from './stored-weights-list.tsx';
 import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const REFUSED = 'Not granted. Browsers decide by use: installing or bookmarking the site helps.';
 
@@ -37,9 +38,7 @@ export function StorageCard() {
             The browser may clear it when the disk runs short; the weights would then be downloaded again.
           </p>
           <div class="row">
-            <button type="button" class="button" onClick={() => void ask()}>
-              Ask to keep it
-            </button>
+            <Button onClick={() => void ask()}>Ask to keep it</Button>
             {refused.value && <span class="small quiet">{REFUSED}</span>}
           </div>
         </div>

@@ -9,6 +9,7 @@ import { problem, takeFile, takeRecording, takeSample } from './speech-session.t
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
@@ -41,13 +42,13 @@ export function SourceCard() {
       <div class="row">
         {phase === 'recording' ? (
           <>
-            <button type="button" class="button button-primary" onClick={() => recorder.stop()}>
+            <Button look="primary" onClick={() => recorder.stop()}>
               <Icon name="stop" />
               Stop and transcribe
-            </button>
-            <button type="button" class="button button-quiet" onClick={() => recorder.cancel()}>
+            </Button>
+            <Button look="quiet" onClick={() => recorder.cancel()}>
               Cancel
-            </button>
+            </Button>
             <span class="recording">
               <LevelMeter recorder={recorder} />
               <Stopwatch />
@@ -56,22 +57,13 @@ export function SourceCard() {
         ) : (
           <>
             {canRecord() && (
-              <button
-                type="button"
-                class="button button-primary"
-                disabled={phase === 'asking'}
-                onClick={() => void recorder.start()}
-              >
+              <Button look="primary" disabled={phase === 'asking'} onClick={() => void recorder.start()}>
                 <Icon name="speech" />
                 Record
-              </button>
+              </Button>
             )}
-            <button type="button" class="button" onClick={() => input.current?.click()}>
-              Choose a file…
-            </button>
-            <button type="button" class="button" onClick={() => void takeSample()}>
-              Try a sample
-            </button>
+            <Button onClick={() => input.current?.click()}>Choose a file…</Button>
+            <Button onClick={() => void takeSample()}>Try a sample</Button>
           </>
         )}
       </div>

@@ -16,6 +16,7 @@ import { pauseSpeech, speak, stopSpeech } from './speaker.ts';
 import { speechProblem, spoken, VIEW_TEXT, voiceSettings } from './spoken.ts';
 import { useEscape } from './use-escape.ts';
 import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const SAMPLES = [
   {
@@ -51,9 +52,8 @@ export function SpeakCard() {
     <Card title="Speak a text">
       <div class="row" role="group" aria-label="Samples">
         {SAMPLES.map((sample) => (
-          <button
-            type="button"
-            class="button button-small"
+          <Button
+            small
             key={sample.name}
             onClick={() => {
               text.value = sample.text;
@@ -62,26 +62,25 @@ export function SpeakCard() {
           >
             <Icon name="speaker" />
             {sample.name}
-          </button>
+          </Button>
         ))}
       </div>
       <TextField label="Text" rows={4} {...edits(text)} />
       <VoiceFields />
       <div class="row">
-        <button
-          type="button"
-          class="button button-primary"
+        <Button
+          look="primary"
           disabled={!speech && !isReady}
           onClick={() => (speech ? stopSpeech() : void speak(VIEW_TEXT, text.value))}
         >
           <Icon name={speech ? 'stop' : 'speaker'} />
           {speech ? 'Stop speaking' : 'Speak'}
-        </button>
+        </Button>
         {speech && (
-          <button type="button" class="button" onClick={() => pauseSpeech(!speech.paused)}>
+          <Button onClick={() => pauseSpeech(!speech.paused)}>
             <Icon name={speech.paused ? 'play' : 'pause'} />
             {speech.paused ? 'Continue' : 'Pause'}
-          </button>
+          </Button>
         )}
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
@@ -167,14 +166,12 @@ function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
   return (
     <>
       {saving.value ? (
-        <button type="button" class="button" onClick={() => saving.value?.abort()}>
-          Cancel saving
-        </button>
+        <Button onClick={() => saving.value?.abort()}>Cancel saving</Button>
       ) : (
-        <button type="button" class="button" disabled={disabled} onClick={() => void save()}>
+        <Button disabled={disabled} onClick={() => void save()}>
           <Icon name="download" />
           Save as .{format}
-        </button>
+        </Button>
       )}
       {problem.value !== null && <ErrorText alert text={problem.value} />}
     </>

@@ -3,6 +3,7 @@ import { speechModel, speechState, voiceModel } from '../client/speech-model.ts'
 import { CodeBlock } from '../markdown/code-block.tsx';
 import { ReloadRow } from '../components/reload-row.tsx';
 import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
 
@@ -54,9 +55,7 @@ function NoWeights() {
       </p>
       {!hubAllowed.value && (
         <div class="row">
-          <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
-            Allow the model hub
-          </button>
+          <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
           <span class="small quiet">
             This browser then downloads them from huggingface.co, about 45 MB. Reloads this page; reload the
             site’s other tabs too.
