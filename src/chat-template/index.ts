@@ -4,5 +4,5 @@ export { templateWorker } from './template-worker.ts';
 export * from './prompt-bounds.ts';
 export { PromptRenderer, templateFault } from './prompt-renderer.ts';
 export * from './think-first.ts';
-export * from './think-tags.ts';
+export { tagTokens, thinkTags, type ThinkTags } from './think-tags.ts';
 export { withToolCalls } from './tool-call-text.ts';
