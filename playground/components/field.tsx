@@ -139,31 +139,18 @@ export function TextField({
 }: TextProps) {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(ids) =>
-        rows > 1 ? (
-          <textarea
-            {...ids}
-            class={`input ${code ? 'input-code' : ''}`}
-            rows={rows}
-            dir={code ? undefined : 'auto'}
-            placeholder={placeholder}
-            spellcheck={!code}
-            aria-invalid={error !== null}
-            value={value}
-            onInput={({ currentTarget }) => onChange(currentTarget.value)}
-          />
-        ) : (
-          <input
-            {...ids}
-            class={`input ${code ? 'input-code' : ''}`}
-            dir={code ? undefined : 'auto'}
-            placeholder={placeholder}
-            aria-invalid={error !== null}
-            value={value}
-            onInput={({ currentTarget }) => onChange(currentTarget.value)}
-          />
-        )
-      }
+      {(ids) => {
+        const props = {
+          ...ids,
+          class: `input ${code ? 'input-code' : ''}`,
+          dir: code ? undefined : ('auto' as const),
+          placeholder,
+          'aria-invalid': error !== null,
+          value,
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onChange(currentTarget.value),
+        };
+        return rows > 1 ? <textarea {...props} rows={rows} spellcheck={!code} /> : <input {...props} />;
+      }}
     </Field>
   );
 }
