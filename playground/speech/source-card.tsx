@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
+import { useDrop } from '../components/use-drop.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { canRecord, Recorder } from './recorder.ts';
 import { problem, takeFile, takeRecording, takeSample } from './speech-session.ts';
@@ -13,7 +14,9 @@ import { Button } from '../components/button.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
-  const over = useSignal(false);
+  const { handlers, overClass } = useDrop(({ files: [file] }) => {
+    if (file) void takeFile(file);
+  });
   const input = useRef<HTMLInputElement>(null);
   const recorder = useMemo(() => new Recorder((samples) => void takeRecording(samples)), []);
   useEffect(() => () => recorder.cancel(), [recorder]);
@@ -21,21 +24,7 @@ export function SourceCard() {
   useEscape(phase !== 'idle', () => recorder.cancel());
   const failure = recorder.problem.value ?? problem.value;
   return (
-    <section
-      class={`card stack drop-zone ${over.value ? 'drop-zone-over' : ''}`}
-      aria-label="Sound"
-      onDragOver={(event) => {
-        event.preventDefault();
-        over.value = true;
-      }}
-      onDragLeave={() => (over.value = false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        over.value = false;
-        const [file] = event.dataTransfer?.files ?? [];
-        if (file) void takeFile(file);
-      }}
-    >
+    <section class={`card stack drop-zone ${overClass}`} aria-label="Sound" {...handlers}>
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>
