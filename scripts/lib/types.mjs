@@ -1,15 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
 
 /** The package's entry points, by the configuration that checks them. */
 const ENTRIES = {
@@ -25,15 +16,13 @@ const ENTRIES = {
 
 /** Emits only the declarations that the entry points export. */
 export function emitTypes(out = 'dist/types') {
+  rmSync(out, { recursive: true, force: true });
   const emitted = join(out, 'emitted');
   for (const [checkedWith, entries] of Object.entries(ENTRIES)) emit(checkedWith, entries, emitted);
-  cpSync(join(emitted, 'src'), out, { recursive: true });
-  rmSync(emitted, { recursive: true });
   const reached = new Set();
   for (const entry of Object.values(ENTRIES).flat())
-    reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached, out);
-  for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
-    if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
+    reach(entry.replace('.ts', '.d.ts'), { reached, emitted, out });
+  rmSync(emitted, { recursive: true });
 }
 
 function emit(checkedWith, entries, out) {
@@ -69,18 +58,21 @@ const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g
 const FACE = /((?:from|import)\s*\(?\s*['"])(#[\w/-]+)(['"])/g;
 const { imports: faces } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** Follows a declaration's imports, and rewrites them to paths that both Node and bundlers resolve. */
-function reach(path, reached, out) {
+/** Takes a declaration and what it imports, by paths that both Node and bundlers resolve. */
+function reach(path, { reached, emitted, out }) {
   if (reached.has(path)) return;
   reached.add(path);
+  const folder = posix.dirname(path);
   const faceOf = (name) => {
-    const target = relative(dirname(path), resolve(out, faces[name].replace('./src/', '')));
-    return (target.startsWith('.') ? target : `./${target}`).replaceAll('\\', '/').replace(/\.ts$/, '.js');
+    const target = posix.relative(folder, posix.normalize(faces[name]));
+    return (target.startsWith('.') ? target : `./${target}`).replace(/\.ts$/, '.js');
   };
-  const text = readFileSync(path, 'utf8')
+  const text = readFileSync(join(emitted, path), 'utf8')
     .replaceAll(FACE, (_, before, name, after) => `${before}${faceOf(name)}${after}`)
     .replaceAll(IMPORT, '$1$2.js$3');
-  writeFileSync(path, text);
-  for (const [, , target] of text.matchAll(IMPORT))
-    reach(resolve(dirname(path), `${target}.d.ts`), reached, out);
+  const target = join(out, posix.relative('src', path));
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  for (const [, , imported] of text.matchAll(IMPORT))
+    reach(posix.join(folder, `${imported}.d.ts`), { reached, emitted, out });
 }
