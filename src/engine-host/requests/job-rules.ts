@@ -131,11 +131,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
 };
 
-export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+export const jobRules = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
 /** What the policy of slots must know about a job. */
 export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
-  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = rulesOf(job.kind);
+  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = jobRules(job.kind);
   return {
     client: origin?.client ?? '',
     pauses,

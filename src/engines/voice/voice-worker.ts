@@ -8,7 +8,7 @@ import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
-import { normalNumbers, SAMPLE_RATE, toWaveform } from './waveform.ts';
+import { normalNumbers, VOICE_RATE, toWaveform } from './waveform.ts';
 
 interface Voice {
   name: string;
@@ -79,7 +79,7 @@ export const voiceWorker = {
    */
   async begin(text: string, format: SpeechFormat, spoken: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, Math.round(spoken * SAMPLE_RATE), loaded.mp3Encoder);
+    encode = await openEncoder(format, Math.round(spoken * VOICE_RATE), loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
@@ -109,7 +109,7 @@ export const voiceWorker = {
       samples.set(part, at);
       at += part.length;
     }
-    const seconds = samples.length / SAMPLE_RATE;
+    const seconds = samples.length / VOICE_RATE;
     const bytes = await encode(samples);
     return transfer({ bytes, seconds }, [bytes.buffer]);
   },
