@@ -167,8 +167,13 @@ async function withGrammar(
   { takesSchemas }: Engine<'chat'>,
   job: ChatJob,
 ): Promise<{ job: ChatJob; loosened?: string[] }> {
+  if (takesSchemas) return { job };
+  if (job.countOnly) {
+    const { constraint: _, ...unconstrained } = job;
+    return { job: unconstrained };
+  }
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
-  if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
+  if (constraint?.kind !== 'json_schema') return { job };
   const { compileSchema } = await import('#grammar');
   const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };

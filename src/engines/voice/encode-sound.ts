@@ -53,12 +53,8 @@ export async function openEncoder(
   };
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Bytes {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
-}
+const joined = async (...parts: Bytes[]): Promise<Bytes> =>
+  new Uint8Array(await new Blob(parts).arrayBuffer());
 
 /** Samples as 16-bit integers. */
 function pcm(samples: Float32Array): Bytes {
@@ -96,7 +92,7 @@ async function mp3(url: string): Promise<EncodeSound> {
   return async (samples) => {
     encoder.configure({ sampleRate: VOICE_RATE, channels: 1, bitrate: 64 });
     // The encoder uses its buffer again.
-    return joined(encoder.encode([samples]).slice(), encoder.finalize());
+    return joined(encoder.encode([samples]).slice(), encoder.finalize().slice());
   };
 }
 

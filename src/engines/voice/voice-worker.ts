@@ -1,10 +1,10 @@
-import { AutoModel, env, LogLevel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
+import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
-import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
-import { serveFiles } from '../onnx/serve-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/runtime-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
@@ -60,9 +60,7 @@ export const voiceWorker = {
     read: ReadFile,
     mp3Encoder: string,
   ): Promise<void> {
-    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
-    env.logLevel = LogLevel.ERROR;
-    serveFiles(name, read);
+    configure(name, runtime, read);
     const network = await openNetwork(name, 'unknown-words');
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
@@ -103,12 +101,7 @@ export const voiceWorker = {
       if (ids.length > 0) parts.push(await soundOf(network, [0, ...ids, 0], speed));
     }
     if (parts.length === 0) return null;
-    const samples = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      samples.set(part, at);
-      at += part.length;
-    }
+    const samples = new Float32Array(await new Blob(parts).arrayBuffer());
     const seconds = samples.length / VOICE_RATE;
     const bytes = await encode(samples);
     return transfer({ bytes, seconds }, [bytes.buffer]);
