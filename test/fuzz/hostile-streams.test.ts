@@ -26,8 +26,14 @@ beforeAll(async () => {
 afterAll(() => models.close());
 
 /** Sends the block as fast as it is read, up to so many bytes, and then the end. */
-function pour(response: ServerResponse, block: string, most: number, end = ''): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+function pour(
+  response: ServerResponse,
+  block: string,
+  most: number,
+  end = '',
+  type = 'text/event-stream',
+): void {
+  response.writeHead(200, { 'content-type': type });
   let own = 0;
   const push = (): void => {
     while (own < most && !response.destroyed) {
@@ -121,12 +127,19 @@ const BLOCKS: Record<string, string> = {
 /** What the sockets of this process hold, and the streams of its `fetch()`. */
 const BUFFERED = 24 * MEGABYTE;
 
-test.each(Object.entries(REQUESTS))(
+const SPEECH: [string, (typeof REQUESTS)[string]] = [
+  'speech',
+  (prefix) => ['/audio/speech', { model: `${prefix}voice`, input: 'Hi', response_format: 'wav' }],
+];
+
+test.each([...Object.entries(REQUESTS), SPEECH])(
   'a client that reads nothing holds up the server: %s',
   async (name, request) => {
     sent = 0;
     models.answer = (response, path) =>
-      pour(response, BLOCKS[path] ?? event(PIECE), Number.POSITIVE_INFINITY);
+      path === '/v1/audio/speech'
+        ? pour(response, PIECE, Number.POSITIVE_INFINITY, '', 'audio/wav')
+        : pour(response, BLOCKS[path] ?? event(PIECE), Number.POSITIVE_INFINITY);
     const leave = new AbortController();
     const response = await models.send(...request(''), leave.signal);
     await sleep(500);

@@ -93,6 +93,23 @@ const KINDS: Record<string, Kind> = {
       end: '',
     }),
   },
+  rerank: {
+    path: '/rerank',
+    body: () => ({ model: 'rank', query: 'Which?', documents: [PROMPT] }),
+    prompt: PROMPT.length,
+    answer: (_, told) => ({
+      pieces: halves(
+        JSON.stringify({ results: [{ index: 0, relevance_score: 1 }], usage: { prompt_tokens: told } }),
+      ),
+      end: '',
+    }),
+  },
+  speech: {
+    path: '/audio/speech',
+    body: () => ({ model: 'voice', input: PROMPT }),
+    prompt: PROMPT.length,
+    answer: (texts) => ({ pieces: texts, end: '' }),
+  },
   decision: {
     path: '/decisions',
     body: () => ({
@@ -114,7 +131,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 /** Answers in one piece of JSON. */
-const WHOLE = new Set(['decision', 'embedding']);
+const WHOLE = new Set(['decision', 'embedding', 'rerank']);
 
 interface Case {
   kind: string;
@@ -144,7 +161,8 @@ async function answer(
   if (end === 'refused') response.writeHead(500).end('{}');
   if (end === 'refused' || end === 'left before the headers') return 0;
   const isText = WHOLE.has(kind) || (kind === 'transcription' && !isStream);
-  response.writeHead(200, { 'content-type': isText ? 'application/json' : 'text/event-stream' });
+  const streamType = kind === 'speech' ? 'audio/mpeg' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': isText ? 'application/json' : streamType });
   response.flushHeaders();
   if (end === 'left after the headers') return 0;
   const isHalf = end.endsWith('in the middle');
@@ -154,7 +172,7 @@ async function answer(
   else await sleep(READ_MS);
   if (end === 'cut in the middle') response.destroy();
   // What breaks off is no JSON.
-  if (isText && end !== 'whole') return 0;
+  if ((isText && end !== 'whole') || kind === 'speech') return 0;
   return texts.slice(0, sent.length).join('').length;
 }
 
