@@ -17,7 +17,7 @@ const ISOLATED = [
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
-  'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates,usage}.test.ts',
+  'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
@@ -30,20 +30,15 @@ const CORE = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
-  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers,hostile-streams}.test.ts',
+  'test/fuzz/{fuzz,hostile-forms,hostile-parts}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
-const NIGHTLY = [
-  'test/nightly/**/*.test.ts',
-  'test/fuzz/{full-service,hostile-onnx,hostile-projectors}.test.ts',
-];
+const NIGHTLY = ['test/nightly/**/*.test.ts', 'test/fuzz/{hostile-onnx,hostile-projectors}.test.ts'];
 
 /** Generated inputs of each kind in the project `fuzz`, times `LOCALTEXT_FUZZ_SCALE`: they take minutes. */
 const FUZZ = {
   REQUESTS: 1000,
-  ANSWERS: 100,
   BODIES: 100,
-  ENDINGS: 100,
   FORMS: 100,
   PARTS: 100,
   FILES: 750,
