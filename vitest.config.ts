@@ -68,6 +68,7 @@ const project = (name: string, options: Options): TestProjectInlineConfiguration
     root: here('./'),
     // One more than most machines of CI have processors: many tests wait for a server or a program.
     maxWorkers: 3,
+    setupFiles: here('./test/support/end-all.ts'),
     // Vitest's own 5 s, and 1 s for `expect.poll`, end a test on a machine that others keep busy. Limits are for what hangs.
     testTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
@@ -88,7 +89,7 @@ const inBrowser: Options = {
 const withExamples: Options = {
   ...inBrowser,
   globalSetup: here('./test/examples/support/setup.ts'),
-  setupFiles: here('./test/examples/support/installed.ts'),
+  setupFiles: [here('./test/support/end-all.ts'), here('./test/examples/support/installed.ts')],
 };
 
 const oneByOne: Options = { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } };

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
 import { openPage } from '../support/open-page.ts';
@@ -22,11 +22,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ servedBy: site.url });
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/clients-page.html#options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 /** Arguments in the schema that all flows ask for. */

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { crash, engineOf } from './lifetime/support/kill.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -15,10 +15,6 @@ let key: string;
 beforeAll(async () => {
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 interface Decision {

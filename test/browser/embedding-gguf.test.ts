@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -11,7 +11,7 @@ import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { miniLmGguf, POOLINGS } from '../support/mini-lm-gguf.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const siteUrl = inject('siteUrl');
 const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
@@ -49,11 +49,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, prefer: [float.name] }));
   ({ page, key } = await openPage(context, siteUrl, `/test-page.html#options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
 });
 
 /** Adds a file as the user does. @returns what `inspect()` says of it, and its id */

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -16,10 +16,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ webgpu: 'software' });
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 const miniLm = defaultCatalog.models

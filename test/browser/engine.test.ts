@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
@@ -15,10 +15,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 interface Answer {

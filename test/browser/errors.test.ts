@@ -83,8 +83,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
-  await site.stop();
   server.close();
 });
 

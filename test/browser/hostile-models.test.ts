@@ -1,8 +1,8 @@
-import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, CDPSession, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
@@ -119,10 +119,6 @@ beforeAll(async () => {
     const input = Object.assign(document.createElement('input'), { type: 'file', id: 'bad-file' });
     document.body.append(input);
   });
-});
-afterAll(async () => {
-  await context?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const stored = (): Promise<string[]> =>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -135,11 +135,6 @@ beforeAll(async () => {
       variants: [{ ...smolLm2, name: 'huge-w', files: huge }],
     },
   ];
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const failureOf = (page: Page, model: string): Promise<{ code?: string; message: string }> =>

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 import type OpenAI from 'openai';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
@@ -36,13 +36,6 @@ beforeAll(async () => {
   const started = { catalog: model.catalog, images: { origins: [`${model.url}/`] } };
   const options = encodeURIComponent(JSON.stringify(started));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  await llama.stop();
-  model.close();
-  await removeFolder(folder);
 });
 
 interface Answer {

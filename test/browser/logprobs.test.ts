@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
@@ -12,10 +12,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl')));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 /** Its emoji and most of its letters are several tokens each in this model's vocabulary. */

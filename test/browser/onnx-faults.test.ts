@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -75,12 +75,6 @@ beforeAll(async () => {
     channel.onmessage = () => { channel.postMessage('ended'); self.close(); };
   }\n`;
   context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  server.close();
 });
 
 test('a truncated, false or wrong file is named in the error, and all other models keep running', async () => {

@@ -1,7 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -34,11 +34,6 @@ beforeAll(async () => {
     const [gguf] = document.querySelector('input')?.files ?? [];
     if (gguf) await (await window.localtext).models.add(gguf, { id });
   }, MODEL);
-});
-
-afterAll(async () => {
-  await context.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const words = expect.stringMatching(/^[^<]*\w[^<]*$/) as string;

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { bertReranker, qwenReranker } from '../support/reranker-gguf.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Rerankers in GGUF beside native llama.cpp, on the same files with random weights. */
 
@@ -31,11 +31,6 @@ beforeAll(async () => {
   folder = await tempFolder('rerank-gguf');
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl')));
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
 });
 
 /** Adds a file as the user does. @returns what `inspect()` says of it, and its id */

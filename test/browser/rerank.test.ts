@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -14,8 +14,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl')));
 });
-
-afterAll(() => context.close());
 
 interface Ranking {
   results: { index: number; relevance_score: number; document?: { text: string } }[];

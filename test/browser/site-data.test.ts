@@ -1,5 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright';
-import { afterAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeEach, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { delay, withTimeout } from '../../src/base/async.ts';
@@ -36,10 +36,6 @@ async function open(): Promise<void> {
   const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
   ({ page, key, keyId } = await openPage(context, origin, path));
 }
-
-afterAll(async () => {
-  await context?.close();
-});
 
 const models = (bearer: string): Promise<{ status: number; ids: string[] }> =>
   page.evaluate(async (token) => {

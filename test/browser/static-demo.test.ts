@@ -34,7 +34,6 @@ test('the demo below a path: isolated on the first visit, and it answers', async
   await promisify(execFile)(process.execPath, ['scripts/demo.mjs', '--base', BASE, '--no-weights'], { env });
   const url = await serve();
   const context = await launch();
-  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(url);
   // The page reloads itself once.

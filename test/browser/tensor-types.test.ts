@@ -2,13 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { inFormat, inKnownFormat, type LowBit } from '../support/low-bit.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 const LAYERS = 2;
@@ -21,11 +21,6 @@ beforeAll(async () => {
   folder = await tempFolder('types');
   context = await launch();
   ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
 });
 
 /** What a model says first: its text, and the log probabilities of the likeliest first tokens. */

@@ -1,7 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -40,11 +40,6 @@ beforeAll(async () => {
       if (gguf) await (await window.localtext).models.add(gguf, { id: name });
     }, id);
   }
-});
-
-afterAll(async () => {
-  await context.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const post = (path: string, body: object) =>

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
@@ -74,10 +73,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   server.closeAllConnections();
   server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const open = (app: App): Promise<StartedPage> => {

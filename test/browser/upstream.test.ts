@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -50,12 +50,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  await llama.stop();
-  proxy.close();
 });
 
 const request = {

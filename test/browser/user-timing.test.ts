@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
@@ -14,10 +14,6 @@ let key: string;
 beforeAll(async () => {
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 /** Browsers round what `performance.now()` tells. */

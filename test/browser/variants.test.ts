@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import type { Catalog, UpstreamVariant, WebLlmVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { openPage } from '../support/open-page.ts';
@@ -10,10 +10,6 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   context = await launchWithWeights({ webgpu: 'software' });
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 const small = defaultCatalog.models[0]?.variants.at(-1);

@@ -65,9 +65,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   upstream.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function writeSite(): Promise<void> {

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { CHAT_ARCHITECTURES, ENCODERS } from '../../src/gguf/architectures.ts';
 import { launch } from '../support/launch.ts';
 import { installLlama } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** A small model with random weights for each architecture that is accepted: it loads and answers in the page. */
 
@@ -36,11 +36,6 @@ beforeAll(async () => {
   expect(stdout.split('\n').filter((line) => line.includes('problem'))).toEqual([]);
   context = await launch();
   ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
 });
 
 /** Adds a file as the user does, asks its model, and removes it. @returns the answer's status and tokens, or numbers of a vector */

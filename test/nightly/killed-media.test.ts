@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Body, Run } from '../browser/lifetime/site/run.ts';
 import { crash } from '../browser/lifetime/support/kill.ts';
@@ -32,10 +32,6 @@ beforeAll(async () => {
     waiting.push(response);
   });
   context = await launchWithWeights({ servedBy: site.url });
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const about = (...urls: string[]): Body => ({

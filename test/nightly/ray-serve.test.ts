@@ -49,7 +49,6 @@ beforeAll(async () => {
 }, 600_000);
 
 afterAll(async () => {
-  await context.close();
   await cluster.stop();
 });
 

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page, Worker } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -32,10 +32,6 @@ beforeAll(async () => {
   const options = encodeURIComponent(JSON.stringify({ catalog, limits: { memoryBytes: 1e6 } }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const ask = (content: string): Promise<string> =>

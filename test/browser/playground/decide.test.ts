@@ -19,7 +19,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   expect(pageErrors).toEqual([]);
 });
 

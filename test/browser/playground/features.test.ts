@@ -37,7 +37,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   expect(pageErrors).toEqual([]);
 });
 

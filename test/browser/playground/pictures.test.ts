@@ -51,9 +51,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await hub?.stop();
   expect(pageErrors).toEqual([]);
 });
 

@@ -27,7 +27,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   expect(pageErrors).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { bundleSamples } from '../../support/bundle-samples.ts';
@@ -69,10 +69,6 @@ beforeAll(async () => {
   await rows().filter({ hasText: 'this tab' }).first().waitFor();
 });
 
-afterAll(async () => {
-  await context.close();
-});
-
 const rows = () => viewer.locator('.request-list li');
 const detail = () => viewer.getByRole('dialog');
 
@@ -139,7 +135,7 @@ test('each request says where its answer came from, and a key can be limited to 
   expect(server.requests).toBe(requests);
 
   // The route changes when the server goes, and in the same call.
-  server.stop();
+  await server.stop();
   const before = await rows().count();
   await ask(REQUESTS.stream);
   await expect.poll(() => rows().count()).toBe(before + 1);

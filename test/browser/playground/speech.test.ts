@@ -44,8 +44,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context?.close();
-  await site?.stop();
   expect(pageErrors).toEqual([]);
 });
 

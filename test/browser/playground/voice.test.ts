@@ -9,7 +9,7 @@ import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { clipPath, serveWhisper } from '../../support/speech/speech-model.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** The playground speaks, on the real weights of a voice, and talks with a microphone that hears a sentence now and then. */
 
@@ -60,9 +60,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await removeFolder(folder);
   expect(pageErrors).toEqual([]);
 });
 
