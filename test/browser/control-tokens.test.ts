@@ -3,6 +3,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
+import { send } from '../support/send.ts';
 
 /** Special tokens in callers' texts, with the tokenizers of real models. */
 
@@ -69,17 +70,10 @@ test('a special token in a text to embed is several tokens', async () => {
 });
 
 test('a choice that is a special token is scored as text', async () => {
-  const answer = await page.evaluate(async (apiKey) => {
-    const choices = ['<|im_end|>', 'yes', 'no'].map((value) => ({ value }));
-    const question = { type: 'choice', instructions: 'Is snow white?', choices };
-    const response = await fetch('/v1/decisions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'amber-phoenix-4', input: 'Snow', questions: [question] }),
-    });
-    return { status: response.status, body: (await response.json()) as unknown };
-  }, key);
-  expect(answer).toMatchObject({
+  const choices = ['<|im_end|>', 'yes', 'no'].map((value) => ({ value }));
+  const questions = [{ type: 'choice', instructions: 'Is snow white?', choices }];
+  const asked = { model: 'amber-phoenix-4', input: 'Snow', questions };
+  expect(await send(page, key, '/v1/decisions', asked)).toMatchObject({
     status: 200,
     body: { answers: [{ choice: expect.any(String) as string }] },
   });

@@ -4,6 +4,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 import { crash, engineOf } from './lifetime/support/kill.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
+import { send } from '../support/send.ts';
 
 /** Decisions on real weights. */
 
@@ -27,20 +28,12 @@ interface Decision {
   usage: { input_tokens: number; input_tokens_details: { cached_tokens: number } };
 }
 
-const decide = (body: Record<string, unknown>, tab = page): Promise<Decision> =>
-  tab.evaluate(
-    async ([apiKey, request]) => {
-      const response = await fetch('/v1/decisions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'amber-phoenix-4', ...request }),
-      });
-      const answer = await response.json();
-      if (!response.ok) throw new Error(JSON.stringify(answer));
-      return answer;
-    },
-    [key, body] as const,
-  );
+async function decide(asked: object, tab = page): Promise<Decision> {
+  const json = { model: 'amber-phoenix-4', ...asked };
+  const { status, text, body } = await send<Decision>(tab, key, '/v1/decisions', json);
+  if (status !== 200) throw new Error(text);
+  return body;
+}
 
 const choice = (instructions: string, ...values: string[]) => ({
   type: 'choice',

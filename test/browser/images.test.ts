@@ -12,6 +12,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
+import { send } from '../support/send.ts';
 
 /** Images in chat messages, on a model of SmolVLM's architecture with random weights, beside llama.cpp's own server. */
 
@@ -56,15 +57,11 @@ const text = (content: string) => ({ type: 'text', text: content });
 const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 
 /** The status and the body of an answer. */
-const ask = (body: object, path = '/v1/chat/completions') =>
-  page.evaluate(
-    async ([secret, url, json]) => {
-      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(url, { method: 'POST', headers, body: json });
-      return { status: response.status, ...((await response.json()) as Answer) };
-    },
-    [key, path, JSON.stringify({ model: VISION_MODEL, temperature: 0, max_tokens: 8, ...body })] as const,
-  );
+async function ask(more: object, path = '/v1/chat/completions') {
+  const json = { model: VISION_MODEL, temperature: 0, max_tokens: 8, ...more };
+  const { status, body } = await send<Answer>(page, key, path, json);
+  return { status, ...body };
+}
 
 const reply = async (body: object): Promise<string> => {
   const { choices, error } = await ask(body);
@@ -277,11 +274,8 @@ test('invalid and too large images are refused by name', async () => {
 });
 
 test('the list of models says which see', async () => {
-  const data = await page.evaluate(async (secret) => {
-    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } });
-    return ((await response.json()) as Answer).data;
-  }, key);
-  const seeing = data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
+  const { body } = await send<Answer>(page, key, '/v1/models');
+  const seeing = body.data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
   expect(seeing).toEqual([VISION_MODEL]);
 });
 

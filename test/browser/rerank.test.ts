@@ -3,6 +3,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { send } from '../support/send.ts';
 
 /** Reranking by the real embedding model, as clients of Cohere, Jina, vLLM and llama.cpp ask for it. */
 
@@ -20,18 +21,7 @@ interface Ranking {
   usage: { total_tokens: number };
 }
 
-const rerank = (body: object) =>
-  page.evaluate(
-    async ([apiKey, json]) => {
-      const response = await fetch('/v1/rerank', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(json),
-      });
-      return { status: response.status, body: (await response.json()) as unknown };
-    },
-    [key, { model: 'jade-mole-4', ...body }] as const,
-  );
+const rerank = (body: object) => send(page, key, '/v1/rerank', { model: 'jade-mole-4', ...body });
 
 const PASSAGES = [
   'The recipe needs four eggs, a cup of sugar and some butter.',

@@ -4,6 +4,7 @@ import type { Catalog, UpstreamVariant, WebLlmVariant } from '../../src/catalog/
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { send } from '../support/send.ts';
 
 const siteUrl = inject('siteUrl');
 let context: BrowserContext;
@@ -90,11 +91,7 @@ test('where a GPU build, its files and a server all fail, the small weights answ
     reason: 'needs a GPU, and WebGPU runs in software here',
   });
   expect(JSON.stringify(models)).not.toContain('sk-secret');
-  const model = await page.evaluate(async (apiKey) => {
-    const headers = { authorization: `Bearer ${apiKey}` };
-    return (await fetch('/v1/models/gpt-4o-mini', { headers })).json() as Promise<unknown>;
-  }, key);
-  expect(model).toMatchObject({
+  expect((await send(page, key, '/v1/models/gpt-4o-mini')).body).toMatchObject({
     id: 'gpt-4o-mini',
     owned_by: 'test',
     localtext: {

@@ -7,6 +7,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { openPage } from '../../support/open-page.ts';
 import { PacedServer } from '../../support/paced-server.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
+import { send } from '../../support/send.ts';
 
 /** The log of requests: who asked, and code that asks the same again, run with the real clients. */
 
@@ -74,14 +75,7 @@ const detail = () => viewer.getByRole('dialog');
 
 /** Asks from the app's tab. */
 async function ask({ path, body }: { path: string; body: object }, bearer = key): Promise<string> {
-  return await app.evaluate(
-    async ([to, apiKey, text]) => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-      const response = await fetch(to ?? '', { method: 'POST', headers, body: text ?? '' });
-      return await response.text();
-    },
-    [path, bearer, JSON.stringify(body)],
-  );
+  return (await send(app, bearer, path, body)).text;
 }
 
 test('each request names the tab that asked', async () => {
@@ -96,10 +90,7 @@ test('each request names the tab that asked', async () => {
   await viewer.keyboard.press('Escape');
 
   const { page: other, key: otherKey } = await openPage(context, siteUrl);
-  await other.evaluate(
-    (apiKey) => fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } }),
-    otherKey,
-  );
+  await send(other, otherKey, '/v1/models');
   await rows().first().filter({ hasText: '/test-page.html (2) · ' }).waitFor();
   await other.close();
   // Its own stay its own.
