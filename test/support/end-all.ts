@@ -1,10 +1,9 @@
-import { afterAll, onTestFinished } from 'vitest';
-import { getCurrentTest } from 'vitest/suite';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 
 import { endAll, setEndWithTest } from './at-end.ts';
 
 setEndWithTest((end) => {
-  if (!getCurrentTest()) return false;
+  if (!TestRunner.getCurrentTest()) return false;
   onTestFinished(async () => void (await end()));
   return true;
 });
