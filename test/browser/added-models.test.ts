@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { askAddedModel } from '../support/ask-added-model.ts';
@@ -12,7 +12,7 @@ import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { tinyChat } from '../support/vision/tiny-vision.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 
@@ -31,19 +31,13 @@ const WEIGHTS = /^[0-9a-f]{64}/;
 /** A file of the user's, and its size. */
 let chosen: string;
 let chosenBytes: number;
-const folders: string[] = [];
 beforeAll(async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const gguf = await firstLayers(GGUF, 2);
   chosenBytes = gguf.length;
   chosen = join(folder, 'SmolLM2-135M-Instruct.Q8_0.gguf');
   await writeFile(chosen, gguf);
 });
-afterAll(async () => {
-  for (const folder of folders) await removeFolder(folder);
-});
-
 const storedNames = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     let folder = await navigator.storage.getDirectory();
@@ -98,7 +92,6 @@ const refused = (page: Page, what: 'text' | 'truncated' | 'taken' | 'aborted'): 
 
 test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
   const profile = await tempFolder('added');
-  folders.push(profile);
   const site = await StaticSite.start();
   const first = await launch({ profile });
   const { page, key } = await openPage(first, site.url, path);
@@ -188,7 +181,6 @@ test('what cannot be added is named, and leaves nothing in the storage; what was
 
 test('a model whose heads are no multiple of 32 values loads and answers', async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const site = await StaticSite.start();
   const context = await launch();
   const { page, key } = await openPage(context, site.url, path);
@@ -247,7 +239,6 @@ async function drop(page: Page, name: string, bytes: number[]): Promise<void> {
 
 test('chats that begin alike share their beginning, where the tokenizer puts a token before every text', async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const gguf = await readFile(chosen);
   const [name, boolean] = ['tokenizer.ggml.add_bos_token', 7];
   const type = gguf.indexOf(name) + name.length;
