@@ -183,7 +183,8 @@ test('the code that the log gives asks the same again, with each client', async 
       .evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value))) {
       await select.selectOption(kind);
       const code = (await detail().locator('.code-block code').last().textContent()) ?? '';
-      if (kind === 'curl') await detail().getByText('curl reaches servers only').waitFor();
+      if (kind === 'language-model') expect(code).toContain('LanguageModel.create(');
+      else if (kind === 'curl') await detail().getByText('curl reaches servers only').waitFor();
       else samples.set(`${name}-${kind}`, code.replaceAll('lt_…', key));
     }
     await detail().getByRole('button', { name: 'Close' }).click();
