@@ -97,18 +97,6 @@ test('the AI SDK and LangChain see the thoughts', async () => {
   expect(langchain).toMatchObject({ reasoning: aiSdk.reasoning, text: words, streamed: aiSdk.reasoning });
 });
 
-test('/v1/responses has them as an item before the message', async () => {
-  const seen = await page.evaluate(([apiKey, id]) => window.clients.openai.thoughtsOfResponse(apiKey, id), [
-    key,
-    MODEL,
-  ] as const);
-  expect(seen).toMatchObject({ reasoning: words, text: words, reasoningTokens: 6 });
-  expect(seen.types.indexOf('response.reasoning_text.done')).toBeGreaterThan(0);
-  expect(seen.types.indexOf('response.reasoning_text.done')).toBeLessThan(
-    seen.types.indexOf('response.output_text.delta'),
-  );
-});
-
 test('the playground folds them, and does not send them again', async () => {
   const playground = await context.newPage();
   await playground.goto(inject('siteUrl'));

@@ -60,13 +60,4 @@ describe.each(['brackets'])('thoughts of the model %s', (model) => {
       finish: 'stop',
     });
   });
-
-  test('are a reasoning item of a response', async () => {
-    const { body } = await send(page, key, '/v1/responses', { model, input: 'Hi', temperature: 0 });
-    const output = [
-      { type: 'reasoning', content: [{ text: 'I add.' }] },
-      { type: 'message', content: [{ text: 'Four.' }] },
-    ];
-    expect(body).toMatchObject({ output });
-  });
 });
