@@ -259,35 +259,37 @@ function section(name: EndpointName, rules: Rules): string {
   const { method, path } = ENDPOINTS[name];
   const { enforced, passedOn = {}, accepted } = rules.fields;
   const rows = [
-    ...shapeRows(enforced, 'enforced'),
-    ...shapeRows(passedOn, 'passed on'),
-    ...shapeRows(accepted, 'accepted'),
-    ...Object.keys(UNREAD[name] ?? {}).map((field) => row(field, 'accepted', 'anything')),
-    ...refusedRows(rules.refused ?? {}),
+    ...toRows(allowedIn(enforced), 'enforced'),
+    ...toRows(allowedIn(passedOn), 'passed on'),
+    ...toRows({ ...allowedIn(accepted), ...mapped(UNREAD[name] ?? {}, () => 'anything') }, 'accepted'),
+    ...toRows(rules.refused ?? {}, 'refused'),
   ];
   return [`## ${method} ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
-/** Fields that are refused for the same reason share a row. */
-function refusedRows(refused: Record<string, string>): string[] {
-  const names = new Map<string, string[]>();
-  for (const [name, reason] of Object.entries(refused))
-    names.set(reason, [...(names.get(reason) ?? []), name]);
-  return [...names].map(([reason, those]) => row(those.join('`, `'), 'refused', reason));
+/** Fields with the same value share a row. */
+function toRows(fields: Record<string, string>, effect: string): string[] {
+  const groups = new Map<string, string[]>();
+  for (const [name, what] of Object.entries(fields)) groups.set(what, [...(groups.get(what) ?? []), name]);
+  return [...groups].map(
+    ([what, names]) => `| \`${names.join('`, `')}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`,
+  );
 }
 
-function shapeRows(shape: Shape, effect: string): string[] {
+const mapped = <T>(record: Record<string, T>, map: (value: T, name: string) => string) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
+
+/** What a schema allows for each field. */
+function allowedIn(shape: Shape): Record<string, string> {
   const { properties = {}, required = [] } = z.toJSONSchema(z.object(shape), {
     unrepresentable: 'any',
     io: 'input',
   });
-  return Object.entries(properties).map(([name, schema]) =>
-    row(name, effect, `${allowed(schema)}${required.includes(name) ? '; required' : ''}`),
+  return mapped(
+    properties,
+    (schema, name) => allowed(schema) + (required.includes(name) ? '; required' : ''),
   );
 }
-
-const row = (name: string, effect: string, what: string): string =>
-  `| \`${name}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`;
 
 type JsonSchema = z.core.JSONSchema._JSONSchema;
 

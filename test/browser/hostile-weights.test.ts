@@ -11,6 +11,7 @@ import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { tinyGguf } from '../unit/gguf/tiny-gguf.ts';
+import { small as smolLm2 } from '../support/small-variant.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';
@@ -27,7 +28,6 @@ const named = (name: string): Variant => {
   if (!variant) throw new Error(`the default catalog has no ${name}`);
   return variant;
 };
-const smolLm2 = named('smollm2-135m-instruct-q4_1');
 const miniLm: Variant = { ...named('all-minilm-l6-v2-f32'), optIn: false };
 
 /** Served under its own address, with the hash that it has. */

@@ -64,6 +64,11 @@ test.each([
   for (const { index, relevance_score: score } of results)
     expect(Math.abs(score - (native[index] ?? NaN)) / spread, DOCUMENTS[index]).toBeLessThan(0.002);
 
+  // A place of the model's prompt in a query is not filled with the document.
+  const places = { model: id, query: '{document}'.repeat(20), documents: ['An owl. '.repeat(20)] };
+  const { usage: ofPlaces } = (await post('/v1/rerank', places)).body as Ranking;
+  expect(ofPlaces.total_tokens).toBeLessThan(300);
+
   // Longer than the context: the document is cut.
   const long = { model: id, query: QUERY, documents: ['An owl. '.repeat(2000), 'museum'] };
   expect(await post('/v1/rerank', long)).toMatchObject({ status: 200 });

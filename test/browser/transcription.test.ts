@@ -26,7 +26,7 @@ let key: string;
 let wholeText: string | undefined;
 
 const open = (url = siteUrl) => {
-  const chats = defaultCatalog.models.filter(({ id }) => id === chat);
+  const chats = defaultCatalog.models.filter(({ id, kind }) => id === chat || kind === 'embedding');
   const catalog = { ...model.catalog, models: [...model.catalog.models, ...chats] };
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   return openPage(context, url, `/test-page.html?options=${options}`);

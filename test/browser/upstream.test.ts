@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { startFaultProxy } from '../support/llama-server/fault-proxy.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
@@ -11,8 +11,6 @@ import { send } from '../support/send.ts';
 
 const SECRET = 'sk-of-the-site-5f1c';
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 const weights = `public/models/${small.files[0]?.path}`;
 
 let context: BrowserContext;

@@ -1,7 +1,7 @@
 import type { BrowserContext } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 import type { Catalog, UpstreamVariant, WebLlmVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { send } from '../support/send.ts';
@@ -13,8 +13,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ webgpu: 'software' });
 });
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 
 const base = { license: 'Apache-2.0', contextLength: 2048 };
 /** Its files are not on the site: loading it fails. */

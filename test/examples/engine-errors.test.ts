@@ -7,6 +7,7 @@ import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } 
 
 import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
@@ -38,8 +39,6 @@ const errors: Record<string, ErrorCase> = {
   'weights that the site lacks': { model: 'no-weights', status: 500, code: 'weights_unavailable' },
 };
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 const folder = join(inject('examples'), 'engine-errors');
 const chat = (id: string, ...variants: Variant[]) => ({ id, kind: 'chat' as const, created: 1, variants });
 let context: BrowserContext;
@@ -79,7 +78,7 @@ async function writeSite(): Promise<void> {
   const absent = {
     ...small,
     name: 'absent',
-    files: [{ ...small?.files[0], path: 'absent.gguf', sha256: 'a'.repeat(64) }],
+    files: [{ ...small.files[0], path: 'absent.gguf', sha256: 'a'.repeat(64) }],
   } as Variant;
   const catalog: Catalog = {
     ownedBy: 'test',
@@ -89,7 +88,7 @@ async function writeSite(): Promise<void> {
       ),
       chat('up-down', down),
       chat('no-weights', absent),
-      ...defaultCatalog.models.filter(({ id }) => id === 'amber-phoenix-4'),
+      ...defaultCatalog.models.filter(({ id }) => ['amber-phoenix-4', 'jade-mole-4'].includes(id)),
       chat('falls-back', { ...down, name: 'down-too' }, { ...small, name: 'device' } as Variant),
     ],
   };

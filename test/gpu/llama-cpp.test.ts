@@ -31,7 +31,7 @@ type Kind = (typeof KINDS)[number];
 const catalog: Catalog = {
   ...defaultCatalog,
   models: defaultCatalog.models
-    .filter(({ id }) => id === MODEL)
+    .filter(({ id, kind }) => id === MODEL || kind === 'embedding')
     .map((model) => ({ ...model, variants: model.variants.slice(-1) })),
 };
 

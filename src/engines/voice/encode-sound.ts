@@ -1,4 +1,5 @@
 import type { SpeechFormat } from '#jobs';
+import { flacFrames, flacHeader } from './flac.ts';
 import { SAMPLE_RATE } from './waveform.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -21,27 +22,34 @@ export async function usableFormats(): Promise<SpeechFormat[]> {
   const [opus, aac] = await Promise.all(
     (['opus', 'aac'] as const).map((codec) => canEncodeAudio(codec, CODED).catch(() => false)),
   );
-  return ['mp3', ...(opus ? (['opus'] as const) : []), ...(aac ? (['aac'] as const) : []), 'wav', 'pcm'];
+  return [
+    'mp3',
+    ...(opus ? (['opus'] as const) : []),
+    ...(aac ? (['aac'] as const) : []),
+    'flac',
+    'wav',
+    'pcm',
+  ];
 }
 
 /**
  * @param format one of the usable formats
- * @param isResumed whether an earlier engine has written the beginning
+ * @param position samples that an earlier engine has written
  * @param mp3Encoder URL of LAME in WebAssembly
  */
 export async function openEncoder(
   format: SpeechFormat,
-  isResumed: boolean,
+  position: number,
   mp3Encoder: string,
 ): Promise<EncodeSound> {
   if (format === 'mp3') return mp3(mp3Encoder);
   if (format === 'opus' || format === 'aac') return (samples) => coded(format, samples);
-  let header = format === 'wav' && !isResumed ? waveHeader() : null;
+  let written = position;
   return async (samples) => {
-    const bytes = pcm(samples);
-    const first = header;
-    header = null;
-    return first ? joined(first, bytes) : bytes;
+    const bytes = format === 'flac' ? flacFrames(samples, written) : pcm(samples);
+    const header = written === 0 ? HEADERS[format]?.() : undefined;
+    written += samples.length;
+    return header ? joined(header, bytes) : bytes;
   };
 }
 
@@ -79,6 +87,8 @@ function waveHeader(): Bytes {
   view.setUint32(40, UNKNOWN_LENGTH, true);
   return new Uint8Array(view.buffer);
 }
+
+const HEADERS: Partial<Record<SpeechFormat, () => Bytes>> = { wav: waveHeader, flac: flacHeader };
 
 async function mp3(url: string): Promise<EncodeSound> {
   const { createEncoder } = await import('wasm-media-encoders');

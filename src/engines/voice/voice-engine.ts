@@ -36,15 +36,17 @@ export class VoiceEngine implements Engine<'speech'> {
   async *run(job: SpeechJob, signal: AbortSignal, onPrefill?: () => void): Events<'speech'> {
     const { graph, text } = await this.#check(job, signal);
     const from = job.progress?.sentences ?? 0;
+    let seconds = job.progress?.seconds ?? 0;
     const { format, speed } = job;
-    const sentences = await this.#call((voice) => voice.begin(text, format, from > 0), signal);
+    const sentences = await this.#call((voice) => voice.begin(text, format, seconds), signal);
     onPrefill?.();
     yield { type: 'accepted', fingerprint: this.fingerprint };
     for (let at = from; at < sentences.length; at++) {
       const sentence = sentences[at] ?? '';
-      const bytes = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
-      if (!bytes) continue;
-      yield { type: 'delta', bytes, text: sentence, progress: { sentences: at + 1 } };
+      const sound = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
+      if (!sound) continue;
+      seconds += sound.seconds;
+      yield { type: 'delta', ...sound, text: sentence, progress: { sentences: at + 1, seconds } };
     }
     const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
     yield { type: 'done', usage };

@@ -8,7 +8,7 @@ import { serveFiles } from '../onnx/serve-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
-import { normalNumbers, toWaveform } from './waveform.ts';
+import { normalNumbers, SAMPLE_RATE, toWaveform } from './waveform.ts';
 
 interface Voice {
   name: string;
@@ -74,22 +74,26 @@ export const voiceWorker = {
 
   /**
    * Begins a speech, which ends the one before.
-   * @param isResumed whether an earlier engine has written the beginning
+   * @param spoken seconds of sound that an earlier engine has sent
    * @returns the text's sentences
    */
-  async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
+  async begin(text: string, format: SpeechFormat, spoken: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    encode = await openEncoder(format, Math.round(spoken * SAMPLE_RATE), loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
   /**
    * Speaks a sentence.
    * @param graph name of the voice's graph
-   * @returns encoded sound; null if nothing in the sentence can be spoken
+   * @returns encoded sound, and its length; null if nothing in the sentence can be spoken
    * @throws the runtime's error
    */
-  async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  async speak(
+    sentence: string,
+    graph: string,
+    speed: number,
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number } | null> {
     if (!loaded || !encode) throw new Error('no speech has begun');
     const { vocabulary, phonemizer } = loaded;
     const { network } = await voiceOf(loaded, graph);
@@ -105,8 +109,9 @@ export const voiceWorker = {
       samples.set(part, at);
       at += part.length;
     }
+    const seconds = samples.length / SAMPLE_RATE;
     const bytes = await encode(samples);
-    return transfer(bytes, [bytes.buffer]);
+    return transfer({ bytes, seconds }, [bytes.buffer]);
   },
 };
 

@@ -1,6 +1,6 @@
-import { cosine, type DecisionAnswer, type DecisionJob, type DecisionOption } from '#jobs';
+import { cosine, type Events, type ToolChoiceJob, type ToolOption } from '#jobs';
 import type { Engine } from '#engine-kit';
-import { embedTexts, softmaxOfSimilarities } from './similarity-decisions.ts';
+import { embedTexts } from './similarity-decisions.ts';
 
 // Chooses the tool that a message needs, if any, with an embedding model.
 
@@ -49,14 +49,18 @@ const MAX_VECTORS = 512;
 
 const vectors = new WeakMap<Engine<'embedding'>, Map<string, Float32Array>>();
 
-/** @returns the probability of each option, then that of no tool; and the tokens computed */
-export async function chooseTool(
+export async function* chooseTool(
   engine: Engine<'embedding'>,
-  { model, input, questions: [question] }: DecisionJob,
+  { model, message, before, tools }: ToolChoiceJob,
   signal: AbortSignal,
-): Promise<{ answer: DecisionAnswer; promptTokens: number }> {
-  const { instructions: before = '', options = [] } = question ?? {};
-  if (input.text === '') return { answer: [...options.map(() => 0), 1], promptTokens: 0 };
+  onPrefill: () => void,
+): Events<'toolChoice'> {
+  const { fingerprint } = engine;
+  onPrefill();
+  if (message === '') {
+    yield { type: 'done', scores: [...tools.map(() => 0), 1], promptTokens: 0, fingerprint };
+    return;
+  }
   const known = vectors.get(engine) ?? new Map<string, Float32Array>();
   vectors.set(engine, known);
   let promptTokens = 0;
@@ -75,27 +79,20 @@ export async function chooseTool(
       return vector;
     });
   };
-  const message = input.text.slice(-MAX_TEXT);
-  const [alone, inContext = alone] = await embedTexts(
-    engine,
-    model,
-    before === '' ? [message] : [message, `${before} ${message}`.slice(-MAX_TEXT)],
-    signal,
-  ).then((result) => {
-    promptTokens += result.promptTokens;
-    return result.vectors;
-  });
-  const scores = (await vectorsOf(options.map(describe))).map((tool) => cosine(tool, inContext) + MARGIN);
-  const best = options[scores.indexOf(Math.max(...scores))];
+  const end = message.slice(-MAX_TEXT);
+  const texts = before === '' ? [end] : [end, `${before} ${end}`.slice(-MAX_TEXT)];
+  const embedded = await embedTexts(engine, model, texts, signal);
+  promptTokens += embedded.promptTokens;
+  const [alone, inContext = alone] = embedded.vectors;
+  const scores = (await vectorsOf(tools.map(describe))).map((tool) => cosine(tool, inContext) + MARGIN);
+  const best = tools[scores.indexOf(Math.max(...scores))];
   const plain = await vectorsOf([...PLAIN, ...(best ? questionsAbout(wordsOf(best)) : [])]);
   const nearest = Math.max(...plain.map((each) => cosine(each, alone)));
-  return { answer: softmaxOfSimilarities([...scores, nearest]), promptTokens };
+  yield { type: 'done', scores: [...scores, nearest], promptTokens, fingerprint };
 }
 
-const wordsOf = ({ label }: DecisionOption): string =>
-  label
-    .replaceAll(/[_.-]+/g, ' ')
-    .replaceAll(/(?<=\p{Ll})\p{Lu}/gu, (capital) => ` ${capital.toLowerCase()}`);
+const wordsOf = ({ name }: ToolOption): string =>
+  name.replaceAll(/[_.-]+/g, ' ').replaceAll(/(?<=\p{Ll})\p{Lu}/gu, (capital) => ` ${capital.toLowerCase()}`);
 
-const describe = (option: DecisionOption): string =>
-  `${wordsOf(option)}: ${option.description ?? ''}`.slice(0, MAX_TEXT);
+const describe = (tool: ToolOption): string =>
+  `${wordsOf(tool)}: ${tool.description ?? ''}`.slice(0, MAX_TEXT);

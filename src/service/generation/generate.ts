@@ -26,7 +26,8 @@ export const CONCURRENT_CHOICES = 4;
  * @throws ServiceError of the first choice that fails; the others are then aborted
  */
 export async function generate(run: ChatRun, sink: JobSink<ChoiceEvent>): Promise<void> {
-  const generation = await withChosenTool(run, sink);
+  const { tools } = run.meter.generation;
+  const generation = tools ? await withChosenTool(run, tools, sink) : run.meter.generation;
   const count = choiceCount(generation);
   let begun = 0;
   const failures: unknown[] = [];

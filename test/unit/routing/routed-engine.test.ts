@@ -121,6 +121,10 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
       yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
     },
+    async *toolChoice() {
+      fail();
+      yield { type: 'done', scores: [1, 0], promptTokens: 1, fingerprint: 'device' };
+    },
     async *rerank() {
       fail();
       const timings = { queueMs: 0, computeMs: 0 };
@@ -605,12 +609,10 @@ test('a server is not asked which tool a chat needs: its model chooses', async (
   const [target] = await targets();
   if (!target?.server) throw new Error('the first target is a server');
   const succeed = vi.spyOn(target.server.circuit, 'succeed');
-  const question = { type: 'tool' as const, instructions: '', options: [{ label: 'weather' }] };
-  const decision = { kind: 'decision' as const, model: 'm', input: { text: 'hi' }, questions: [question] };
+  const choice = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
   const events = [];
-  for await (const event of engine.run(decision, { id: 'r', signal: never, model: entry }))
-    events.push(event);
-  expect(events).toMatchObject([{ type: 'done', progress: { answers: [null] } }]);
+  for await (const event of engine.run(choice, { id: 'r', signal: never, model: entry })) events.push(event);
+  expect(events).toEqual([]);
   expect(asked).toBe(0);
   expect(succeed).not.toHaveBeenCalled();
 });

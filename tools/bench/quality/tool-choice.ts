@@ -29,13 +29,12 @@ export async function measureToolChoice(names: readonly string[], step: number):
   const found = await Promise.all(names.map((name) => findWeights(name, 'public/models')));
   const served = await Promise.all(found.map(({ paths }) => Promise.all(paths.map(serveWeights))));
   const models = found.flatMap(({ variant }, index): CatalogModel[] => {
-    const { toolChooser: _, ...alone } = variant;
     const files = (served[index] ?? []).map(({ file }) => file);
     const modelOf = (id: string, more: Partial<WllamaVariant>): CatalogModel => ({
       id,
       kind: 'chat',
       created: 0,
-      variants: [{ ...alone, ...more, name: id, files }],
+      variants: [{ ...variant, ...more, name: id, files }],
     });
     return [modelOf(variant.name, {}), modelOf(`${variant.name}-chosen`, { toolChooser: CHOOSER })];
   });

@@ -95,6 +95,12 @@ async function adopt(target: string, kept: string): Promise<void> {
   await link(target, kept).catch(() => undefined);
 }
 
+/** Deletes what is not a plain file: a download would change the file behind a link. */
+async function removeLink(part: string): Promise<void> {
+  const found = await lstat(part).catch(() => null);
+  if (found !== null && (!found.isFile() || found.nlink > 1)) await rm(part);
+}
+
 class Pull {
   readonly #options: PullOptions;
   readonly #wheels: Wheels;
@@ -136,6 +142,7 @@ class Pull {
     const part = `${kept}.part`;
     const faults: string[] = [];
     await makeFolder(dirname(kept));
+    await removeLink(part);
     for (const [name, attempt] of this.#attempts(file, source, part)) {
       try {
         await naming(part, attempt());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DecisionJob } from '../../../../src/jobs/decision.ts';
+import type { ToolChoiceJob } from '../../../../src/jobs/tool-choice.ts';
 import { chooseTool } from '../../../../src/models/decisions/tool-choice.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 
@@ -23,55 +23,50 @@ function vectorsOf(given: string[][]): Engine<'embedding'> {
   };
 }
 
-const jobOf = (text: string, instructions = ''): DecisionJob => ({
-  kind: 'decision',
+const jobOf = (message: string, before = ''): ToolChoiceJob => ({
+  kind: 'toolChoice',
   model: 'm',
-  input: { text },
-  questions: [
-    {
-      type: 'tool',
-      instructions,
-      options: [{ label: 'getForecast', description: 'The weather of a city.' }, { label: 'read_clock' }],
-    },
-  ],
+  message,
+  before,
+  tools: [{ name: 'getForecast', description: 'The weather of a city.' }, { name: 'read_clock' }],
 });
+
+/** Index of the tool with the highest score; that after the last: no tool. */
+async function choose(engine: Engine<'embedding'>, job: ToolChoiceJob): Promise<number | undefined> {
+  for await (const { scores } of chooseTool(engine, job, new AbortController().signal, () => undefined))
+    return scores?.indexOf(Math.max(...scores));
+}
 
 test('a message chooses the tool that it is about, or none', async () => {
   const given: string[][] = [];
   const engine = vectorsOf(given);
-  const choose = async (text: string, before?: string) => {
-    const { answer } = await chooseTool(engine, jobOf(text, before), new AbortController().signal);
-    return answer?.map((each) => Math.round(each));
-  };
-  expect(await choose('Will it rain?')).toEqual([1, 0, 0]);
+  const ask = (text: string, before?: string) => choose(engine, jobOf(text, before));
+  expect(await ask('Will it rain?')).toBe(0);
   expect(given[1]).toEqual(['get forecast: The weather of a city.', 'read clock: ']);
-  expect(await choose('the clock, please')).toEqual([0, 1, 0]);
-  expect(await choose('Hello')).toEqual([0, 0, 1]);
-  expect(await choose('and tomorrow?', 'Will it rain today?')).not.toEqual([0, 1, 0]);
+  expect(await ask('the clock, please')).toBe(1);
+  expect(await ask('Hello')).toBe(2);
+  expect(await ask('and tomorrow?', 'Will it rain today?')).not.toBe(1);
   const before = given.length;
-  expect(await choose('')).toEqual([0, 0, 1]);
+  expect(await ask('')).toBe(2);
   expect(given).toHaveLength(before);
   // The tools are embedded once.
-  await choose('Will it snow?');
+  await ask('Will it snow?');
   expect(given.at(-1)).toEqual(['Will it snow?']);
 });
 
 test('a tool that is known keeps its vector when hundreds of others have filled the cache', async () => {
   const engine = vectorsOf([]);
   const job = jobOf('Will it rain?');
-  const chooseAmong = async (labels: string[]) => {
-    const options = labels.map((label) => ({ label }));
-    const questions = [{ type: 'tool' as const, instructions: '', options }];
-    const { answer } = await chooseTool(engine, { ...job, questions }, new AbortController().signal);
-    return answer?.map((each) => Math.round(each));
+  const chooseAmong = (labels: string[]) => {
+    const tools = labels.map((name) => ({ name }));
+    return choose(engine, { ...job, tools });
   };
   await chooseAmong(['weather', ...Array.from({ length: 499 }, (_, index) => `tool${index}`)]);
-  expect(await chooseAmong(['weather', 'another'])).toEqual([1, 0, 0]);
+  expect(await chooseAmong(['weather', 'another'])).toBe(0);
 });
 
 test('texts with one token a character fit into the context of MiniLM', async () => {
   const given: string[][] = [];
-  const { signal } = new AbortController();
-  await chooseTool(vectorsOf(given), jobOf('天'.repeat(2000), '气'.repeat(2000)), signal);
+  await choose(vectorsOf(given), jobOf('天'.repeat(2000), '气'.repeat(2000)));
   expect(Math.max(...given.flat().map(({ length }) => length))).toBe(500);
 });

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.ts';
+import type { ToolChoiceEvent, ToolChoiceJob } from '../../../../src/jobs/tool-choice.ts';
 import type { EmbeddingEvent } from '../../../../src/jobs/embedding.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
-import { serveToolChoice } from '../../../../src/engine-host/requests/serve-tool-choice.ts';
+import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
 import { JobPaused } from '../../../../src/scheduling/lease.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 
@@ -52,33 +52,40 @@ async function ask(id: string, isBroken = false, failure?: Error) {
       return name === 'mini' ? engineOf('embedding', failure) : engineOf('chat');
     },
   });
-  const job: DecisionJob = {
-    kind: 'decision',
+  const job: ToolChoiceJob = {
+    kind: 'toolChoice',
     model: id,
     // The variants of the chat's model.
     variants: ['small', 'large'],
-    input: { text: 'the weather' },
-    questions: [{ type: 'tool', instructions: '', options: [{ label: 'weather' }, { label: 'other' }] }],
+    message: 'the weather',
+    before: '',
+    tools: [{ name: 'weather' }, { name: 'other' }],
   };
-  const events: DecisionEvent[] = [];
-  const sink = { onStage: () => undefined, send: (event: DecisionEvent) => void events.push(event) };
-  await serveToolChoice(models, { id: 'r', job, imageOrigins: [] }, new AbortController().signal, sink);
-  return { loaded, answer: events.at(-1)?.progress.answers[0] };
+  const events: ToolChoiceEvent[] = [];
+  const sink = { onStage: () => undefined, send: (event: ToolChoiceEvent) => void events.push(event) };
+  await serveJob<'toolChoice'>(
+    models,
+    { id: 'r', job, imageOrigins: [] },
+    new AbortController().signal,
+    sink,
+  );
+  return { loaded, scores: events.at(-1)?.scores };
 }
 
 test('the model that the variant of the chat names chooses the tool', async () => {
-  const { loaded, answer } = await ask('chooses');
+  const { loaded, scores } = await ask('chooses');
   expect(loaded).toEqual(['small', 'mini']);
-  expect(answer?.map((each) => Math.round(each))).toEqual([1, 0, 0]);
+  expect(scores).toHaveLength(3);
+  expect(scores?.indexOf(Math.max(...scores))).toBe(0);
 });
 
 test('a variant that names none leaves the choice to its model, and loads nothing', async () => {
-  expect(await ask('alone')).toEqual({ loaded: ['large'], answer: null });
+  expect(await ask('alone')).toEqual({ loaded: ['large'], scores: null });
 });
 
 test('a chooser that cannot be loaded leaves the choice to the model', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
-  expect((await ask('chooses', true)).answer).toBeNull();
+  expect((await ask('chooses', true)).scores).toBeNull();
   expect(warn).toHaveBeenCalledOnce();
 });
 
