@@ -1,27 +1,18 @@
-import type { BrowserContext, Page } from 'playwright';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { openPage } from '../support/open-page.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
 import { send } from '../support/send.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
 /** Reranking by the real embedding model, as clients of Cohere, Jina, vLLM and llama.cpp ask for it. */
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-});
+const tab = sharedPage();
 
 interface Ranking {
   results: { index: number; relevance_score: number; document?: { text: string } }[];
   usage: { total_tokens: number };
 }
 
-const rerank = (body: object) => send(page, key, '/v1/rerank', { model: 'jade-mole-4', ...body });
+const rerank = (body: object) => send(tab.page, tab.key, '/v1/rerank', { model: 'jade-mole-4', ...body });
 
 const PASSAGES = [
   'The recipe needs four eggs, a cup of sugar and some butter.',

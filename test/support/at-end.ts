@@ -27,5 +27,10 @@ export async function forFile<T>(begin: () => Promise<T>): Promise<T> {
 export const setEndWithTest = (next: typeof endWithTest) => void (endWithTest = next);
 
 export async function endAll(): Promise<void> {
-  for (const end of [...browsers.splice(0).toReversed(), ...others.splice(0).toReversed()]) await end();
+  const failures: unknown[] = [];
+  for (const end of [...browsers.splice(0).toReversed(), ...others.splice(0).toReversed()])
+    await Promise.resolve()
+      .then(end)
+      .catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Locator, Page } from 'playwright';
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
 import { send } from '../../support/send.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** What the playground's settings do to a real reply, and what may be done with a conversation. */
 
@@ -23,7 +24,6 @@ const light = { type: 'function', function: { name: 'switch_light', parameters: 
 let context: BrowserContext;
 let page: Page;
 let leader: Page;
-const pageErrors: string[] = [];
 
 beforeAll(async () => {
   context = await launchWithWeights();
@@ -31,14 +31,8 @@ beforeAll(async () => {
   leader = await context.newPage();
   await leader.goto(`${siteUrl}/test-page.html`);
   await leader.evaluate(() => window.localtext.then(() => undefined));
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
+  page = await openView(context);
   await page.goto(siteUrl);
-});
-
-afterAll(async () => {
-  expect(pageErrors).toEqual([]);
 });
 
 /** A new conversation, short and at temperature 0. */

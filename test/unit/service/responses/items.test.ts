@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { clientOf } from '../../../support/openai-client.ts';
 
 /** Items of stored responses: referred to by id, listed in pages, and sent again as events. */
 
@@ -16,14 +17,7 @@ const light = {
 
 async function connect(engine = new FakeEngine()) {
   const fake = await fakeService({ engine });
-  const clientOf = (apiKey: string) =>
-    new OpenAI({
-      apiKey,
-      baseURL: 'https://site.example/v1',
-      maxRetries: 0,
-      fetch: (url, init) => fake.service(new Request(url, init)),
-    });
-  return { ...fake, engine, clientOf, client: clientOf(fake.key) };
+  return { ...fake, engine, clientFor: (apiKey: string) => clientOf(fake, apiKey), client: clientOf(fake) };
 }
 
 const promptOf = (engine: FakeEngine) => {
@@ -145,8 +139,8 @@ test.each([false, true])('every item of a response is accepted by its id, stream
 });
 
 test('an item is of its key alone, and of a response that is kept', async () => {
-  const { client, clientOf, keys } = await connect();
-  const stranger = clientOf((await keys.issue({ label: 'stranger' })).key);
+  const { client, clientFor, keys } = await connect();
+  const stranger = clientFor((await keys.issue({ label: 'stranger' })).key);
   const kept = await client.responses.create({ model, input: 'One.' });
   const lost = await client.responses.create({ model, input: 'One.', store: false });
   const ask = (asker: OpenAI, { output: [item] }: typeof kept) =>
