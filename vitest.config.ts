@@ -8,7 +8,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Unit tests that start programs, read many megabytes, measure processor time or replace modules: each file in its own process. */
 const ISOLATED = [
   'test/unit/scripts/test.test.ts',
-  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
+  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/recommend,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/weights/added/model-adder{,.remote}.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
@@ -17,7 +17,7 @@ const ISOLATED = [
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/body/request-body.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
-  'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates}.test.ts',
+  'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates,usage}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
@@ -30,7 +30,7 @@ const CORE = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
-  'test/fuzz/{fuzz,hostile-forms,hostile-parts}.test.ts',
+  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-streams}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
 const NIGHTLY = ['test/nightly/**/*.test.ts', 'test/fuzz/{hostile-onnx,hostile-projectors}.test.ts'];
@@ -39,6 +39,7 @@ const NIGHTLY = ['test/nightly/**/*.test.ts', 'test/fuzz/{hostile-onnx,hostile-p
 const FUZZ = {
   REQUESTS: 1000,
   BODIES: 100,
+  ENDINGS: 100,
   FORMS: 100,
   PARTS: 100,
   FILES: 750,

@@ -46,6 +46,46 @@ test('replies that run together have a token each of every step', async () => {
     expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
 });
 
+test('the server has the next step before the results of a step are read, and no further one', async () => {
+  const fake = new FakeLlamaServer();
+  const step = fake.step.bind(fake);
+  let steps = 0;
+  fake.step = (id) => {
+    steps++;
+    return step(id);
+  };
+  const server = scheduled(fake, 4, null);
+  const ahead: number[] = [];
+  let read = 0;
+  await server.run(
+    ask(100, 9),
+    tokens(() => ahead.push(steps - ++read)),
+    never,
+  );
+  // The first step computes the prompt, too, and all its results are read before another.
+  expect(ahead).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+test('no result of a step requested ahead is lost or late when another reply begins or ends', async () => {
+  const server = scheduled(new FakeLlamaServer(), 4, '');
+  const order: string[] = [];
+  const run = (name: string, count: number) =>
+    server.run(
+      { ...ask(100, count), prompt: name },
+      ({ choices }) => order.push(name + (choices?.[0]?.text ? '' : ' ends')),
+      never,
+    );
+  const long = run('a', 20);
+  while (order.length < 5) await Promise.resolve();
+  await run('b', 3);
+  await long;
+  expect(order.filter((each) => each === 'a')).toHaveLength(20);
+  expect(order.filter((each) => each === 'b')).toHaveLength(3);
+  // Both have a token of each step.
+  const first = order.indexOf('b');
+  expect(order.slice(first, order.indexOf('b ends')).filter((each) => each === 'a').length).toBeLessThan(6);
+});
+
 /** Runs replies on a server that drafts. @returns for each step whether it drafted, and how many tokens each reply had by then */
 async function runDrafting(...replies: Record<string, unknown>[]) {
   const steps: [drafts: boolean, ...tokens: number[]][] = [];

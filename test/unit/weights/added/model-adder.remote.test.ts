@@ -85,6 +85,18 @@ test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
   },
 );
 
+test.each([
+  'http://[',
+  'https:',
+  'ftp://host/a.gguf',
+  'http://user:secret@host/a.gguf',
+  `x:${'x'.repeat(300)}`,
+])('what is no URL of a file is named as that: %s', async (url) => {
+  const refused = await add({ type: 'url', url, sha256: 'a'.repeat(64) }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ wire: { status: 400, code: 'invalid_value', param: 'source' } });
+  expect((refused as Error).message).toMatch(/^The URL of a model's file must begin with/);
+});
+
 test('the only model of a repository is added, pinned to its commit', async () => {
   const files = { 'README.md': Buffer.from('#'), 'm-Q8_0.gguf': gguf('Of the hub') };
   const commit = publish('owner/name', files);

@@ -1,0 +1,132 @@
+import { createServer, type ServerResponse } from 'node:http';
+
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import { vi } from 'vitest';
+
+import { catalogDirectory } from '../../src/service/model-list/models.ts';
+import { createService } from '../../src/service/service.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { ModelKind } from '../../src/jobs/kinds.ts';
+import { withDatabase } from '../../src/database/database.ts';
+import { createResponseStore } from '../../src/database/response-store.ts';
+import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
+import { createKeyStore } from '../../src/keys/key-store.ts';
+import { routedEngine } from '../../src/routing/routed-engine.ts';
+import { Servers } from '../../src/routing/servers.ts';
+import { listen } from '../support/listen.ts';
+import { FakeEngine } from '../support/fake-engine.ts';
+import { FakeLocks } from '../support/fake-locks.ts';
+
+export interface ServedModels {
+  /** Answers the requests to the models `chat`, `vectors`, `speech`, `voice` and `rank`. */
+  answer(response: ServerResponse, path: string): void;
+  /** Engine of the models `device-chat` and `device-speech`. */
+  device: FakeEngine;
+  send(path: string, body: object | FormData, signal?: AbortSignal): Promise<Response>;
+  /** Tokens that the key has used; its limit does not refill. */
+  spent(): Promise<number>;
+  /** Reservations that nothing has settled yet. */
+  open(): number;
+}
+
+const WIDE = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
+const NOW = 1_700_000_000_000;
+
+/** The service over models of a server in this process, and of a fake device. @param contextLength of the server's models */
+export async function servedModels(contextLength: number): Promise<ServedModels> {
+  const lent: Pick<ServedModels, 'answer' | 'device'> = {
+    answer: (response) => void response.end(),
+    device: new FakeEngine(),
+  };
+  const server = createServer((request, response) => {
+    const { url = '' } = request;
+    request.resume().on('end', () => {
+      if (url === '/v1/models') response.end('{"data":[]}');
+      else lent.answer(response, url);
+    });
+  });
+  const baseUrl = `${await listen(server)}/v1`;
+  const model = (id: string, kind: ModelKind, isServed: boolean) => ({
+    id,
+    kind,
+    created: 1,
+    variants: isServed
+      ? [
+          {
+            engine: 'upstream' as const,
+            name: id,
+            license: 'MIT',
+            contextLength,
+            files: [],
+            baseUrl,
+            model: 'm',
+          },
+        ]
+      : [],
+  });
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: [
+      model('chat', 'chat', true),
+      model('vectors', 'embedding', true),
+      model('speech', 'transcription', true),
+      model('voice', 'speech', true),
+      model('rank', 'rerank', true),
+      model('device-chat', 'chat', false),
+      model('device-speech', 'transcription', false),
+    ],
+  };
+  // Limits do not refill while the date stands still.
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+  const { manager: locks } = new FakeLocks();
+  const { key, id } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
+  const keys = createKeyStore('/', locks);
+  const servers = new Servers('/', () => undefined);
+  let open = 0;
+  const device = { run: (job, request) => lent.device.run(job, request) } as Pick<FakeEngine, 'run'>;
+  const service = createService({
+    engine: routedEngine(device, { scope: '/', locks }, ({ catalogModel }) =>
+      servers.targetsOf(catalogModel),
+    ),
+    keys: {
+      ...keys,
+      async reserve(...given) {
+        const reservation = await keys.reserve(...given);
+        open++;
+        return reservation;
+      },
+      async settle(...given) {
+        await keys.settle(...given);
+        open--;
+      },
+    },
+    models: catalogDirectory(async () => catalog),
+    responses: createResponseStore('/'),
+    log: () => undefined,
+  });
+  return Object.assign(lent, {
+    send: (path: string, body: object | FormData, signal?: AbortSignal) =>
+      service(
+        new Request(`https://site.example/v1${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}` },
+          body: body instanceof FormData ? body : JSON.stringify(body),
+          ...(signal && { signal }),
+        }),
+      ),
+    async spent() {
+      const record = await withDatabase('/', (database) => database.get('keys', id));
+      return WIDE.tokensPerMinute - (record?.tokens.level ?? Number.NaN);
+    },
+    open: () => open,
+  });
+}
+
+/** The form of a transcription. */
+export function speechForm(fields: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set('file', new File(['sound'], 'a.wav'));
+  return form;
+}
