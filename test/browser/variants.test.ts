@@ -13,7 +13,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ webgpu: 'software' });
 });
 
-
 const base = { license: 'Apache-2.0', contextLength: 2048 };
 /** Its files are not on the site: loading it fails. */
 const absent: WebLlmVariant = {
