@@ -3,4 +3,4 @@ import { installLanguageModel } from '../../../src/language-model/index.ts';
 import { pageOptions } from './page-options.ts';
 
 // Chromium has a class of its own, without a model.
-installLanguageModel(start(pageOptions()), { model: 'amber-phoenix-4', maxTokens: 16, replace: true });
+installLanguageModel(start(pageOptions()), { model: 'amber-phoenix-4', maxTokens: 64, replace: true });
