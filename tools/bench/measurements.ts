@@ -31,6 +31,7 @@ export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
   'decode-package': inPage('decodePackage'),
   'prefill-package': inPage('prefillPackage'),
+  drafts: inPage('drafts'),
   'web-llm': webLlm,
   'gpu-embeddings': gpuEmbeddings,
   'gpu-chat': gpuChat,

@@ -54,6 +54,32 @@ export async function decode(rounds: number): Promise<Row> {
   );
 }
 
+const LETTER = `Dear Ms Weaver, thank you for your order of 12 March. The blue kettle, number 4471, left our shop in Leeds on
+Thursday and should reach you by 19 March. The two cups are sold out until April; we return their price of 18 pounds to your
+account at the Northern Bank. Please call Tom Baker on 0113 496 0042 if you have any questions. Kind regards, Anna Lind`;
+const COPIED = 96;
+
+/** Replies that repeat much of their prompt: ours drafts tokens from it, the raw engine computes each. */
+export async function drafts(rounds: number): Promise<Row[]> {
+  const row = async (name: string, content: string): Promise<Row> => {
+    const { raw, ours } = await pairs({
+      rounds,
+      maxTokens: COPIED,
+      settings: 'ours',
+      messages: () => [{ role: 'user', content }],
+      pick: tokensPerSecond,
+    });
+    const sides = [{ 'ours, tokens/s': ours }, { 'raw, tokens/s': raw }] as const;
+    return ratio(`${name}: decode through /v1 ÷ the raw engine, which drafts nothing`, ...sides, {
+      atLeast: 1.6,
+    });
+  };
+  return [
+    await row('rewriting', `${LETTER}\n\nRepeat this letter word for word.`),
+    await row('extraction', `${LETTER}\n\nCopy the sentences of this letter that have a number, as a list.`),
+  ];
+}
+
 /** Words of the prompt of a row, about a third of its tokens: the package's own file takes half a minute for twice as many. */
 const PREFILLED = 60;
 

@@ -1,6 +1,6 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
-import { decode, decodePackage, firstToken, prefill, prefillPackage } from './chat-rows.ts';
+import { decode, decodePackage, drafts, firstToken, prefill, prefillPackage } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
@@ -12,6 +12,7 @@ import { endRawChat } from './raw-chat.ts';
 const measurements = {
   decode,
   decodePackage,
+  drafts,
   prefillPackage,
   firstToken,
   prefill,
