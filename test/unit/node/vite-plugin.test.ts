@@ -10,6 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
 import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
+import { listen } from '../../support/listen.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
@@ -20,14 +21,10 @@ async function serveWeights(path: string): Promise<(url: string) => Promise<[sta
   const server = createServer((request, response) =>
     middleware(request, response, () => response.end(`page ${request.url}`)),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.close();
-    await rm(folder, { recursive: true });
-  });
-  const { port } = server.address() as AddressInfo;
+  const origin = await listen(server);
+  onTestFinished(() => rm(folder, { recursive: true }));
   return async (url) => {
-    const response = await fetch(`http://127.0.0.1:${port}${url}`, { headers: { connection: 'close' } });
+    const response = await fetch(`${origin}${url}`, { headers: { connection: 'close' } });
     return [response.status, await response.text()];
   };
 }

@@ -11,23 +11,23 @@ import { endRawChat } from './raw-chat.ts';
 /** What is measured in the page alone. */
 const measurements = {
   decode,
-  decodePackage,
+  'decode-package': decodePackage,
+  'prefill-package': prefillPackage,
   drafts,
-  prefillPackage,
-  firstToken,
+  'first-token': firstToken,
   prefill,
   batching,
   gaps,
-  besidePrefill,
+  'beside-prefill': besidePrefill,
   turns,
   interleaved,
   choices,
   decisions,
-  short,
-  mixed,
-  mixedInt8,
-  concurrent,
-  inFlight,
+  embeddings: short,
+  'embeddings-mixed': mixed,
+  'embeddings-mixed-int8': mixedInt8,
+  'embeddings-concurrent': concurrent,
+  'in-flight': inFlight,
 } satisfies Record<string, (rounds: number) => Promise<Row | Row[]>>;
 
 export type PageMeasurement = keyof typeof measurements;

@@ -30,7 +30,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await hub.stop();
   await rm(base, { recursive: true });
 });
 
