@@ -50,15 +50,15 @@ const COPIED = 96;
 /** Replies that repeat much of their prompt: ours drafts tokens from it, the raw engine computes each. */
 export async function drafts(rounds: number): Promise<Row[]> {
   const row = async (name: string, content: string): Promise<Row> => {
-    const { raw, ours } = await pairs({
-      rounds,
-      maxTokens: COPIED,
+    const messages = (): Messages => [{ role: 'user', content }];
+    const { ours, raw } = await both({
       settings: 'ours',
-      messages: () => [{ role: 'user', content }],
+      maxTokens: COPIED,
+      messages,
       pick: tokensPerSecond,
     });
-    const sides = [{ 'ours, tokens/s': ours }, { 'raw, tokens/s': raw }] as const;
-    return ratio(`${name}: decode through /v1 ÷ the raw engine, which drafts nothing`, ...sides, {
+    const figures = await inTurn(rounds, { 'ours, tokens/s': ours, 'raw, tokens/s': raw });
+    return ratio(`${name}: decode through /v1 ÷ the raw engine, which drafts nothing`, figures, {
       atLeast: 1.6,
     });
   };
