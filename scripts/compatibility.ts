@@ -81,17 +81,17 @@ A value that is not allowed is a 400 that names the field. Fields that are not i
 | \`logit_bias\` | 1,024 members |
 | [a key](keys.md#limits), by default | ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, ${LIMITS.inFlight} requests in flight |
 
-**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7, LangChain and the OpenAI Agents SDK. Tested by hand in a page, with
-\`dangerouslyAllowBrowser\`: LlamaIndex 0.4 and Instructor 1.7 (needs zod 3). Programs outside the browser cannot call a page.
+**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7, LangChain and the OpenAI Agents SDK. Tested by hand in a page:
+LlamaIndex 0.4 and Instructor 1.7 (needs zod 3).
 
 - **Instructor**: use the modes \`TOOLS\`, \`FUNCTIONS\` and \`JSON_SCHEMA\`, which a grammar enforces.
-- **Retries**: only OpenAI's SDKs read \`x-should-retry\`. By default, LangChain retries a status 500 six times, which takes one to two minutes. Set \`maxRetries\` to 1: an engine that stopped is loaded again at the
+- **Retries**: only OpenAI's SDKs read \`x-should-retry\`. Set LangChain's \`maxRetries\` to 1 (6 by default, which takes one to two minutes): an engine that stopped is loaded again at the
   first retry.
 - **Chunks**: \`jade-mole-4\` accepts 512 tokens per text. Set LlamaIndex's \`Settings.chunkSize\` to 256, and LangChain's \`chunkSize\` to at most 1,000 characters.
 
-**\`seed\` and temperature 0.** A request to the same weights and backend repeats its text if it runs alone and after the same requests. Other requests, at the same time or before, can change the text: replies are computed together, and parts
-of a prompt are reused from earlier ones, so numbers are added in another order and rounded differently. If two tokens are almost equally likely, the other one can win. Measured with four prompts of 30 tokens:
-in turn, 8 of 8 repeats were equal; four at once, 8 of 12. \`system_fingerprint\` names weights and backend.
+**\`seed\` and temperature 0.** A request to the same weights and backend repeats its text if it runs alone and after the same requests. Other requests, at the same time or before, can change the text: they share
+steps and parts of prompts, so numbers are added in another order and rounded differently. With four prompts of 30 tokens in turn, 8 of 8 repeats were equal; four at once, 8 of 12. \`system_fingerprint\` names weights
+and backend.
 `;
 
 /** Meaning and origin of each name. The type ensures that no field is missing. */
@@ -231,7 +231,7 @@ a streamed response fails or its client leaves, the received part is kept with t
 | \`GET /v1/responses/{id}/input_items\` | a page of the request's items: \`limit\` (1 to 100, 20 by default), \`order\` (\`desc\` by default), \`after\` (the id of an item) |
 
 Later requests can refer to a response by \`previous_response_id\`, and to each item of its answer or request by \`{"type": "item_reference", "id": …}\`, where \`type\` is optional. An unknown \`previous_response_id\` is a 400, an unknown item a 404. The AI SDK's
-default provider sends such references at every turn. If an app keeps chats longer than 30 days, set \`providerOptions: { openai: { store: false } }\` or use \`openai.chat(id)\`: both send the whole conversation.
+default provider sends such references at every turn; for chats of more than 30 days, set \`providerOptions: { openai: { store: false } }\` or use \`openai.chat(id)\`.
 
 \`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: responses do not run in the background, and are not compacted.
 `;
@@ -259,35 +259,37 @@ function section(name: EndpointName, rules: Rules): string {
   const { method, path } = ENDPOINTS[name];
   const { enforced, passedOn = {}, accepted } = rules.fields;
   const rows = [
-    ...shapeRows(enforced, 'enforced'),
-    ...shapeRows(passedOn, 'passed on'),
-    ...shapeRows(accepted, 'accepted'),
-    ...Object.keys(UNREAD[name] ?? {}).map((field) => row(field, 'accepted', 'anything')),
-    ...refusedRows(rules.refused ?? {}),
+    ...toRows(allowedIn(enforced), 'enforced'),
+    ...toRows(allowedIn(passedOn), 'passed on'),
+    ...toRows({ ...allowedIn(accepted), ...mapped(UNREAD[name] ?? {}, () => 'anything') }, 'accepted'),
+    ...toRows(rules.refused ?? {}, 'refused'),
   ];
   return [`## ${method} ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
-/** Fields that are refused for the same reason share a row. */
-function refusedRows(refused: Record<string, string>): string[] {
-  const names = new Map<string, string[]>();
-  for (const [name, reason] of Object.entries(refused))
-    names.set(reason, [...(names.get(reason) ?? []), name]);
-  return [...names].map(([reason, those]) => row(those.join('`, `'), 'refused', reason));
+/** Fields with the same value share a row. */
+function toRows(fields: Record<string, string>, effect: string): string[] {
+  const groups = new Map<string, string[]>();
+  for (const [name, what] of Object.entries(fields)) groups.set(what, [...(groups.get(what) ?? []), name]);
+  return [...groups].map(
+    ([what, names]) => `| \`${names.join('`, `')}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`,
+  );
 }
 
-function shapeRows(shape: Shape, effect: string): string[] {
+const mapped = <T>(record: Record<string, T>, map: (value: T, name: string) => string) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
+
+/** What a schema allows for each field. */
+function allowedIn(shape: Shape): Record<string, string> {
   const { properties = {}, required = [] } = z.toJSONSchema(z.object(shape), {
     unrepresentable: 'any',
     io: 'input',
   });
-  return Object.entries(properties).map(([name, schema]) =>
-    row(name, effect, `${allowed(schema)}${required.includes(name) ? '; required' : ''}`),
+  return mapped(
+    properties,
+    (schema, name) => allowed(schema) + (required.includes(name) ? '; required' : ''),
   );
 }
-
-const row = (name: string, effect: string, what: string): string =>
-  `| \`${name}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`;
 
 type JsonSchema = z.core.JSONSchema._JSONSchema;
 

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { TextField } from '../components/field.tsx';
+import { prettyJson } from '../format.ts';
 import type { AssistantTurn } from './conversation.ts';
 import { answerTools, writing } from './send.ts';
 
@@ -20,7 +21,7 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
             calls <code>{call.name}</code>
           </p>
           <pre class="tool-json" tabIndex={0} role="region" aria-label={`Arguments of ${call.name}`}>
-            {pretty(call.arguments)}
+            {prettyJson(call.arguments)}
           </pre>
           {open && (
             <TextField
@@ -40,12 +41,4 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
       )}
     </form>
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -9,7 +9,7 @@ import {
   weightBytes,
 } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
-import { hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';

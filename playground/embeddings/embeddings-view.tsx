@@ -5,10 +5,11 @@ import { TextField } from '../components/field.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 import { bytes, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
-import { lines, texts } from './embedding-texts.ts';
 import { SearchBox } from './search-box.tsx';
 import { SimilarityMap } from './similarity-map.tsx';
 import { MATRIX_MOST, SimilarityMatrix } from './similarity-matrix.tsx';
+import { computed } from '@preact/signals';
+import { preference } from '../preferences.ts';
 
 export function EmbeddingsView() {
   const run = useRun(
@@ -60,3 +61,20 @@ export function EmbeddingsView() {
     </div>
   );
 }
+
+const EXAMPLE = `A cat sleeps on the warm windowsill.
+The kitten naps in the sun.
+A dog runs across the wet grass.
+Bread is baked from flour, water and yeast.
+How do I make a loaf at home?
+The train to Vienna leaves at noon.
+Trains depart for Austria every day.`;
+
+const texts = preference('embedding-texts', EXAMPLE);
+
+const lines = computed(() =>
+  texts.value
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== ''),
+);

@@ -8,12 +8,16 @@ import {
   hubOffers,
   reading,
   refreshAddedModels,
+  choose,
+  lookUp,
+  sourceText,
 } from '../client/added-models.ts';
 import { ChosenModelForm } from './chosen-model-form.tsx';
 import { HubOffers } from './hub-offers.tsx';
 import { SourceForm } from './source-form.tsx';
-import { takeTransfer } from './take-transfer.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { hubAllowed } from '../client/catalog-settings.ts';
+import { parseSource } from './parse-source.ts';
 
 /** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
 export function AddModelCard() {
@@ -65,4 +69,25 @@ export function AddModelCard() {
       )}
     </section>
   );
+}
+
+/** Handles dropped or pasted data. @returns whether it can be a model */
+function takeTransfer(transfer: DataTransfer): boolean {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.());
+  const folder = entries.find((entry) => entry?.isDirectory);
+  if (folder) {
+    addError.value = `${folder.name} is a folder. Open it, and drop its GGUF files: all parts of a split model together.`;
+    return true;
+  }
+  const files = [...transfer.files];
+  if (files.length > 0) {
+    void choose(files, files.map(({ name }) => name).join(', '));
+    return true;
+  }
+  const text = transfer.getData('text/plain');
+  const source = parseSource(text);
+  if (!source) return false;
+  sourceText.value = text.trim();
+  if ('hub' in source && hubAllowed.peek()) void lookUp(source);
+  return true;
 }

@@ -1,4 +1,4 @@
-import { addBuiltIn, BUILT_IN_MODEL, builtInAdded } from '../client/add-built-in.ts';
+import { BUILT_IN_MODEL, builtInAdded } from '../client/catalog-settings.ts';
 import {
   builtInDownload,
   builtInReason,
@@ -7,6 +7,7 @@ import {
 } from '../client/built-in-model.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
@@ -23,12 +24,9 @@ export function BuiltInCard() {
           : `This browser may have its own model. It can answer for ${BUILT_IN_MODEL}, and what it cannot do the model’s own weights do.`}
       </p>
       {added && known && !known.chosen && / download/.test(known.reason) && <Download />}
-      <div class="row">
-        <button type="button" class="button" onClick={() => addBuiltIn(!added)}>
-          {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
+      <ReloadRow setting={builtInAdded} value={!added}>
+        {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
+      </ReloadRow>
     </section>
   );
 }

@@ -1,7 +1,8 @@
 import { hubBytes } from '../client/model-facts.ts';
-import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { modelIds } from '../client/models.ts';
 import { bytes } from '../format.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
 
 /** Weights that run without a GPU, from docs/models.md: correct answers of 102, tokens a second on one core. */
 const MEASURED = [
@@ -44,12 +45,9 @@ export function HubCard() {
         of what you write. Where it is out of reach, the site’s own weights are used, and the model’s card
         says so.
       </p>
-      <div class="row">
-        <button type="button" class="button" onClick={() => allowHub(!allowed)}>
-          {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
+      <ReloadRow setting={hubAllowed} value={!allowed}>
+        {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
+      </ReloadRow>
     </section>
   );
 }

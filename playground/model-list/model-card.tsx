@@ -1,8 +1,8 @@
 import type { Variant } from '../../src/catalog.ts';
-import type { ModelStatus, VariantReason } from '../../src/index.ts';
+import type { ModelStatus, VariantReason, VariantEstimate } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';
-import { modelStatuses } from '../client/localtext.ts';
+import { modelStatuses, engineStatus } from '../client/localtext.ts';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { UnloadNote } from '../components/unload-note.tsx';
@@ -10,7 +10,6 @@ import { ErrorText } from '../components/error-text.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { AddedModelActions } from './added-model-actions.tsx';
-import { DeviceNeeds } from './device-needs.tsx';
 import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
@@ -192,6 +191,17 @@ function OtherWeights({ id, status }: Facts) {
           ? 'the browser’s own model'
           : `one of ${catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads`}
       </dd>
+    </>
+  );
+}
+
+/** `about 1.1 GB of 4.3 GB of memory` */
+function DeviceNeeds({ memoryBytes }: Pick<VariantEstimate, 'memoryBytes'>) {
+  const device = engineStatus.value?.deviceMemoryBytes ?? null;
+  return (
+    <>
+      about {bytes(memoryBytes)}
+      {device !== null && ` of ${bytes(device)}`} of memory
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { choose, lookUp, reading, sourceText } from '../client/added-models.ts';
-import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { setAndReload, hubAllowed } from '../client/catalog-settings.ts';
 import { TextField } from '../components/field.tsx';
 import { parseSource } from './parse-source.ts';
 
@@ -81,7 +81,7 @@ export function SourceForm() {
         )}
         {needsHub ? (
           <div class="row">
-            <button type="button" class="button" onClick={() => allowHub(true)}>
+            <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
               Allow the model hub
             </button>
             <span class="small quiet">

@@ -1,7 +1,7 @@
-import { addVision, visionAdded } from '../client/add-vision.ts';
 import { hubBytes } from '../client/model-facts.ts';
-import { hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed, visionAdded } from '../client/catalog-settings.ts';
 import { bytes } from '../format.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
 
 const VISION_MODEL = 'opal-lynx-4';
 
@@ -22,12 +22,9 @@ export function VisionCard() {
           download them where the site is built, by <code>npx localtext pull {VISION_MODEL}</code>.
         </p>
       )}
-      <div class="row">
-        <button type="button" class="button" onClick={() => addVision(!added)}>
-          {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
+      <ReloadRow setting={visionAdded} value={!added}>
+        {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
+      </ReloadRow>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { load } from '../client/downloads.ts';
-import { hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import type { VariantReason } from '../../src/index.ts';
 
 /** The engine's reasons for its choice of weights, and for skipping earlier variants. */

@@ -3,7 +3,7 @@ import type { LoggedBody, RequestLogEntry } from '../../src/index.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
 import { SelectField } from '../components/field.tsx';
-import { clockTime, count } from '../format.ts';
+import { clockTime, count, prettyJson } from '../format.ts';
 import { clientName } from './clients.ts';
 import { codeSample, samplesFor, type SampleKind } from './code-samples.ts';
 import { figures, statusText } from './request-figures.ts';
@@ -62,17 +62,10 @@ function Body({ title, body }: { title: string; body: LoggedBody | null }) {
   return (
     <CodeBlock
       text={
-        pretty(body.text) + (body.truncated ? `\n… (cut after ${count(body.text.length)} characters)` : '')
+        prettyJson(body.text) +
+        (body.truncated ? `\n… (cut after ${count(body.text.length)} characters)` : '')
       }
       lang={title}
     />
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

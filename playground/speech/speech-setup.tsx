@@ -1,7 +1,7 @@
-import { addSpeech, speechAdded } from '../client/add-speech.ts';
-import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed, setAndReload, speechAdded } from '../client/catalog-settings.ts';
 import { speechModel, speechState, voiceModel } from '../client/speech-model.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
+import { ReloadRow } from '../components/reload-row.tsx';
 
 const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
 
@@ -17,12 +17,9 @@ function NoModel() {
     <section class="card stack" aria-labelledby="speech-setup">
       <h2 id="speech-setup">This site has no model for speech to text yet.</h2>
       <p class="small">Whisper (45 MB) transcribes files and recordings on this device.</p>
-      <div class="row">
-        <button type="button" class="button button-primary" onClick={() => addSpeech(true)}>
-          Add it to this playground
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
+      <ReloadRow setting={speechAdded} value={true} primary>
+        Add it to this playground
+      </ReloadRow>
       <details>
         <summary>For a site of your own</summary>
         <p class="small">
@@ -59,7 +56,7 @@ function NoWeights() {
       </p>
       {!hubAllowed.value && (
         <div class="row">
-          <button type="button" class="button" onClick={() => allowHub(true)}>
+          <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
             Allow the model hub
           </button>
           <span class="small quiet">

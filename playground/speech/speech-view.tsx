@@ -1,6 +1,6 @@
 import './speech.css';
 import '../markdown/markdown.css';
-import { addSpeech, speechAdded } from '../client/add-speech.ts';
+import { setAndReload, speechAdded } from '../client/catalog-settings.ts';
 import { speechModel, speechState, voiceModel, voiceState } from '../client/speech-model.ts';
 import { sound } from './speech-session.ts';
 import { SourceCard } from './source-card.tsx';
@@ -28,7 +28,11 @@ export function SpeechView() {
       {isUsable && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}
       {speechModel.value !== null && speechAdded.value && (
         <div class="row">
-          <button type="button" class="button button-quiet button-small" onClick={() => addSpeech(false)}>
+          <button
+            type="button"
+            class="button button-quiet button-small"
+            onClick={() => setAndReload(speechAdded, false)}
+          >
             Remove the speech model from this playground
           </button>
           <span class="small quiet">Reloads this page. Stored weights can be deleted under Models.</span>

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
@@ -21,11 +21,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ servedBy: site.url });
   ({ page, key, keyId } = await openPage(context, siteUrl));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 interface Parameters {

@@ -62,8 +62,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
-  await site.stop();
   attacker.close();
 });
 

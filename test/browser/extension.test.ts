@@ -50,23 +50,19 @@ test('the page of an extension downloads weights from the extension', async () =
   const context = await launch({
     extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
   });
-  try {
-    const page = await context.newPage();
-    await page.goto(`chrome-extension://${extensionId(folder)}/page.html`);
-    const file = {
-      path: 'weights.bin',
-      bytes: weights.length,
-      sha256: createHash('sha256').update(weights).digest('hex'),
-    };
-    const stored = await page.evaluate(
-      (wanted) =>
-        (globalThis as unknown as { store(file: unknown): Promise<{ chunks: number; bytes: number }> }).store(
-          wanted,
-        ),
-      file,
-    );
-    expect(stored).toEqual({ chunks: 3, bytes: weights.length });
-  } finally {
-    await context.close();
-  }
+  const page = await context.newPage();
+  await page.goto(`chrome-extension://${extensionId(folder)}/page.html`);
+  const file = {
+    path: 'weights.bin',
+    bytes: weights.length,
+    sha256: createHash('sha256').update(weights).digest('hex'),
+  };
+  const stored = await page.evaluate(
+    (wanted) =>
+      (globalThis as unknown as { store(file: unknown): Promise<{ chunks: number; bytes: number }> }).store(
+        wanted,
+      ),
+    file,
+  );
+  expect(stored).toEqual({ chunks: 3, bytes: weights.length });
 });

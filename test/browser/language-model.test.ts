@@ -1,6 +1,6 @@
 /// <reference types="dom-chromium-ai" />
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 
@@ -13,8 +13,6 @@ beforeAll(async () => {
   page = await context.newPage();
   await page.goto(inject('siteUrl') + path);
 });
-
-afterAll(() => context.close());
 
 test('a session loads stored weights, answers in pieces, and counts its tokens', async () => {
   const result = await page.evaluate(async () => {

@@ -40,8 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await persistent.close();
-  await site.stop();
-  await slow.stop();
 });
 
 /** Reasons of all models. There are none until the engine of the reloaded page has reported its status. */

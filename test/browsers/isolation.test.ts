@@ -31,7 +31,6 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
   afterEach(() => site.stop());
   afterAll(async () => {
     await browser?.close();
-    await other?.stop();
   });
 
   function addFile(path: string, text: string, headers: OutgoingHttpHeaders = {}): void {

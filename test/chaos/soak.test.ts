@@ -18,11 +18,9 @@ test(
   { timeout: 600_000 + minutes * 60_000, retry: 0 },
   async () => {
     const site = await startChaosSite();
-    onTestFinished(() => site.stop());
     const profile = await tempFolder('soak');
     onTestFinished(() => removeFolder(profile));
     const context = await launchWithWeights({ profile, servedBy: site.url });
-    onTestFinished(() => context.close());
     const faults: string[] = [];
     context.on('console', (message) => {
       if (/an engine crashed|prompt cache/.test(message.text())) faults.push(message.text());

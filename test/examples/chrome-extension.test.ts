@@ -27,7 +27,6 @@ async function load(change: (folder: string) => Promise<void>) {
   const context = await launch({
     extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
   });
-  onTestFinished(() => context.close());
   return { open: () => openExample(context, `chrome-extension://${extensionId(folder)}/panel.html`) };
 }
 
@@ -67,7 +66,6 @@ test('chrome-extension: streams with the weights of its package, while its backg
 
 test('chrome-extension: a model of the hub is downloaded on first use', async () => {
   const hub = await ModelHub.start();
-  onTestFinished(() => hub.stop());
   const model = 'lfm2.5-350m';
   const [path = ''] = Object.keys(standIns.find((each) => each.model.id === model)?.files ?? {});
   const weights = await firstLayers(`public/models/${CHAT}.Q8_0.gguf`, 2);

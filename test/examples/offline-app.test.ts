@@ -19,7 +19,6 @@ async function installFaults(page: Page): Promise<unknown[]> {
 test('offline-chat: installable, and goes on with the conversation after a reload without its server', async () => {
   const server = await preview('offline-chat');
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   await ask(page);
   const entries = page.locator('li');
@@ -47,7 +46,6 @@ test("workbox-site: the site's own Workbox worker installs an app that chats in 
   await linkModels(join(folder, 'public'));
   const port = await freePort();
   const server = await startVite(folder, 'preview', port);
-  onTestFinished(() => server.stop());
   const profile = await tempFolder('flight');
   onTestFinished(() => removeFolder(profile));
 

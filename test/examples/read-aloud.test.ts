@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
@@ -15,9 +15,7 @@ test('read-aloud: an article is read to its end, also without the server', async
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   const button = page.locator('#read');
   const marked = (text: string) => page.locator('[aria-current]', { hasText: text });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
@@ -18,9 +18,7 @@ test('sorted-inbox: most mails are sorted as they are labelled, also without the
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   const sorted = async (): Promise<number> => {
     const text = await page.getByText('as a person did').innerText({ timeout: 90_000 });

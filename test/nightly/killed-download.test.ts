@@ -55,7 +55,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const profile of profiles) await removeFolder(profile);
-  await site.stop();
 });
 
 /** The browser's own processes end with the first of them. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 
 import { ask, openExample } from '../examples/support/drive.ts';
 import { linkModels } from '../examples/support/models.ts';
@@ -20,8 +20,6 @@ beforeAll(async () => {
   await unpackExample(NAME, SMOKE_FOLDER);
   context = await launch();
 });
-
-afterAll(() => context.close());
 
 test('a new Vite app with the packed package chats below its own base, isolated, and asks no other origin', async () => {
   await rm(join(folder, 'dist'), { recursive: true, force: true });

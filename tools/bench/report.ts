@@ -1,4 +1,4 @@
-import { met, summarize, type Row } from './row.ts';
+import { summarize, type Row } from './row.ts';
 
 export const HEAD = '| row | median | min–max | values | goal | | medians |\n|---|---|---|---|---|---|---|';
 
@@ -19,9 +19,10 @@ function details({ detail = {} }: Row): string {
   return medians.join('; ');
 }
 
-function verdict(row: Row): string {
-  const held = met(row);
-  if (held === null) return '';
+function verdict({ goal: wanted, values }: Row): string {
+  if (wanted === undefined) return '';
+  const { median } = summarize(values);
+  const held = 'atLeast' in wanted ? median >= wanted.atLeast : median <= wanted.atMost;
   return held ? 'met' : '**missed**';
 }
 

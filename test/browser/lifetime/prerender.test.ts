@@ -14,7 +14,6 @@ const UNSEEN_MS = 12_000;
 // Chromium prerenders no page that is driven: the pages lead on themselves, and report to the server.
 test('start() in a page that is prerendered waits until it is shown', async () => {
   const site = await AlteredSite.start(inject('siteUrl'));
-  onTestFinished(() => site.stop());
   const page = await (await fetch(inject('siteUrl') + PAGE)).text();
   const serve = (path: string, body: string): unknown =>
     site.handlers.set(path, (_, answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end(body));

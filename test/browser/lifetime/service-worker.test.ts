@@ -4,15 +4,12 @@ import { expect, test } from 'vitest';
 import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { unregisterAll } from './support/unregister.ts';
+import { send } from '../../support/send.ts';
 
 const SERVICE_WORKER = '/localtext-sw.js';
 const lent = siteOfTabs();
 
-const statusOfModels = (page: Page, key: string): Promise<number> =>
-  page.evaluate(async (apiKey) => {
-    const { status } = await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } });
-    return status;
-  }, key);
+const statusOfModels = async (page: Page, key: string) => (await send(page, key, '/v1/models')).status;
 
 test('stopped while idle: the next request is answered', async () => {
   const { page, key } = await lent.open();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { askAddedModel } from '../../support/ask-added-model.ts';
 import { violations } from '../../support/axe.ts';
@@ -11,7 +11,7 @@ import { ModelHub } from '../../support/model-hub.ts';
 import { openPage } from '../../support/open-page.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A user who adds models of the model hub in the playground, as one would: by its name, and with real weights. */
 
@@ -77,12 +77,6 @@ beforeAll(async () => {
   context = await launch({ profile });
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
-});
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await hub?.stop();
-  await removeFolder(profile);
 });
 
 const card = () => page.getByRole('region', { name: 'Your own model' });
@@ -190,7 +184,6 @@ test('a model of the hub: chosen, stopped, continued, and asked from another tab
   const { page: other, key } = await openPage(context, site.url, ALLOWED);
   answer = await askAddedModel(other, key, 'mine');
   expect(answer).toMatch(/\w/);
-  await other.close();
 });
 
 test('an embedding model of the hub answers as the one of the site does', async () => {
@@ -230,7 +223,6 @@ test('an embedding model of the hub answers as the one of the site does', async 
   for (const [at, vector] of float.entries()) expect(cosine(vector, own[at])).toBeGreaterThan(0.9999);
   await other.evaluate(async () => (await window.localtext).models.remove('minilm-f32'));
   expect(cosine(vectors[0], vectors[1])).toBeGreaterThan(cosine(vectors[0], vectors[2]) + 0.4);
-  await other.close();
 });
 
 test('it is renamed, saved to a file, answers offline after a restart, and is removed', async () => {

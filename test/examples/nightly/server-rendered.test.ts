@@ -60,9 +60,7 @@ test.each(Object.entries(SERVER_SITES))(
     const serve = () =>
       startServer(folder, site.serve(port), `http://localhost:${port}/`, { ...process.env, PORT: port });
     const server = await serve();
-    onTestFinished(() => server.stop());
     const context = await launch();
-    onTestFinished(() => context.close());
     const { page } = await openExample(context, server.url);
     // A first visit is enough.
     expect(await ask(page)).toMatch(/Paris/);

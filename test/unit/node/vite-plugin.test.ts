@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { build } from 'vite';
+import { build, createServer as createDevServer, preview } from 'vite';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
 import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
+import { listen } from '../../support/listen.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
@@ -20,14 +21,10 @@ async function serveWeights(path: string): Promise<(url: string) => Promise<[sta
   const server = createServer((request, response) =>
     middleware(request, response, () => response.end(`page ${request.url}`)),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.close();
-    await rm(folder, { recursive: true });
-  });
-  const { port } = server.address() as AddressInfo;
+  const origin = await listen(server);
+  onTestFinished(() => rm(folder, { recursive: true }));
   return async (url) => {
-    const response = await fetch(`http://127.0.0.1:${port}${url}`, { headers: { connection: 'close' } });
+    const response = await fetch(`${origin}${url}`, { headers: { connection: 'close' } });
     return [response.status, await response.text()];
   };
 }
@@ -149,6 +146,39 @@ test('an option of pages that cannot be kept is an error', () => {
   expect(() => localtext({ serviceWorker: 'sw.js', offlinePage: 'a.html' })).toThrow(
     /only for localtext's own/,
   );
+});
+
+/** Status of an answer to a request that names another host, as a page does whose name leads to this machine. */
+async function statusAs(host: string, server: Server, path: string): Promise<number | undefined> {
+  const { port } = server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, agent: false, headers: { host } };
+    httpRequest(options, (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('the dev and preview servers serve weights and scripts only to pages of their own host names', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'localtext-hosts-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  await mkdir(join(root, 'public/models/tiny'), { recursive: true });
+  await mkdir(join(root, 'dist'));
+  await writeFile(join(root, 'dist/localtext-sw.js'), '1');
+  await writeFile(join(root, 'public/models/tiny/model.gguf'), 'weights');
+  const address = { host: '127.0.0.1', port: 0 };
+  const options = { root, configFile: false as const, logLevel: 'error' as const, plugins: [localtext()] };
+  const dev = await createDevServer({ ...options, server: address });
+  const built = await preview({ ...options, preview: address });
+  onTestFinished(async () => {
+    await Promise.all([dev.close(), built.close()]);
+  });
+  await dev.listen();
+  for (const { httpServer } of [dev, built])
+    for (const path of ['/models/tiny/model.gguf', '/localtext-sw.js']) {
+      expect(await statusAs('localhost', httpServer as Server, path)).toBe(200);
+      expect(await statusAs('attacker.example', httpServer as Server, path)).toBe(403);
+    }
 });
 
 test.each(['localtext-sw.js', 'localtext-sw-files.js'])(

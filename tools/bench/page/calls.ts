@@ -6,6 +6,7 @@ import {
   CHAT_MODEL,
   EMBEDDING_MODEL,
   engineThreads,
+  fingerprintOf,
   generateRaw,
   generateThroughV1,
   localtext,
@@ -59,11 +60,7 @@ export const calls = {
     return null;
   },
 
-  /** Fingerprint of the loaded chat model. */
-  async chatFingerprint(): Promise<string> {
-    const { models } = await (await localtext()).status();
-    return models.find(({ id }) => id === CHAT_MODEL)?.fingerprint ?? '';
-  },
+  chatFingerprint: async (): Promise<string> => fingerprintOf(await localtext(), CHAT_MODEL),
 
   /** Resolves when an engine's worker answers, in which nothing is loaded. */
   async start(): Promise<void> {

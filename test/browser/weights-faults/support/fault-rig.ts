@@ -66,11 +66,6 @@ export class FaultRig {
     return rig;
   }
 
-  async stop(): Promise<void> {
-    await this.context.close();
-    await this.site.stop();
-  }
-
   /** One for most rows, as a page and its worker take longer to start than a model to load. */
   async tab(): Promise<EmbedderTab> {
     if (!this.#shared || this.#shared.page.isClosed()) this.#shared = await this.open();

@@ -44,6 +44,12 @@ test('each pair has its score; a document that is too long is cut, and no other 
   expect(promptTokens).toBe(pairs.flat().join('').length);
 });
 
+test('a place of the prompt in a text is text', async () => {
+  const { reranker, pairs } = make();
+  await lastOf(reranker.run(job('{document}?', ['{query}']), never));
+  expect(pairs).toEqual([['{ document}?', '{ query}']]);
+});
+
 test('`max_tokens_per_doc` cuts each document by itself', async () => {
   const { reranker } = make();
   const { scores } = await lastOf(reranker.run(job('q', ['x'.repeat(30), 'abc'], { maxTokens: 5 }), never));

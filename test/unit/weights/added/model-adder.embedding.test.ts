@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
@@ -34,7 +34,6 @@ let saved: readonly AddedModelRecord[];
 beforeAll(async () => {
   hub = await ModelHub.start();
 });
-afterAll(() => hub.stop());
 beforeEach(() => {
   service = weightsService(catalog);
   sources = new VariantFiles(service.store, hub.url, { hub: hub.url });

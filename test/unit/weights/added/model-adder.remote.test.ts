@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
@@ -12,6 +11,7 @@ import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { listen } from '../../../support/listen.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
@@ -32,7 +32,6 @@ beforeEach(async () => {
   service = weightsService(catalog);
   saved = [];
 });
-afterEach(() => hub.stop());
 
 const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
 
@@ -85,6 +84,18 @@ test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
     expect([...service.backend.files.keys()]).toEqual([]);
   },
 );
+
+test.each([
+  'http://[',
+  'https:',
+  'ftp://host/a.gguf',
+  'http://user:secret@host/a.gguf',
+  `x:${'x'.repeat(300)}`,
+])('what is no URL of a file is named as that: %s', async (url) => {
+  const refused = await add({ type: 'url', url, sha256: 'a'.repeat(64) }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ wire: { status: 400, code: 'invalid_value', param: 'source' } });
+  expect((refused as Error).message).toMatch(/^The URL of a model's file must begin with/);
+});
 
 test('the only model of a repository is added, pinned to its commit', async () => {
   const files = { 'README.md': Buffer.from('#'), 'm-Q8_0.gguf': gguf('Of the hub') };
@@ -191,15 +202,12 @@ test.each<[string, Record<string, number>, Buffer[], RegExp]>([
 test('a URL whose last part escapes nothing names the file as it is', async () => {
   const bytes = gguf('A');
   const server = createServer((_, response) => response.end(bytes));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a%ZZ.gguf`;
+  const url = `${await listen(server)}/a%ZZ.gguf`;
   expect(await add({ type: 'url', url, sha256: hashOf(bytes) })).toMatchObject({ id: 'a' });
   const message = expect.stringMatching(/^a%ZZ\.gguf does not have/) as string;
   await expect(add({ type: 'url', url, sha256: 'a'.repeat(64) })).rejects.toMatchObject({
     wire: { message },
   });
-  server.closeAllConnections();
-  server.close();
 });
 
 test.each<[string, (published: Buffer) => Buffer]>([

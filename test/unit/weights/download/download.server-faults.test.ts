@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
@@ -10,18 +10,9 @@ import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 
-const servers: FileServer[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
 beforeAll(() => void compressed(body));
 
-async function serve(): Promise<FileServer> {
-  const server = await serveFile({ body, etag: '"new"' });
-  servers.push(server);
-  return server;
-}
+const serve = () => serveFile({ body, etag: '"new"' });
 
 async function fetchWeights(backend: MemoryBackend, { url }: FileServer): Promise<void> {
   const signal = new AbortController().signal;

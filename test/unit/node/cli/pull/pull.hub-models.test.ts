@@ -20,7 +20,6 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
 });
 afterEach(async () => {
-  await hub.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -30,7 +30,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await hub.stop();
   await rm(base, { recursive: true });
 });
 
@@ -283,6 +282,19 @@ test('a link inside the folder that leads out of it is refused, one at its top i
   await symlink(join(base, 'elsewhere'), join(base, 'top'), 'junction');
   expect(await pull(options({ folder: join(base, 'top') }))).toBe(1);
   expect(await hashOf(join(base, 'elsewhere', PATH))).toBe(sha256);
+});
+
+test.each([
+  ['a symbolic link', symlink],
+  ['a hard link', link],
+])('%s in place of a partial download is removed, and its file stays', async (_kind, makeLink) => {
+  const own = join(base, 'notes.txt');
+  await writeFile(own, 'own notes');
+  await mkdir(join(base, 'cache/models/tiny'), { recursive: true });
+  await makeLink(own, join(base, 'cache/models', `${PATH}.part`));
+  expect(await pull(options())).toBe(1);
+  expect(await readFile(own, 'utf8')).toBe('own notes');
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
 test("a folder of wheels of the user's own is left alone", async () => {

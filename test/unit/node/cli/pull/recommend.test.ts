@@ -51,7 +51,6 @@ describe('the offer', () => {
   afterEach(async () => {
     realTerminal();
     vi.unstubAllEnvs();
-    await hub.stop();
     await rm(cache, { recursive: true });
   });
 

