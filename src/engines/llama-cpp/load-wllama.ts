@@ -1,4 +1,12 @@
-import { isEncoder, weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
+import {
+  isEncoder,
+  weightBytes,
+  promptStates,
+  SLOTS,
+  halvedLengths,
+  type WeightFile,
+  type WllamaVariant,
+} from '#catalog';
 import type { GgufFacts } from '#gguf';
 import { serverError } from '#base';
 import {
@@ -24,9 +32,10 @@ const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'rerank'> = async (
-  variant,
+  catalogued,
   context,
 ) => {
+  const variant = { ...catalogued, files: catalogued.files.toSorted(byRole) };
   const gpuCheck = hasGpu();
   const code = compileAhead(context);
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
@@ -47,6 +56,10 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   await code;
   return engine;
 };
+
+/** Puts the model's own files first: llama.cpp reads the model from the first. */
+const byRole = (a: WeightFile, b: WeightFile): number =>
+  Number(a.role !== undefined) - Number(b.role !== undefined);
 
 /**
  * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
@@ -70,9 +83,12 @@ async function loadOnce(
     name,
     build: await chooseBuild(context),
     url: context.wasm,
-    parameters: isEncoder(variant)
-      ? encoderParameters(variant, threads)
-      : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads),
+    parameters: {
+      ...(isEncoder(variant)
+        ? encoderParameters(variant, threads)
+        : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)),
+      ...adaptersOf(variant),
+    },
     limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
     signal: context.signal,
   });
@@ -96,6 +112,18 @@ async function loadOnce(
 
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
   blobs[files.findIndex(({ role }) => role === undefined)];
+
+/** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */
+function adaptersOf({ files }: WllamaVariant): Pick<Parameters, 'lora_adapters'> {
+  const numbered = files.filter(({ role }) => role !== 'projector');
+  const padded = (number: number): string => String(number).padStart(5, '0');
+  const adapters = numbered.flatMap(({ role }, index) =>
+    role === 'adapter'
+      ? [{ path: `models/model-${padded(index + 1)}-of-${padded(numbered.length)}.gguf` }]
+      : [],
+  );
+  return adapters.length > 0 ? { lora_adapters: adapters } : {};
+}
 
 /** Factor on the CPU's cache size (Q8_0): on the GPU the cache has half floats. */
 const GPU_SHARE = 2;
