@@ -21,7 +21,7 @@ import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../
 import { readCallableTools } from '../tools/callable-tools.ts';
 import type { MoreTools } from '../tools/given-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
-import { isKnown } from '../tools/tool-choice.ts';
+import { isKnown } from '../tools/requested-choice.ts';
 
 /** POST /v1/responses */
 export async function createResponse(

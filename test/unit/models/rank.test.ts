@@ -12,19 +12,21 @@ const never = new AbortController().signal;
 function make() {
   const sequences: number[][] = [];
   const embedder = {
-    async tokenize(texts: readonly string[], cutTo?: number) {
-      return texts.map((text) => {
-        const own = text.split(' ').map((word) => (word === 'owl' ? 1 : 2));
-        const ids = [0, ...own.slice(0, cutTo === undefined ? undefined : Math.min(cutTo, CONTEXT - 2)), 0];
-        return ids.length > CONTEXT ? ids.length : ids;
-      });
+    tokenizer: {
+      async tokenize(texts: readonly string[], cutTo?: number) {
+        return texts.map((text) => {
+          const own = text.split(' ').map((word) => (word === 'owl' ? 1 : 2));
+          const ids = [0, ...own.slice(0, cutTo === undefined ? undefined : Math.min(cutTo, CONTEXT - 2)), 0];
+          return ids.length > CONTEXT ? ids.length : ids;
+        });
+      },
+      wrap: () => null,
     },
-    wrap: () => null,
     async run(batch: readonly (readonly number[])[]) {
       sequences.push(...batch.map((ids) => [...ids]));
       return batch.map((ids) => Float32Array.of(Number(ids.includes(1)), Number(!ids.includes(1))));
     },
-    async dispose() {},
+    dispose() {},
   };
   const facts = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
   return { sequences, engine: new TransformersEngine(embedder, facts, 'fake') };

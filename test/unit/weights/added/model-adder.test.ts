@@ -335,6 +335,20 @@ test('a model is added together with the part of it that sees', async () => {
   expect(saved[0]?.variant.files[0]).not.toHaveProperty('role');
 });
 
+const adapter = (): Buffer<ArrayBuffer> =>
+  writeGguf({
+    metadata: { 'general.architecture': 'llama', 'general.type': 'adapter', 'adapter.type': 'lora' },
+    tensors: [{ ...oneTensor, name: 'blk.0.attn_q.weight.lora_a' }],
+  });
+
+test('a model is added together with LoRA adapters', async () => {
+  const { bytes } = await add(source(adapter(), gguf('Adapted')));
+  const files = saved[0]?.variant.files ?? [];
+  expect(files.map(({ role }) => role)).toEqual([undefined, 'adapter']);
+  expect(bytes).toBe(files.reduce((sum, file) => sum + file.bytes, 0));
+  await expect(add(source(adapter()))).rejects.toThrow(/add it together with its model/);
+});
+
 test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
   ['two of them', () => [gguf('A'), projector(), projector({ 'general.name': 'b' })], /second image part/],
   ['one alone', () => [projector()], /is added together with it/],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ToolChoiceJob } from '../../../../src/jobs/tool-choice.ts';
-import { chooseTool } from '../../../../src/models/decisions/tool-choice.ts';
+import { chooseTool } from '../../../../src/models/decisions/tool-similarity.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { fakeEmbedder } from '../../../support/fake-embedder.ts';
 
