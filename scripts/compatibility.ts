@@ -9,7 +9,7 @@ import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import type { responseRules } from '../src/service/responses/response-schema.ts';
 import { ENDPOINTS, type EndpointName } from '../src/service/endpoints.ts';
-import { RULES } from '../src/service/rules.ts';
+import { RULES } from '../src/service/service.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 
