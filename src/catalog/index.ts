@@ -21,6 +21,7 @@ export {
   type Catalog,
   type CatalogModel,
   type DeviceNeeds,
+  type FileRole,
   type HubSource,
   type SamplingDefaults,
   type TransformersVariant,

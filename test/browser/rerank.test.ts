@@ -1,39 +1,18 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { openPage } from '../support/open-page.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
+import { send } from '../support/send.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
 /** Reranking by the real embedding model, as clients of Cohere, Jina, vLLM and llama.cpp ask for it. */
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-});
-
-afterAll(() => context.close());
+const tab = sharedPage();
 
 interface Ranking {
   results: { index: number; relevance_score: number; document?: { text: string } }[];
   usage: { total_tokens: number };
 }
 
-const rerank = (body: object) =>
-  page.evaluate(
-    async ([apiKey, json]) => {
-      const response = await fetch('/v1/rerank', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(json),
-      });
-      return { status: response.status, body: (await response.json()) as unknown };
-    },
-    [key, { model: 'jade-mole-4', ...body }] as const,
-  );
+const rerank = (body: object) => send(tab.page, tab.key, '/v1/rerank', { model: 'jade-mole-4', ...body });
 
 const PASSAGES = [
   'The recipe needs four eggs, a cup of sugar and some butter.',

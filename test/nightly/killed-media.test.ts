@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { voices } from '../../src/catalog/voice-models.ts';
@@ -34,10 +34,6 @@ beforeAll(async () => {
     waiting.push(response);
   });
   context = await launchWithWeights({ servedBy: site.url });
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const about = (...urls: string[]): Body => ({

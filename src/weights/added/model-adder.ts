@@ -112,7 +112,7 @@ export class ModelAdder {
   ): Promise<AddedModel> {
     signal.throwIfAborted();
     const described = await this.#describe(source, signal);
-    const { files, projector, defaults } = described;
+    const { files, roles, defaults } = described;
     const { name, bytes } = described.model;
     const fault = await described.fault?.();
     if (fault !== undefined) throw unsupportedModel(`${name} ${fault}. Use another file of this model.`);
@@ -124,9 +124,11 @@ export class ModelAdder {
     const slug = toModelId(name);
     const storing = { files, bytes, slug, signal, onProgress };
     return storeFiles(this.#options, storing, async (stored) => {
-      const weights = stored.map((file, index) =>
-        projector && files[index] === projector ? { ...file, role: 'projector' as const } : file,
-      );
+      const weights = stored.map((file, index): WeightFile => {
+        const from = files[index];
+        const role = from && roles?.get(from);
+        return role ? { ...file, role } : file;
+      });
       const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
       if (same) return requireSameId(same.model, requestedId);
       const id = requestedId ?? this.#unusedId(slug);
