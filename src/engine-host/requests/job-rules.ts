@@ -174,8 +174,9 @@ async function withGrammar(
   }
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
   if (constraint?.kind !== 'json_schema') return { job };
-  const { compileSchema } = await import('#grammar');
-  const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
+  const { compileSchema, continueGrammar } = await import('#grammar');
+  const { gbnf: whole, loosened } = compileSchema(constraint.schema, constraint);
+  const gbnf = job.resume ? continueGrammar(whole, job.resume.text) : whole;
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

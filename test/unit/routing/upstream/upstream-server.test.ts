@@ -154,6 +154,12 @@ test('a partial reply is sent as the last message, for the server to continue', 
   const body = asked[0]?.body as { messages: unknown[] };
   expect(body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });
   expect(body.messages.at(-1)).toEqual({ role: 'assistant', content: 'One, two' });
+
+  // Servers apply a schema to the rest alone.
+  const constraint = { kind: 'json_object' } as const;
+  await expect(run(baseUrl, job({ constraint, resume: { text: '{', tokens: 0 } }))).rejects.toThrow(
+    'continue_final_message',
+  );
 });
 
 test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {

@@ -407,6 +407,15 @@ describe('continue_final_message', () => {
     });
   });
 
+  test('takes a schema of the whole message', async () => {
+    const { fetch, engine } = await fakeService();
+    await fetch(PATH, chat({ messages: started, continue_final_message: true, guided_json: onOrOff }));
+    expect(engine.jobs[0]).toMatchObject({
+      resume: { text: 'One, two' },
+      constraint: { kind: 'json_schema' },
+    });
+  });
+
   test('an assistant message is followed by a new one without it', async () => {
     const { fetch, engine } = await fakeService();
     await fetch(PATH, chat({ messages: started, continue_final_message: false }));
@@ -417,8 +426,10 @@ describe('continue_final_message', () => {
   test.each([
     [{ messages: started.slice(0, 1) }, 'messages'],
     [{ messages: started.slice(1) }, 'messages'],
-    [{ messages: started, response_format: { type: 'json_object' } }, 'continue_final_message'],
-    [{ messages: started, guided_json: onOrOff }, 'continue_final_message'],
+    [
+      { messages: started, tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' },
+      'continue_final_message',
+    ],
   ])('is refused with %j', async (body, param) => {
     const { fetch } = await fakeService();
     const response = await fetch(PATH, chat({ ...body, continue_final_message: true }));

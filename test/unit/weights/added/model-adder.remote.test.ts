@@ -3,14 +3,12 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { adderOf } from './adder-of.ts';
 import { listen } from '../../../support/listen.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
@@ -25,30 +23,19 @@ const hashOf = (bytes: Buffer): string => hub.hashOf(bytes);
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
-let saved: readonly AddedModelRecord[];
+const saved: AddedModelRecord[] = [];
 
 beforeEach(async () => {
   hub = await ModelHub.start();
   service = weightsService(catalog);
-  saved = [];
 });
 
 const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
 
 function add(source: ModelSource, allowed = true) {
-  const adder = new ModelAdder({
-    catalog,
-    engines: ENGINES,
-    added: [],
-    save: async (models) => void (saved = models),
-    publish: (all) => service.modelStorage.setCatalog(all),
-    store: service.store,
-    sources: new VariantFiles(service.store, hub.url, { hub: allowed && hub.url }),
-    modelStorage: service.modelStorage,
-    device: detectDevice({}),
-    requestFiles: async () => null,
-  });
-  service.modelStorage.setCatalog(withAdded(catalog, []));
+  saved.length = 0;
+  const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
+  const adder = adderOf(catalog, service, saved, { sources });
   return adder.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
 }
 const fromHub = (file: string | null = null, allowed = true) =>
