@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
+import { openPage } from '../support/open-page.ts';
 import { send } from '../support/send.ts';
 import { sharedPage } from '../support/shared-page.ts';
 
@@ -45,24 +46,11 @@ test('documents longer than the context are cut', async () => {
 });
 
 test('1,000 documents leave turns to an embedding and a chat of another tab', async () => {
-  const other = await openPage(context, inject('siteUrl'));
-  const timed = (path: string, body: object) =>
-    other.page.evaluate(
-      async ([apiKey, url, json]) => {
-        const began = performance.now();
-        const response = await fetch(url, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-          body: JSON.stringify(json),
-        });
-        await response.text();
-        return { status: response.status, ms: performance.now() - began };
-      },
-      [other.key, path, body] as const,
-    );
-  const embed = () => timed('/v1/embeddings', { model: 'jade-mole-4', input: 'Owls hunt at night.' });
+  const other = await openPage(tab.context, inject('siteUrl'));
+  const ask = (path: string, body: object) => send(other.page, other.key, path, body);
+  const embed = () => ask('/v1/embeddings', { model: 'jade-mole-4', input: 'Owls hunt at night.' });
   const chat = () =>
-    timed('/v1/chat/completions', {
+    ask('/v1/chat/completions', {
       model: 'amber-phoenix-4',
       messages: [{ role: 'user', content: 'Say hello.' }],
       max_tokens: 5,
@@ -70,21 +58,15 @@ test('1,000 documents leave turns to an embedding and a chat of another tab', as
   await Promise.all([embed(), chat()]);
   const sentence = 'The boat left the harbor before sunrise, and nobody on the pier saw it leave. ';
   const documents = Array.from({ length: 1000 }, (_, at) => `Page ${at}. ${sentence.repeat(2)}`);
-  const began = performance.now();
-  let rankedMs = 0;
+  let isRanked = false;
   const ranked = rerank({ query: 'Which is page 500?', documents, top_n: 5 }).finally(() => {
-    rankedMs = performance.now() - began;
+    isRanked = true;
   });
-  const beside: number[] = [];
-  for (let round = 0; round < 3 && rankedMs === 0; round++)
-    for (const answer of [await embed(), await chat()]) {
-      expect(answer.status).toBe(200);
-      if (rankedMs === 0) beside.push(answer.ms);
-    }
+  for (const answer of [await embed(), await chat(), await embed(), await chat()])
+    expect(answer.status).toBe(200);
+  expect(isRanked).toBe(false);
   const { status, body } = await ranked;
   expect(status).toBe(200);
   expect((body as Ranking).results).toHaveLength(5);
-  // They end while the documents are ranked.
-  expect(beside.length).toBeGreaterThanOrEqual(4);
   await other.page.close();
 }, 120_000);
