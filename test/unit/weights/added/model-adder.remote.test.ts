@@ -3,15 +3,13 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../../src/engine-kit/device.ts';
 import { ggufFormat } from '../../../../src/engines/llama-cpp/gguf-format.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { adderOf } from './adder-of.ts';
 import { listen } from '../../../support/listen.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
@@ -26,35 +24,23 @@ const hashOf = (bytes: Buffer): string => hub.hashOf(bytes);
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
-let saved: readonly AddedModelRecord[];
+const saved: AddedModelRecord[] = [];
 
 beforeEach(async () => {
   hub = await ModelHub.start();
   service = weightsService(catalog);
-  saved = [];
 });
 
 const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
 
-const adder = (allowed = true): ModelAdder =>
-  new ModelAdder({
-    catalog,
-    engines: ENGINES,
-    added: [],
-    save: async (models) => void (saved = models),
-    publish: (all) => service.modelStorage.setCatalog(all),
-    store: service.store,
-    sources: new VariantFiles(service.store, hub.url, { hub: allowed && hub.url }),
-    modelStorage: service.modelStorage,
-    device: detectDevice({}),
-    requestFiles: async () => null,
-  });
-
-function add(source: ModelSource, allowed = true) {
-  const added = adder(allowed);
-  service.modelStorage.setCatalog(withAdded(catalog, []));
-  return added.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
+function adderFor(allowed = true) {
+  saved.length = 0;
+  const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
+  return adderOf(catalog, service, saved, { sources });
 }
+
+const add = (source: ModelSource, allowed = true) =>
+  adderFor(allowed).add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
 const fromHub = (file: string | null = null, allowed = true) =>
   add({ type: 'hub', repository: 'owner/name', file, revision: null }, allowed);
 
@@ -272,7 +258,10 @@ test('the 500 smallest models of a repository are offered, and the storage is me
   });
   const listed = { revision: 'main', isEmbedding: false, files };
   vi.spyOn(VariantFiles.prototype, 'repository').mockResolvedValueOnce(listed);
-  const offers = await adder().offers({ repository: 'a/many', revision: null }, new AbortController().signal);
+  const offers = await adderFor().offers(
+    { repository: 'a/many', revision: null },
+    new AbortController().signal,
+  );
   vi.unstubAllGlobals();
   expect(offers).toHaveLength(500);
   expect(offers.at(-1)?.file).toBe('m499.gguf');
