@@ -5,7 +5,7 @@ import type { completionRules } from '../src/service/completions/completion-sche
 import type { embeddingsRules } from '../src/service/embeddings/embeddings-request.ts';
 import type { responseRules } from '../src/service/responses/response-schema.ts';
 import { ENDPOINTS, type EndpointName } from '../src/service/endpoints.ts';
-import { RULES } from '../src/service/rules.ts';
+import { RULES } from '../src/service/service.ts';
 
 /** The tables of docs/compatibility.md, from the schemas that decide. Not part of the service itself. */
 

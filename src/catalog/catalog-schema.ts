@@ -15,7 +15,7 @@ const file = z.strictObject({
   bytes: byteCount,
   sha256: sha256Hex,
   url: httpUrl.optional(),
-  role: z.literal('projector', 'must be projector').optional(),
+  role: z.enum(['projector', 'adapter'], { error: 'must be projector or adapter' }).optional(),
 });
 
 const hub = z.strictObject({

@@ -1,6 +1,6 @@
 /// <reference types="dom-chromium-ai" />
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 
@@ -13,8 +13,6 @@ beforeAll(async () => {
   page = await context.newPage();
   await page.goto(inject('siteUrl') + path);
 });
-
-afterAll(() => context.close());
 
 test('a session loads stored weights, answers in pieces, and counts its tokens', async () => {
   const result = await page.evaluate(async () => {
@@ -73,6 +71,17 @@ test('a constraint holds: an expression, a schema, an expression after a prefix'
           properties: { rating },
         },
       }),
+      begun: await session.prompt(greeting('{ "rating": '), {
+        responseConstraint: {
+          type: 'object',
+          required: ['rating', 'why'],
+          additionalProperties: false,
+          properties: { rating, why: { enum: ['good', 'bad'] } },
+        },
+      }),
+      deviating: await session
+        .prompt(greeting('invalid'), { responseConstraint: { type: 'object' } })
+        .catch((error: Error) => error.name),
       greeted: await session.prompt(greeting('Greetings'), regular(/^Greetings and salutations.*/)),
       contradiction: await session
         .prompt(greeting('Bye'), regular(/^Greetings.*/))
@@ -81,8 +90,55 @@ test('a constraint holds: an expression, a schema, an expression after a prefix'
   });
   expect(result.answer).toMatch(/^(yes|no)$/);
   expect(JSON.parse(result.rated)).toEqual({ rating: expect.any(Number) as number });
+  expect(JSON.parse(`{ "rating": ${result.begun}`)).toEqual({
+    rating: expect.any(Number) as number,
+    why: expect.stringMatching(/good|bad/) as string,
+  });
+  expect(result.deviating).toBe('NotSupportedError');
   expect(result.greeted).toMatch(/^ and salutations/);
   expect(result.contradiction).toBe('NotSupportedError');
+});
+
+test('a tool without execute is called by the page, as pages of Chrome do', async () => {
+  const result = await page.evaluate(async () => {
+    interface Call {
+      type: 'tool-call';
+      value: { callID: string; name: string; arguments: Record<string, unknown> };
+    }
+    const { LanguageModelToolSuccess: Success } = window as unknown as {
+      LanguageModelToolSuccess: new (init: object) => object;
+    };
+    const session = await LanguageModel.create({
+      samplingMode: 'most-predictable',
+      expectedInputs: [{ type: 'tool-response' }],
+      expectedOutputs: [{ type: 'tool-call' }],
+      tools: [
+        {
+          name: 'get_weather',
+          description: 'Get the weather in a location.',
+          inputSchema: {
+            type: 'object',
+            properties: { location: { type: 'string', description: 'The city.' } },
+            required: ['location'],
+          },
+        },
+      ],
+    } as unknown as LanguageModelCreateOptions);
+    const reply = (await session.prompt('What is the weather in Seattle?')) as unknown as Call[];
+    const [call] = reply;
+    if (typeof reply === 'string' || !call) return { call: null, next: reply };
+    const { callID, name } = call.value;
+    const value = new Success({ callID, name, result: [{ type: 'text', value: 'Rain, 9 degrees.' }] });
+    const next = await session.prompt([
+      { role: 'user', content: [{ type: 'tool-response', value }] },
+    ] as unknown as LanguageModelPrompt);
+    return { call: { ...call.value }, next };
+  });
+  expect(result.call).toMatchObject({
+    name: 'get_weather',
+    arguments: { location: expect.any(String) as string },
+  });
+  expect(result.next).toMatch(/\w/);
 });
 
 test('a text that is far too long is measured, and refused with its size', async () => {

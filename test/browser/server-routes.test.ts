@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { small } from '../support/small-variant.ts';
@@ -40,11 +40,6 @@ beforeAll(async () => {
     return `/test-page.html?options=${encodeURIComponent(JSON.stringify(given))}`;
   };
   context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-  server.stop();
 });
 
 const wholeText = (tokens: number) => Array.from({ length: tokens }, (_, index) => `${index} `).join('');

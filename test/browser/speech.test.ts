@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { voices } from '../../src/catalog/voice-models.ts';
 import { launch } from '../support/launch.ts';
@@ -27,11 +27,6 @@ beforeAll(async () => {
   };
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  whisper.close();
 });
 
 /** Words as figures, as Whisper writes some of them. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { PreTrainedTokenizer } from '@huggingface/transformers';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { PlainEncoder } from '../../src/engines/onnx/plain-encoder.ts';
@@ -12,7 +12,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
@@ -39,12 +39,6 @@ beforeAll(async () => {
   profile = await tempFolder('profile');
   context = await launchWithWeights({ profile });
   ({ page, key } = await open());
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(profile);
-  model.close();
 });
 
 const fetchClip = (name: string, tab = page) =>

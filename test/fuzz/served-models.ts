@@ -28,7 +28,6 @@ export interface ServedModels {
   spent(): Promise<number>;
   /** Reservations that nothing has settled yet. */
   open(): number;
-  close(): void;
 }
 
 const WIDE = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
@@ -121,10 +120,6 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       return WIDE.tokensPerMinute - (record?.tokens.level ?? Number.NaN);
     },
     open: () => open,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
   });
 }
 

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
+import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
+import { voices } from '../../src/catalog/voice-models.ts';
 import type { Body, Run } from '../browser/lifetime/site/run.ts';
 import { crash } from '../browser/lifetime/support/kill.ts';
 import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
@@ -32,10 +34,6 @@ beforeAll(async () => {
     waiting.push(response);
   });
   context = await launchWithWeights({ servedBy: site.url });
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const about = (...urls: string[]): Body => ({
@@ -114,7 +112,7 @@ test(
   'requests that are in flight while the storage fills are answered, and so are those after them',
   { timeout: 600_000 },
   async () => {
-    const tab = await open();
+    const tab = await Tab.open(context, inject('siteUrl'), { catalog: extendCatalog(site.catalog, voices) });
     const names = Object.keys(REQUESTS);
     const answers = async (): Promise<unknown[]> => {
       const runs = [];

@@ -47,7 +47,6 @@ beforeAll(async () => {
 }, 600_000);
 
 afterAll(async () => {
-  await context.close();
   await cluster.stop();
 });
 

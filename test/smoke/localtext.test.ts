@@ -1,10 +1,10 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** One visitor's way through all of it: a first visit, both models, each endpoint by the OpenAI client, and no network. */
 
@@ -23,12 +23,6 @@ beforeAll(async () => {
     const localtext = await window.localtext;
     for (const model of ['amber-phoenix-4', 'jade-mole-4']) await localtext.ready(model);
   });
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  await removeFolder(profile);
 });
 
 async function visit(): Promise<void> {

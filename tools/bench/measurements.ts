@@ -32,7 +32,7 @@ const inPage = (...names: PageMeasurement[]): Record<string, Measurement> =>
 
 /** Measurements by the names that `npm run bench -- --row` takes. Each begins in a reloaded page. */
 export const measurements: Record<string, Measurement> = {
-  ...inPage('decode', 'decode-package', 'prefill-package'),
+  ...inPage('decode', 'decode-package', 'prefill-package', 'drafts'),
   'web-llm': webLlm,
   'gpu-embeddings': gpuEmbeddings,
   'gpu-chat': gpuChat,

@@ -131,11 +131,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
 };
 
-export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+export const jobRules = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
 /** What the policy of slots must know about a job. */
 export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
-  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = rulesOf(job.kind);
+  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = jobRules(job.kind);
   return {
     client: origin?.client ?? '',
     pauses,
@@ -167,10 +167,16 @@ async function withGrammar(
   { takesSchemas }: Engine<'chat'>,
   job: ChatJob,
 ): Promise<{ job: ChatJob; loosened?: string[] }> {
+  if (takesSchemas) return { job };
+  if (job.countOnly) {
+    const { constraint: _, ...unconstrained } = job;
+    return { job: unconstrained };
+  }
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
-  if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
-  const { compileSchema } = await import('#grammar');
-  const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
+  if (constraint?.kind !== 'json_schema') return { job };
+  const { compileSchema, continueGrammar } = await import('#grammar');
+  const { gbnf: whole, loosened } = compileSchema(constraint.schema, constraint);
+  const gbnf = job.resume ? continueGrammar(whole, job.resume.text) : whole;
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

@@ -14,7 +14,7 @@ import type { Origin, StageFacts, WaitingStage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
 import { JobPaused, Lease, type Claim } from '#scheduling';
-import { leaseFacts, rulesOf } from './job-rules.ts';
+import { leaseFacts, jobRules } from './job-rules.ts';
 
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
@@ -43,7 +43,7 @@ export async function serveJob<K extends Kind>(
   signal: AbortSignal,
   sink: JobSink<K>,
 ): Promise<void> {
-  const { prepare, otherwise } = rulesOf<K>(request.job.kind);
+  const { prepare, otherwise } = jobRules<K>(request.job.kind);
   const { onStage } = sink;
   let job = prepare ? await prepare({ ...request, models: modelManager, onStage }, signal) : request.job;
   try {
@@ -119,7 +119,7 @@ async function startJob<K extends Kind>(
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<AsyncIterable<EventOf<K>>> {
-  const { run, compile } = rulesOf<K>(job.kind);
+  const { run, compile } = jobRules<K>(job.kind);
   const compiled = (await compile?.(engine, job)) ?? { job };
   if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
   return run(engine, compiled.job, signal, () => onStage('prefill', { servedBy: engine.fingerprint }));

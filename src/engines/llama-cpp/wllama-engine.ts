@@ -20,7 +20,7 @@ import { type Chunk, isCrowded, type Llama, RequestRejectedError, ServerMemoryEr
 import { completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { LabelScorer } from './label-scores.ts';
 import { asJobFailure, isTooLong } from './llama-failures.ts';
-import { ImageReader } from './prompt-images.ts';
+import { PromptImageReader } from './prompt-images.ts';
 
 /** Maximum number of attempts at a reply when concurrent replies fill the shared context. */
 const TRIES = 3;
@@ -66,7 +66,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #sampling: VariantSampling;
   readonly #renderer: PromptRenderer;
   /** Null if the model has no vision. */
-  readonly #images: ImageReader | null;
+  readonly #images: PromptImageReader | null;
   readonly #crowded = new Mutex();
   readonly #labels = new LabelScorer();
   #dead = false;
@@ -77,7 +77,7 @@ export class WllamaEngine implements Engine<'chat'> {
     this.#llama = llama;
     this.#sampling = sampling;
     this.#renderer = renderer;
-    this.#images = llama.imageMarker === null ? null : new ImageReader(llama.imageMarker);
+    this.#images = llama.imageMarker === null ? null : new PromptImageReader(llama.imageMarker);
     this.fingerprint = fingerprint;
     this.slots = llama.slots;
     this.facts = {

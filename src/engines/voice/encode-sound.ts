@@ -1,6 +1,6 @@
 import type { SpeechFormat } from '#jobs';
 import { flacFrames, flacHeader } from './flac.ts';
-import { SAMPLE_RATE } from './waveform.ts';
+import { VOICE_RATE } from './waveform.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -12,7 +12,7 @@ export type EncodeSound = (samples: Float32Array<ArrayBuffer>) => Promise<Bytes>
 
 /** Bits a second of compressed speech. */
 const BITRATE = 64_000;
-const CODED = { numberOfChannels: 1, sampleRate: SAMPLE_RATE, bitrate: BITRATE };
+const CODED = { numberOfChannels: 1, sampleRate: VOICE_RATE, bitrate: BITRATE };
 /** Length of a file that is still being written. */
 const UNKNOWN_LENGTH = 0xffffffff;
 
@@ -53,12 +53,8 @@ export async function openEncoder(
   };
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Bytes {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
-}
+const joined = async (...parts: Bytes[]): Promise<Bytes> =>
+  new Uint8Array(await new Blob(parts).arrayBuffer());
 
 /** Samples as 16-bit integers. */
 function pcm(samples: Float32Array): Bytes {
@@ -79,8 +75,8 @@ function waveHeader(): Bytes {
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
-  view.setUint32(24, SAMPLE_RATE, true);
-  view.setUint32(28, SAMPLE_RATE * 2, true);
+  view.setUint32(24, VOICE_RATE, true);
+  view.setUint32(28, VOICE_RATE * 2, true);
   view.setUint16(32, 2, true);
   view.setUint16(34, 16, true);
   text(36, 'data');
@@ -94,9 +90,9 @@ async function mp3(url: string): Promise<EncodeSound> {
   const { createEncoder } = await import('wasm-media-encoders');
   const encoder = await createEncoder('audio/mpeg', await (await fetch(url)).arrayBuffer());
   return async (samples) => {
-    encoder.configure({ sampleRate: SAMPLE_RATE, channels: 1, bitrate: 64 });
+    encoder.configure({ sampleRate: VOICE_RATE, channels: 1, bitrate: 64 });
     // The encoder uses its buffer again.
-    return joined(encoder.encode([samples]).slice(), encoder.finalize());
+    return joined(encoder.encode([samples]).slice(), encoder.finalize().slice());
   };
 }
 
@@ -116,7 +112,7 @@ async function coded(format: 'opus' | 'aac', samples: Float32Array<ArrayBuffer>)
     data: samples,
     format: 'f32-planar',
     numberOfChannels: 1,
-    sampleRate: SAMPLE_RATE,
+    sampleRate: VOICE_RATE,
     timestamp: 0,
   });
   await source.add(sample);

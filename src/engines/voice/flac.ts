@@ -1,4 +1,4 @@
-import { SAMPLE_RATE } from './waveform.ts';
+import { VOICE_RATE } from './waveform.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -106,7 +106,7 @@ export function flacHeader(): Bytes {
   out.write(MAX_BLOCK, 16);
   // Sizes of frames are unknown.
   out.write(0, 48);
-  out.write(SAMPLE_RATE, 20);
+  out.write(VOICE_RATE, 20);
   // One channel, 16 bits a sample.
   out.write(0, 3);
   out.write(15, 5);

@@ -10,7 +10,7 @@ const MIN_SPEED = 0.5;
 const MAX_SPEED = 2;
 
 /** Letters, digits, and signs that have a name. */
-const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#*~^<>/]/u;
+const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#~^<>]/u;
 
 type Calls = Pick<HelperWorker<typeof voiceWorker>, 'call' | 'end'>;
 

@@ -1,15 +1,15 @@
-import { AutoModel, env, LogLevel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
+import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
-import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
-import { serveFiles } from '../onnx/serve-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/runtime-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
 import { hibariSound, kokoroSound } from './networks.ts';
-import { SAMPLE_RATE } from './waveform.ts';
+import { VOICE_RATE } from './waveform.ts';
 
 /** Speaks phonemes, as the ids of the vocabulary. */
 type Speak = (ids: readonly number[], speed: number) => Promise<Float32Array<ArrayBuffer>>;
@@ -64,9 +64,7 @@ export const voiceWorker = {
     shared: string | null,
     mp3Encoder: string,
   ): Promise<void> {
-    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
-    env.logLevel = LogLevel.ERROR;
-    serveFiles(name, read);
+    configure(name, runtime, read);
     const network = await openNetwork(name, 'unknown-words');
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
@@ -83,7 +81,7 @@ export const voiceWorker = {
    */
   async begin(text: string, format: SpeechFormat, spoken: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, Math.round(spoken * SAMPLE_RATE), loaded.mp3Encoder);
+    encode = await openEncoder(format, Math.round(spoken * VOICE_RATE), loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
@@ -107,13 +105,8 @@ export const voiceWorker = {
       if (ids.length > 0) parts.push(await speak(ids, speed));
     }
     if (parts.length === 0) return null;
-    const samples = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      samples.set(part, at);
-      at += part.length;
-    }
-    const seconds = samples.length / SAMPLE_RATE;
+    const samples = new Float32Array(await new Blob(parts).arrayBuffer());
+    const seconds = samples.length / VOICE_RATE;
     const bytes = await encode(samples);
     return transfer({ bytes, seconds }, [bytes.buffer]);
   },

@@ -4,7 +4,7 @@ import { runs, type Engine } from '#engine-kit';
 import { decideByLabels, type ScoringEngine } from './label-decisions.ts';
 import { decideBySimilarity } from './similarity-decisions.ts';
 
-export { chooseTool } from './tool-choice.ts';
+export { chooseTool } from './tool-similarity.ts';
 
 /** Answers all questions of a job. @throws ServiceError, with `passOn` if the engine cannot score answers */
 export async function* decide(

@@ -2,7 +2,7 @@ import type { ChatMessage, ToolChoiceJob } from '#jobs';
 import type { ModelEntry } from '#protocol';
 import type { ChatRun } from '../generation/admission.ts';
 import { omitNulls, type Generation } from '../generation/generation.ts';
-import type { JobSink } from '../http/job-run.ts';
+import type { AnswerSink } from '../http/job-run.ts';
 import type { CallableTools } from './callable-tools.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { CallableTools } from './callable-tools.ts';
 export async function withChosenTool(
   run: ChatRun,
   tools: CallableTools,
-  sink: Pick<JobSink<never>, 'stage'>,
+  sink: Pick<AnswerSink<never>, 'stage'>,
 ): Promise<Generation> {
   const { model, meter } = run;
   const { generation } = meter;
@@ -36,7 +36,7 @@ function choosesItself({ catalogModel }: ModelEntry): boolean {
 async function choose(
   run: ChatRun,
   job: ToolChoiceJob,
-  sink: Pick<JobSink<never>, 'stage'>,
+  sink: Pick<AnswerSink<never>, 'stage'>,
 ): Promise<number[] | null> {
   const { exchange, model, isStreamed, meter } = run;
   const { signal } = exchange.abort;

@@ -2,7 +2,7 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Copies } from '../../../src/database/copies.ts';
+import { Copies, dropCopies } from '../../../src/database/copies.ts';
 import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
 import { KeyAdministrator } from '../../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../../src/keys/key-store.ts';
@@ -21,6 +21,7 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** The store of a service worker that has just started. */
@@ -133,6 +134,17 @@ test('a key is counted in memory while another writer changes its stored levels'
     expect(Math.round(record?.requests.level ?? 0)).toBe(7);
   });
   expect(await store.admit(key, true)).toMatchObject({ limits: { requests: { remaining: 6 } } });
+});
+
+test('on a full storage, limits hold while other settings change', async () => {
+  const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 1 } });
+  const store = startStore();
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+    throw new DOMException('full', 'QuotaExceededError');
+  });
+  expect(await store.admit(key, true)).toMatchObject({ exceeded: null });
+  await dropCopies(scope, locks.manager);
+  expect(await store.admit(key, true)).not.toMatchObject({ exceeded: null });
 });
 
 test('a setting is read once, and again after each change', async () => {

@@ -1,6 +1,6 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
-import { decode, decodePackage, firstToken, prefill, prefillPackage } from './chat-rows.ts';
+import { decode, decodePackage, drafts, firstToken, prefill, prefillPackage } from './chat-rows.ts';
 import { batching, besidePrefill, choices, gaps, inFlight, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
@@ -11,6 +11,7 @@ const measurements = {
   decode,
   'decode-package': decodePackage,
   'prefill-package': prefillPackage,
+  drafts,
   'first-token': firstToken,
   prefill,
   batching,

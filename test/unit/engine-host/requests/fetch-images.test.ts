@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
-import { rulesOf } from '../../../../src/engine-host/requests/job-rules.ts';
+import { jobRules } from '../../../../src/engine-host/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/engine-host/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
@@ -77,7 +77,7 @@ test('those of a decision are fetched, too', async () => {
     load: () => Promise.reject(new Error('no model is loaded')),
   });
   const request = { job, imageOrigins: [], models, onStage: () => undefined };
-  const prepared = await rulesOf('decision').prepare?.(request, never);
+  const prepared = await jobRules('decision').prepare?.(request, never);
   expect(prepared?.input.images?.map(({ file }) => file?.size)).toEqual([picture.length]);
 });
 

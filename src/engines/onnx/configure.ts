@@ -1,6 +1,14 @@
-import { env } from '@huggingface/transformers';
+import { env, LogLevel } from '@huggingface/transformers';
 
+import { type Runtime, wasmOptions } from './runtime-files.ts';
 import type { ReadFile } from './weight-files.ts';
+
+/** Sets up transformers.js for this thread, which runs one model. @param read reads the model's files */
+export function configure(name: string, runtime: Runtime, read: ReadFile): void {
+  Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
+  env.logLevel = LogLevel.ERROR;
+  serveFiles(name, read);
+}
 
 /** Makes transformers.js read a model's files from `read`. The setting is global to this thread, which runs one model. */
 export function serveFiles(name: string, read: ReadFile): void {

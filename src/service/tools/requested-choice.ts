@@ -9,7 +9,7 @@ export interface ChoiceFields {
   function_call?: z.infer<typeof legacyFunctionCall>;
 }
 
-export interface ToolChoice {
+export interface RequestedChoice {
   mode: 'none' | 'auto' | 'required';
   /**
    * The only functions that may be called, and their place in the request; null: all. `one`: a single
@@ -21,7 +21,7 @@ export interface ToolChoice {
 /** A function, or all tools of a namespace. */
 type AllowedName = Pick<ToolName, 'name'> & { isNamespace: boolean };
 
-export function readChoice({ tool_choice: choice, function_call: legacy }: ChoiceFields): ToolChoice {
+export function readChoice({ tool_choice: choice, function_call: legacy }: ChoiceFields): RequestedChoice {
   if (legacy != null) return readLegacyChoice(legacy);
   if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
   if (choice.type !== 'allowed_tools') {
@@ -57,7 +57,7 @@ export function flat<Tool extends { type: string }>(tool: Tool): object {
   return typeof inner === 'object' && inner !== null ? inner : tool;
 }
 
-function readLegacyChoice(choice: NonNullable<ChoiceFields['function_call']>): ToolChoice {
+function readLegacyChoice(choice: NonNullable<ChoiceFields['function_call']>): RequestedChoice {
   if (typeof choice === 'string') return { mode: choice, allowed: null };
   return {
     mode: 'required',
@@ -70,7 +70,7 @@ function readLegacyChoice(choice: NonNullable<ChoiceFields['function_call']>): T
  * @throws ServiceError 400 if it names another function
  */
 export function selected(
-  { names, at }: NonNullable<ToolChoice['allowed']>,
+  { names, at }: NonNullable<RequestedChoice['allowed']>,
   known: ReadonlyMap<string, ToolFunction>,
   list: string,
 ): ToolFunction[] {

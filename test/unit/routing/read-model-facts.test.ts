@@ -4,7 +4,7 @@ import 'fake-indexeddb/auto';
 import type { Catalog, UpstreamVariant } from '../../../src/catalog/catalog.ts';
 import { writeEngineFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
-import { readDeviceFacts, withServerFacts } from '../../../src/routing/model-facts.ts';
+import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { Servers } from '../../../src/routing/servers.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 

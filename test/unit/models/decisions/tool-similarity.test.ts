@@ -1,27 +1,15 @@
 import { expect, test } from 'vitest';
 import type { ToolChoiceJob } from '../../../../src/jobs/tool-choice.ts';
-import { chooseTool } from '../../../../src/models/decisions/tool-choice.ts';
+import { chooseTool } from '../../../../src/models/decisions/tool-similarity.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
+import { fakeEmbedder } from '../../../support/fake-embedder.ts';
 
 /** Texts about the weather, about the time and all others have vectors of their own. */
-function vectorsOf(given: string[][]): Engine<'embedding'> {
-  return {
-    kind: 'embedding',
-    fingerprint: 'f',
-    slots: 1,
-    facts: {},
-    async *run({ input }) {
-      const texts = 'texts' in input ? input.texts : [];
-      given.push(texts);
-      const vectors = texts.map((text) => {
-        if (/rain|weather/i.test(text)) return Float32Array.of(1, 0, 0);
-        return /clock|time/i.test(text) ? Float32Array.of(0, 1, 0) : Float32Array.of(0, 0, 1);
-      });
-      yield { type: 'done', vectors, promptTokens: texts.length, fingerprint: 'f' };
-    },
-    unload: () => Promise.resolve(),
-  };
-}
+const vectorsOf = (given: string[][]) =>
+  fakeEmbedder(given, (text) => {
+    if (/rain|weather/i.test(text)) return Float32Array.of(1, 0, 0);
+    return /clock|time/i.test(text) ? Float32Array.of(0, 1, 0) : Float32Array.of(0, 0, 1);
+  });
 
 const jobOf = (message: string, before = ''): ToolChoiceJob => ({
   kind: 'toolChoice',
