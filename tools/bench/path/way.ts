@@ -254,16 +254,12 @@ async function iteratorsOf(target: Target, tokens: number): Promise<string[]> {
   const { result } = await session.send('Runtime.evaluate', {
     expression: `[...globalThis.pathCounts.values()].filter(({ count }) => count >= ${tokens / 2}).map(({ generator }) => generator)`,
   });
-  const { result: elements } = await session.send('Runtime.getProperties', {
-    objectId: result.objectId ?? '',
-    ownProperties: true,
-  });
+  const propertiesOf = (objectId = '') =>
+    session.send('Runtime.getProperties', { objectId, ownProperties: true });
+  const { result: elements } = await propertiesOf(result.objectId);
   for (const { name, value } of elements) {
     if (!/^\d+$/.test(name) || !value?.objectId) continue;
-    const { internalProperties = [] } = await session.send('Runtime.getProperties', {
-      objectId: value.objectId,
-      ownProperties: true,
-    });
+    const { internalProperties = [] } = await propertiesOf(value.objectId);
     const property = (wanted: string) => internalProperties.find((each) => each.name === wanted)?.value;
     const {
       scriptId = '',
