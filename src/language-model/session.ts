@@ -271,6 +271,7 @@ export class Session extends EventTarget {
     const decoder = constraint?.isText ? new JsonStringDecoder() : null;
     /** Text of the prefix that a constrained reply repeats. */
     let repeated = prompt.isContinued ? 0 : prefix.length;
+    let isEmpty = true;
     const request = (): V1Request => ({
       ...this.#request([...conversation.messages(prompt.dropped), ...prompt.exchange]),
       ...(constraint && responseFormat(constraint)),
@@ -285,7 +286,9 @@ export class Session extends EventTarget {
         const text = decoder ? decoder.decode(value) : value;
         const added = text.slice(repeated);
         repeated = Math.max(0, repeated - text.length);
-        if (added !== '') onChunk(added);
+        if (added === '') continue;
+        isEmpty = false;
+        onChunk(added);
       }
     };
     const end = await read().catch(async (error: unknown) => {
@@ -293,7 +296,8 @@ export class Session extends EventTarget {
       ({ dropped: prompt.dropped } = await this.#findRoom(prompt.exchange, signal));
       return read();
     });
-    if (constraint && end.isCut)
+    // `/v1` leaves out a call that is cut off.
+    if (end.isCut && (constraint || isEmpty))
       throw new DOMException(
         'The reply was cut off by `maxTokens` or the end of the context window.',
         'SyntaxError',

@@ -437,6 +437,13 @@ describe('a prompt', () => {
     expect(asked.at(-1)?.messages.at(-1)?.content).toBe('Error: no signal');
   });
 
+  test('whose tool call is cut off fails', async () => {
+    const { replies } = install();
+    const session = await LanguageModel.create(withTools(async () => ''));
+    replies.push({ text: [], finish: 'length' });
+    await expect(session.prompt('Weather?')).rejects.toThrow('maxTokens');
+  });
+
   test('takes earlier calls and their results as first messages', async () => {
     const { asked } = install();
     const { LanguageModelToolCall: Call, LanguageModelToolSuccess: Success } = globalThis as unknown as {
