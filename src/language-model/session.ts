@@ -124,8 +124,11 @@ export class Session extends EventTarget {
     const promptOptions = toPromptOptions(options);
     const messages = toMessages(toRawMessages(input), inputTypes(this.#parts.options), false);
     return this.#guard(promptOptions.signal, async (signal) => {
-      const { guidance } = promptOptions;
-      return this.#count(withGuidance(await toV1Messages(messages), guidance), signal);
+      const asked = withGuidance(await toV1Messages(messages), promptOptions.guidance);
+      const all = await this.#count(asked, signal);
+      if (this.#parts.conversation.isEmpty || asked[0]?.role === 'system') return all;
+      // The session's usage has these tokens already: of the chat template and of the tools.
+      return all - (await this.#count([{ role: 'user', content: '' }], signal));
     });
   }
 

@@ -48,9 +48,9 @@ test('a session loads stored weights, answers in pieces, and counts its tokens',
   expect(result.pieces.join('')).toMatch(/\w/);
   const [used = 0, copied] = result.used;
   expect(copied).toBe(used);
-  // Tokens of the prompt, less what every count has, and of the reply.
+  // Tokens of the prompt and the reply, and those that the chat template has around them.
   expect(used).toBeGreaterThan(result.initial + result.pieces.length);
-  expect(used).toBeLessThan(result.initial + result.measured + result.pieces.length + 5);
+  expect(used).toBeLessThan(result.initial + result.measured + result.pieces.length + 15);
 });
 
 test('a constraint holds: an expression, a schema, an expression after a prefix', async () => {
