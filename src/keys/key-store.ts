@@ -164,10 +164,12 @@ export async function enterInFlight(
   limit: number,
 ): Promise<(() => void) | null> {
   const prefix = inFlightLock(keyId, '');
-  const release = await holdLock(locks, inFlightLock(keyId, requestId));
-  // Counted while held: two requests at once may both be refused, but they never exceed the limit together.
-  const { held = [] } = await queryLocks(locks);
-  if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
+  const name = inFlightLock(keyId, requestId);
+  // The browser answers in order, so that the lock is held before the others are counted: two requests at once may both
+  // be refused, but they never exceed the limit together.
+  const [release, { held = [] }] = await Promise.all([holdLock(locks, name), queryLocks(locks)]);
+  const isOther = (other = ''): boolean => other.startsWith(prefix) && other !== name;
+  if (held.filter((lock) => isOther(lock.name)).length < limit) return release;
   release();
   return null;
 }

@@ -24,6 +24,9 @@ interface Write {
   reject(error: unknown): void;
 }
 
+/** How long changes of copies wait to be stored. A request's first token does not wait for the storage then. */
+const STORE_DELAY_MS = 100;
+
 /** Levels of a key that could not be stored because the storage is full. */
 type Levels = Record<'requests' | 'tokens', BucketState>;
 
@@ -64,6 +67,7 @@ export class KeyWriter {
   /** Makes the same change to the stored record. Other writers may have changed that. */
   async #storeLater(id: string, change: Change<unknown>): Promise<void> {
     this.#unstored.set(id, (this.#unstored.get(id) ?? 0) + 1);
+    await new Promise((resolve) => setTimeout(resolve, STORE_DELAY_MS));
     // The copy counts, so requests continue without the storage.
     const changed = await this.#store(id, change).catch(() => null);
     const left = (this.#unstored.get(id) ?? 0) - 1;
