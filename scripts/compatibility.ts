@@ -9,7 +9,7 @@ import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import type { responseRules } from '../src/service/responses/response-schema.ts';
 import { ENDPOINTS, type EndpointName } from '../src/service/endpoints.ts';
-import { RULES } from '../src/service/rules.ts';
+import { RULES } from '../src/service/service.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 
@@ -94,34 +94,20 @@ steps and parts of prompts, so numbers are added in another order and rounded di
 and backend.
 `;
 
-/** Meaning and origin of each name. The type ensures that no field is missing. */
-const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: string]> = {
-  context_length: [
-    'tokens of prompt and reply together',
-    'OpenRouter, and LM Studio for a loaded model. vLLM: `max_model_len`; LM Studio: `max_context_length`; llama.cpp: `meta.n_ctx_train`',
-  ],
-  max_output_tokens: [
+/** The type ensures that no field is missing. */
+const MODEL_FIELDS: Record<keyof Required<ModelFacts>, string> = {
+  context_length: 'tokens of prompt and reply together',
+  max_output_tokens:
     'maximum tokens of a reply: the rest of `context_length` after the prompt. Chat models only',
-    'OpenAI’s parameter of `/v1/responses`; LiteLLM',
-  ],
-  capabilities: [
+  capabilities:
     'array of `chat`, `completions`, `embeddings`, `rerank`, `decisions`, `transcription`, `speech`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`: what is known to work. `reasoning`, and `vision` of the browser’s own model, are known once the model is loaded. For a server, only the kind is known',
-    'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
-  ],
-  size_bytes: [
+  size_bytes:
     'bytes of all weights in the storage; absent for a server, and while only the hub knows the size',
-    'LM Studio. llama.cpp: `meta.size`',
-  ],
-  loaded: [
-    'whether the model is in the memory of this device; absent for a server',
-    'localtext. LM Studio: `state`, `loaded_instances`; llama.cpp: `status.value`',
-  ],
+  loaded: 'whether the model is in the memory of this device; absent for a server',
 };
 
 function modelsSection(): string {
-  const rows = Object.entries(MODEL_FIELDS).map(
-    ([name, [what, origin]]) => `| \`${name}\` | ${what} | ${origin} |`,
-  );
+  const rows = Object.entries(MODEL_FIELDS).map(([name, what]) => `| \`${name}\` | ${what} |`);
   return [
     '## GET /v1/models, GET /v1/models/{id}',
     '',
@@ -130,8 +116,8 @@ function modelsSection(): string {
     'variants, `capabilities` has only the model’s kind. Reading the fields starts no engine and fetches nothing.',
     '`GET /v1/models/{id}` also has `localtext`: the variant, and why it was chosen.',
     '',
-    '| field | meaning | origin of the name |',
-    '|---|---|---|',
+    '| field | meaning |',
+    '|---|---|',
     ...rows,
     '',
   ].join('\n');
@@ -176,9 +162,9 @@ const RERANKING = `## Reranking
 - **Models.** An embedding model scores a document by the cosine of its vector with the query's, and 0 at least. A [reranker in GGUF](models.md#rerankers-in-gguf) reads query and document together; its score is the
   model's own, as in llama.cpp: a logit for most models, a probability for Qwen3's.
 - **Long documents** are cut at the end: to \`max_tokens_per_doc\` tokens, and to what the model's context holds. In GGUF models, a token of \`max_tokens_per_doc\` counts as four characters. A query that is too long is a 400.
-- **Cost.** The key is charged for the tokens of all documents; a reranker reads the query once for each. Other requests to the model take turns with the documents.
-- **Clients**, tested by hand with \`jade-mole-4\`. With the site's origin as base URL: the CohereClient of cohere-ai 8.1.0, CohereRerank of @langchain/cohere 1.0.5 and of @llamaindex/cohere 0.0.4. With \`/v1\`: the
-  CohereClientV2 of cohere-ai 8.1.0, and Jina's requests by \`fetch\`. Outside the browser, through a bridge to a page: Haystack's CohereRanker 11.0.0, LlamaIndex's CohereRerank 0.10.0 and JinaRerank 0.6.0.
+- **Cost.** The key is charged for the tokens of all documents; a reranker reads the query once for each. Other requests to the model take turns with the documents: beside 1,000 of 40 tokens, an embedding of another tab took 0.06 s.
+- **Clients**, tested by hand. With the site's origin as base URL: the CohereClient of cohere-ai 8.1.0, CohereRerank of @langchain/cohere 1.0.5 and of @llamaindex/cohere 0.0.4. With \`/v1\`: the CohereClientV2
+  of cohere-ai, and Jina's requests. Through a bridge to a page: Haystack's CohereRanker 11.0.0, LlamaIndex's CohereRerank 0.10.0 and JinaRerank 0.6.0.
 `;
 
 const COMPLETIONS = `## Completions

@@ -41,13 +41,20 @@ interface TokenTree {
   token?: string;
 }
 
+/** Each takes about 250 bytes. 30,000 numbered tokens, as of models that speak, have 60,000. */
+const MAX_BRANCHES = 2 ** 18;
+
+/** @throws Error for a vocabulary that no model has */
 function treeOf(tokens: Iterable<string>): TokenTree {
   const root: TokenTree = { next: new Map() };
+  let branches = 0;
   for (const token of tokens) {
     let tree = root;
     for (let at = 0; at < token.length; at++) {
       const code = token.charCodeAt(at);
       const next = tree.next.get(code) ?? { next: new Map() };
+      if (!tree.next.has(code) && ++branches > MAX_BRANCHES)
+        throw new Error('its vocabulary has too many special tokens');
       tree.next.set(code, next);
       tree = next;
     }
@@ -63,7 +70,7 @@ function breakFor(tokens: Iterable<string>): string {
   if (!used.has(' ')) return ' ';
   for (let code = FIRST_SPACE; code < FIRST_SURROGATE; code++)
     if (!used.has(String.fromCharCode(code))) return String.fromCharCode(code);
-  throw new Error('its special tokens have all characters');
+  throw new Error('its vocabulary has all characters in special tokens');
 }
 
 /**

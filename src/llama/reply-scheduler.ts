@@ -326,37 +326,42 @@ export class ReplyScheduler {
   }
 
   /**
-   * Reads the results of a step. While all replies generate, each has one result per step: the next step is then
-   * requested before, so that the server never waits for this thread.
+   * Reads the results of a step. The next step is requested before, so that the server never waits for this thread, while
+   * all replies generate, as each then has one result per step, and while a prompt is computed alone.
    */
   async #step(reply: ScheduledReply): Promise<void> {
     const running = this.#replies.filter(isRunning);
     const isSteady = this.#isDrained && running.every(({ state }) => state.name === 'decode');
+    const isPrompt = running.length === 1 && reply.state.name === 'prefill';
+    const waits = this.#counts.length > 0 || this.#replies.some(({ state }) => state.name === 'waiting');
     const step = this.#ahead ?? this.#request(reply, running);
     this.#ahead = null;
-    const isAlone = running.length === this.#replies.length && this.#counts.length === 0;
-    if (isSteady && isAlone && !step.drafts) this.#ahead = this.#request(reply, running);
+    if ((isSteady || isPrompt) && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
     await this.#readStep(step);
-    if (isSteady && !step.drafts) return;
+    if (this.#ahead || (isSteady && !step.drafts)) return;
     this.#isDrained = true;
     let further = 0;
     for (const each of running) further += await this.#drain(each);
     if (step.drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
   }
 
-  /** Requests a step and its result for each reply. */
+  /** Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. */
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
     const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
     const drafts = mayDraft && reply.state.name === 'decode' && reply.undrafted-- <= 0;
-    const results = [reply, ...running.filter((each) => each !== reply)].flatMap((each) => {
-      if (!('id' in each.state)) return [];
-      const { id } = each.state;
-      const result = each === reply ? this.#calls.step(id, drafts) : this.#calls.take(id);
+    const results: RequestedStep['results'] = [];
+    const add = (of: ScheduledReply, call: (id: number) => Promise<StepResult | null>): void => {
+      if (!('id' in of.state)) return;
+      const { id } = of.state;
+      const result = call(id);
       // The step may be read later, or not at all.
       result.catch(() => undefined);
-      return [{ reply: each, id, result }];
-    });
+      results.push({ reply: of, id, result });
+    };
+    add(reply, (id) => this.#calls.step(id, drafts));
+    for (const each of running)
+      if (each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
     return { drafts, results };
   }
 

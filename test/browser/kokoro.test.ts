@@ -26,7 +26,6 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  await context?.close();
   whisper?.close();
 });
 

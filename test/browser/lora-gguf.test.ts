@@ -2,14 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { firstLayers } from '../support/first-layers.ts';
 import { openPage } from '../support/open-page.ts';
 import { halves } from '../support/requantize.ts';
 import { rewriteTensors } from '../support/rewrite-tensors.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { F32, writeGguf } from '../support/write-gguf.ts';
 
 /** A random LoRA adapter beside the same change in the model's own weights. */
@@ -31,11 +31,6 @@ beforeAll(async () => {
   folder = await tempFolder('lora-gguf');
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl')));
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
 });
 
 function floatsOf(blocks: Uint8Array): Float32Array<ArrayBuffer> {

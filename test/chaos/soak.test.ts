@@ -1,8 +1,8 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { findRoot, treeBytes } from '../support/process-memory.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { startChaosSite } from './chaos-site.ts';
 import { Driver } from './driver.ts';
 
@@ -19,7 +19,6 @@ test(
   async () => {
     const site = await startChaosSite();
     const profile = await tempFolder('soak');
-    onTestFinished(() => removeFolder(profile));
     const context = await launchWithWeights({ profile, servedBy: site.url });
     const faults: string[] = [];
     context.on('console', (message) => {

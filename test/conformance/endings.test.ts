@@ -1,8 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { catalogDirectory } from '../../src/service/model-list/models.ts';
 import { ENDPOINTS } from '../../src/service/endpoints.ts';
-import { RULES } from '../../src/service/rules.ts';
-import { createService } from '../../src/service/service.ts';
+import { createService, RULES } from '../../src/service/service.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import type { EventOf, JobOf, Kind, ModelKind } from '../../src/jobs/kinds.ts';
 import type { RequestLogEntry } from '../../src/protocol/request-log.ts';

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { extensionId } from '../support/extension-id.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -10,7 +10,7 @@ import { publishHubModels, standIns } from '../support/hub-mirror.ts';
 import { launch } from '../support/launch.ts';
 import { ModelHub } from '../support/model-hub.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { ask, openExample } from './support/drive.ts';
 import { run } from './support/workspace.ts';
 
@@ -21,7 +21,6 @@ async function load(change: (folder: string) => Promise<void>) {
   const example = join(inject('examples'), 'chrome-extension');
   await run(example, 'npm', 'run', 'build');
   const folder = await tempFolder('extension');
-  onTestFinished(() => removeFolder(folder));
   await cp(join(example, 'extension'), folder, { recursive: true });
   await change(folder);
   const context = await launch({

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -139,7 +139,6 @@ describe.each(['dev', 'preview'] as const)('%s', (mode) => {
     if (mode === 'preview') await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build');
     await linkModels(join(folder, 'public'));
     const server = await startVite(folder, mode, await freePort(), '/app/');
-    onTestFinished(() => server.stop());
     const { page } = await openExample(context, server.url);
     const got: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};

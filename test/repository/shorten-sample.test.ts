@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import OpenAI from 'openai';
 import { transformWithOxc } from 'vite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { fakeService } from '../support/fake-service.ts';
 import { readSamples } from '../support/read-samples.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { clientOf } from '../support/openai-client.ts';
 
 type Chat = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -18,7 +18,6 @@ type Shorten = (client: OpenAI, chat: Chat, replyTokens?: number) => Promise<Cha
 async function readShorten(): Promise<Shorten> {
   const sample = (await readSamples()).find(({ code }) => code.includes('function shorten'));
   const folder = await tempFolder('shorten');
-  onTestFinished(() => removeFolder(folder));
   const file = join(folder, 'shorten.mjs');
   const { code } = await transformWithOxc(sample?.code ?? '', 'shorten.ts');
   await writeFile(file, code);

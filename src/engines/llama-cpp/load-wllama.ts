@@ -76,8 +76,8 @@ async function loadOnce(
   blobs: Blob[],
   gpu: boolean,
   facts: GgufFacts | null,
-): Promise<Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>> {
-  const { name, dimensions, minDimensions, prefixes, contextLength } = variant;
+): Promise<WllamaModel> {
+  const { name, contextLength } = variant;
   const threads = hasThreads() ? chatThreads() : 1;
   const llama = await openLlama(blobs, {
     name,
@@ -94,7 +94,25 @@ async function loadOnce(
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
-  const fingerprint = `${name}-${engine}-${backend}`;
+  try {
+    return await toEngine(llama, variant, blobs, facts, `${name}-${engine}-${backend}`);
+  } catch (error) {
+    await llama.close();
+    throw error;
+  }
+}
+
+type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
+
+/** @throws Error for special tokens or a template that cannot be used */
+async function toEngine(
+  llama: Llama,
+  variant: WllamaVariant,
+  blobs: Blob[],
+  facts: GgufFacts | null,
+  fingerprint: string,
+): Promise<WllamaModel> {
+  const { dimensions, minDimensions, prefixes, contextLength } = variant;
   if (isEncoder(variant)) {
     const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
     const common = { fingerprint, contextLength, reserved };

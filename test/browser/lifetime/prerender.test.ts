@@ -5,7 +5,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../browsers/support/processes.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { findBrowser } from '../../support/find-browser.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { PAGE } from './support/tab.ts';
 
 /** Longer than `start()` waits for an answer of the service worker. */
@@ -47,9 +47,6 @@ test('start() in a page that is prerendered waits until it is shown', async () =
     `--user-data-dir=${profile}`,
     `${site.url}/first.html`,
   ]);
-  onTestFinished(async () => {
-    await browser.stop();
-    await removeFolder(profile);
-  });
+  onTestFinished(() => browser.stop());
   expect(JSON.parse(await reported)).toEqual({ prerendering: true, result: 'started' });
 });

@@ -36,19 +36,15 @@ test('a revoked key fails at once: in two tabs, and after a restart', async () =
 test('killed in mid-stream: the client sees it, and the engine is free', async () => {
   const tab = await lent.open();
   await tab.run(counting({ max_tokens: 2 }));
-  const free: number[] = [];
   for (let round = 0; round < 3; round++) {
     const name = await tab.begin(counting({ max_tokens: 60 }));
     await tab.deltas(name, 3);
-    const at = Date.now();
     await killServiceWorker(tab.page);
     const run = await tab.ended(name, 5000);
-    free.push((await tab.untilFree()) - at);
+    await tab.untilFree();
     expect(run.error?.code).toBeNull();
     expect(run.finish).toEqual({});
   }
-  console.log(`engine free ${free.join(', ')} ms after the service worker was killed (stopping it included)`);
-  expect(Math.min(...free)).toBeLessThan(1000);
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
 

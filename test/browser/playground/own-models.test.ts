@@ -117,16 +117,16 @@ test('the model hub is contacted only once it is allowed, and its refusals are s
   await card().getByRole('button', { name: 'Allow the model hub' }).click();
   // The text is kept while the page is reloaded.
   await card().getByRole('button', { name: 'Look up' }).click();
-  await card().getByRole('alert').getByText('authors ask for consent').waitFor();
+  await card().getByRole('alert').filter({ hasText: 'authors ask for consent' }).waitFor();
   await lookUp('someone/nothing');
-  await card().getByRole('alert').getByText('There is no such repository').waitFor();
+  await card().getByRole('alert').filter({ hasText: 'There is no such repository' }).waitFor();
   await lookUp('no repository at all');
   await card().getByText('Write owner/name').waitFor();
   await lookUp('https://elsewhere.invalid/a.gguf');
   await card().getByText('Give the SHA-256').waitFor();
   await card().getByLabel('SHA-256 of the file').fill('a'.repeat(64));
   await card().getByRole('button', { name: 'Look up' }).click();
-  await card().getByRole('alert').getByText('connect-src').waitFor();
+  await card().getByRole('alert').filter({ hasText: 'connect-src' }).waitFor();
   expect(await violations(page)).toEqual([]);
 });
 
@@ -215,12 +215,12 @@ test('an embedding model of the hub answers as the one of the site does', async 
   const own = await embed(other, key, 'jade-mole-4');
   for (const [at, vector] of vectors.entries()) {
     expect(vector).toHaveLength(384);
-    // The site's has float32.
-    expect(cosine(vector, own[at])).toBeGreaterThan(0.99);
+    // The site's has the same weights.
+    expect(cosine(vector, own[at])).toBeGreaterThan(0.9999);
   }
   await other.evaluate(async () => (await window.localtext).models.add({ hub: 'someone/MiniLM-F32' }));
   const float = await embed(other, key, 'minilm-f32');
-  for (const [at, vector] of float.entries()) expect(cosine(vector, own[at])).toBeGreaterThan(0.9999);
+  for (const [at, vector] of float.entries()) expect(cosine(vector, own[at])).toBeGreaterThan(0.99);
   await other.evaluate(async () => (await window.localtext).models.remove('minilm-f32'));
   expect(cosine(vectors[0], vectors[1])).toBeGreaterThan(cosine(vectors[0], vectors[2]) + 0.4);
 });

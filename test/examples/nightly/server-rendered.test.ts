@@ -69,7 +69,6 @@ test.each(Object.entries(SERVER_SITES))(
     expect(await ask(page)).toMatch(/Paris/);
     expect(await titleAt(page, `${server.url}about`)).toBe('no network');
     const restarted = await serve();
-    onTestFinished(() => restarted.stop());
     expect(await titleAt(page, `${server.url}about`)).toBe('about');
     await restarted.stop();
     expect(await titleAt(page, `${server.url}about`)).toBe('about');

@@ -165,6 +165,13 @@ test('tokens within tokens take time in proportion to a text', () => {
   expect(new CallerText(nested).append('', '<'.repeat(20_000))).toBe('< '.repeat(20_000).trimEnd());
 });
 
+test('a vocabulary of a model that speaks is used, and one of a million different special tokens refused', () => {
+  const spoken = Array.from({ length: 28_672 }, (_, index) => `<custom_token_${index}>`);
+  expect(new CallerText(spoken).append('', '<custom_token_28671>')).toBe('< custom_token_28671>');
+  const hostile = Array.from({ length: 300_000 }, (_, index) => `<|t${index}|>`);
+  expect(() => new CallerText(hostile)).toThrow('its vocabulary has too many special tokens');
+});
+
 test('every token has a mark: of letters, and beside many others', () => {
   const many = Array.from({ length: 40 }, (_, index) => `<${String.fromCharCode(0x2500 + index)}>`);
   const callers = new CallerText([...many, 'sop', '☃!', '😀']);

@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
 
 import { TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
-import type { RerankJob } from '../../../src/jobs/rerank.ts';
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
+import { rerankJob } from '../../support/rerank-job.ts';
 
 const CONTEXT = 6;
 const never = new AbortController().signal;
-const job = (query: string, documents: string[], more: Partial<RerankJob> = {}): RerankJob => ({
-  kind: 'rerank',
-  model: 'm',
-  query,
-  documents,
-  ...more,
-});
 
 /** A token a word, between two others. A vector tells whether a text has the word `owl`. */
 function make() {
@@ -42,19 +35,19 @@ function make() {
 test('an embedding model ranks by similarity; documents are cut, each by itself', async () => {
   const { engine, sequences } = make();
   const documents = ['a a a a a a a a owl', 'owl', 'a a owl'];
-  const { scores } = await lastOf(rank(engine, job('owl', documents), never, () => {}));
+  const { scores } = await lastOf(rank(engine, rerankJob('owl', documents), never, () => {}));
   expect(scores).toEqual([0, 1, 1]);
   expect(sequences.map(({ length }) => length).toSorted()).toEqual([3, 4, 6, 6]);
 });
 
 test('`max_tokens_per_doc` leaves shorter documents and the query whole', async () => {
   const { engine, sequences } = make();
-  await lastOf(rank(engine, job('a b owl', ['a a a a', 'owl'], { maxTokens: 2 }), never, () => {}));
+  await lastOf(rank(engine, rerankJob('a b owl', ['a a a a', 'owl'], { maxTokens: 2 }), never, () => {}));
   expect(sequences.map(({ length }) => length).toSorted()).toEqual([4, 4, 5]);
 });
 
 test('a query longer than the context is refused by name', async () => {
   const { engine } = make();
-  const refused = lastOf(rank(engine, job('a '.repeat(20), ['owl']), never, () => {}));
+  const refused = lastOf(rank(engine, rerankJob('a '.repeat(20), ['owl']), never, () => {}));
   await expect(refused).rejects.toMatchObject({ wire: { param: 'query', code: 'context_length_exceeded' } });
 });

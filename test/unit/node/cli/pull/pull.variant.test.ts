@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull } from '../../../../../src/node/cli/pull/pull.ts';
 import { listen } from '../../../../support/listen.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -17,7 +17,7 @@ let hub: string;
 let served: Record<string, string>;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
+  folder = await tempFolder('pull');
   const server = createServer((request, response) => {
     const body = served[request.url ?? ''];
     response.writeHead(body === undefined ? 404 : 200, { 'content-length': Buffer.byteLength(body ?? '') });
@@ -42,10 +42,6 @@ beforeEach(async () => {
     [`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`]: 'shard',
     '/lib/tiny.wasm': 'wasm',
   };
-});
-
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
 });
 
 const catalog = (): Catalog => ({

