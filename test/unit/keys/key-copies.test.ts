@@ -14,6 +14,8 @@ let locks: FakeLocks;
 let keys: KeyAdministrator;
 
 beforeEach(() => {
+  // Levels rise with time.
+  vi.useFakeTimers({ toFake: ['Date'] });
   scope = `/cache-${++count}/`;
   locks = new FakeLocks();
   keys = new KeyAdministrator(scope, locks.manager);
@@ -96,8 +98,6 @@ test('what changes while it is read is not kept', async () => {
 });
 
 test('a chat waits for no write, and its counts are stored after it', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({
     label: 'a',
     limits: { requestsPerMinute: 3, tokensPerMinute: 1000 },
@@ -121,8 +121,6 @@ test('a chat waits for no write, and its counts are stored after it', async () =
 });
 
 test('a key is counted in memory while another writer changes its stored levels', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 10 } });
   const store = startStore();
   const page = createKeyStore(scope, locks.manager);

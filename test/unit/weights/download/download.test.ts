@@ -379,7 +379,7 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   const first = store.file(file, { signal: never, onProgress });
   const second = store.file(file, { signal: never, onProgress: () => undefined });
   await expect.poll(() => store.paused([file])).toBe(true);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect.poll(() => site.open).toBe(0);
   const atPause = loaded;
   const asked = site.asked.length;
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -393,11 +393,12 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
 
 test('cancel gives a download up for all who wait, and drops what has come', async () => {
   const { backend, store } = await setUp({ delayMs: 30 });
-  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress: () => undefined }));
-  const outcomes = Promise.allSettled(waiting);
-  await new Promise((resolve) => setTimeout(resolve, 80));
-  await store.cancel([file]);
-  for (const outcome of await outcomes) {
+  let cancelled: Promise<void> | null = null;
+  const onProgress = () => void (cancelled ??= store.cancel([file]));
+  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress }));
+  const outcomes = await Promise.allSettled(waiting);
+  await cancelled;
+  for (const outcome of outcomes) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
   }
   expect([...backend.files.keys()]).toEqual([]);
