@@ -8,7 +8,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Unit tests that start programs, read many megabytes, measure processor time or replace modules: each file in its own process. */
 const ISOLATED = [
   'test/unit/scripts/test.test.ts',
-  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
+  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/recommend,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/weights/added/model-adder{,.remote}.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
@@ -30,18 +30,14 @@ const CORE = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
-  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers,hostile-streams}.test.ts',
+  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-streams}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
-const NIGHTLY = [
-  'test/nightly/**/*.test.ts',
-  'test/fuzz/{full-service,hostile-onnx,hostile-projectors}.test.ts',
-];
+const NIGHTLY = ['test/nightly/**/*.test.ts', 'test/fuzz/{hostile-onnx,hostile-projectors}.test.ts'];
 
 /** Generated inputs of each kind in the project `fuzz`, times `LOCALTEXT_FUZZ_SCALE`: they take minutes. */
 const FUZZ = {
   REQUESTS: 1000,
-  ANSWERS: 100,
   BODIES: 100,
   ENDINGS: 100,
   FORMS: 100,
@@ -73,6 +69,7 @@ const project = (name: string, options: Options): TestProjectInlineConfiguration
     root: here('./'),
     // One more than most machines of CI have processors: many tests wait for a server or a program.
     maxWorkers: 3,
+    setupFiles: here('./test/support/end-all.ts'),
     // Vitest's own 5 s, and 1 s for `expect.poll`, end a test on a machine that others keep busy. Limits are for what hangs.
     testTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
@@ -93,7 +90,7 @@ const inBrowser: Options = {
 const withExamples: Options = {
   ...inBrowser,
   globalSetup: here('./test/examples/support/setup.ts'),
-  setupFiles: here('./test/examples/support/installed.ts'),
+  setupFiles: [here('./test/support/end-all.ts'), here('./test/examples/support/installed.ts')],
 };
 
 const oneByOne: Options = { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } };

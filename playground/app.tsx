@@ -3,10 +3,12 @@ import { Announcer } from './components/announcer.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Sidebar } from './shell/sidebar.tsx';
 import { TabBar } from './shell/tab-bar.tsx';
-import { TopBar } from './shell/top-bar.tsx';
-import { StartProblem } from './shell/start-problem.tsx';
 import { UpdateNotice } from './shell/update-notice.tsx';
 import { currentView } from './shell/current-view.ts';
+import { startError } from './client/localtext.ts';
+import { EngineState } from './shell/engine-state.tsx';
+import { ThemeButton } from './shell/theme-button.tsx';
+import { Wordmark } from './shell/wordmark.tsx';
 
 export function App() {
   const view = currentView.value;
@@ -41,4 +43,28 @@ export function App() {
 function focusMain(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
+}
+
+function StartProblem() {
+  if (startError.value === null) return null;
+  return (
+    <div class="notice notice-error" role="alert">
+      <strong>localtext could not start here.</strong> {startError.value}
+      <p>
+        It needs a secure origin (https or localhost), and a browser that allows this site to store data.
+        Reload to try again.
+      </p>
+    </div>
+  );
+}
+
+/** Head of a narrow screen. */
+function TopBar() {
+  return (
+    <header class="top-bar">
+      <Wordmark />
+      <EngineState />
+      <ThemeButton />
+    </header>
+  );
 }

@@ -61,3 +61,30 @@ export const plural = (value: number, noun: string): string =>
   `${integer.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 
 export { messageOf } from '#base';
+
+const JSON_PART = /("[^"\\]*(?:\\.[^"\\]*)*")|([[{])\s*([\]}])?|([\]}])|(,)|(:)|\s+/g;
+
+/** JSON with line breaks: numbers and keys stay as they are written. Other texts stay. */
+export function prettyJson(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  let depth = 0;
+  const line = (): string => `\n${'  '.repeat(depth)}`;
+  return text.replaceAll(JSON_PART, (...[, string, opened, emptied, closed, comma, colon]: string[]) => {
+    if (string !== undefined) return string;
+    if (opened !== undefined && emptied !== undefined) return opened + emptied;
+    if (opened !== undefined) {
+      depth++;
+      return opened + line();
+    }
+    if (closed !== undefined) {
+      depth--;
+      return line() + closed;
+    }
+    if (comma !== undefined) return comma + line();
+    return colon === undefined ? '' : ': ';
+  });
+}

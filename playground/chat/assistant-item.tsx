@@ -7,7 +7,6 @@ import { SpeakButton } from '../speech/speak-button.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { ContinueButton } from './continue-button.tsx';
 import type { AssistantTurn } from './conversation.ts';
-import { FirstReplyNote } from './first-reply-note.tsx';
 import { LogprobText } from './logprob-text.tsx';
 import { ReplyStatsLine } from './reply-stats-line.tsx';
 import { retry, writing } from './send.ts';
@@ -15,6 +14,9 @@ import { Thoughts } from './thoughts.tsx';
 import { ToolCalls } from './tool-calls.tsx';
 import { WaitingLine } from './waiting-line.tsx';
 import { ErrorText } from '../components/error-text.tsx';
+import { href } from '../router.ts';
+import { firstReply } from './first-reply.ts';
+import { Button } from '../components/button.tsx';
 
 const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean => content === '' && toolCalls.length === 0;
 
@@ -54,14 +56,9 @@ function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boo
         onClick={() => void retry(turn)}
       />
       {turn.logprobs.length > 0 && (
-        <button
-          type="button"
-          class="button button-quiet button-small"
-          aria-pressed={shaded.value}
-          onClick={() => (shaded.value = !shaded.value)}
-        >
+        <Button look="quiet" small aria-pressed={shaded.value} onClick={() => (shaded.value = !shaded.value)}>
           {shaded.value ? 'Text' : 'Probabilities'}
-        </button>
+        </Button>
       )}
       <ReplyStatsLine stats={turn.stats} />
     </div>
@@ -77,4 +74,17 @@ function Ending({ turn }: { turn: AssistantTurn }) {
   if (turn.finishReason === 'content_filter')
     return <p class="quiet small">The server withheld the rest of the reply.</p>;
   return isEmpty(turn) ? <p class="quiet small">The model said nothing.</p> : null;
+}
+
+/** Note under the first reply, until the page is left: which model wrote it, and that it needs no network. */
+function FirstReplyNote({ turnId }: { turnId: string }) {
+  const first = firstReply.value;
+  if (first?.turnId !== turnId) return null;
+  return (
+    <p class="quiet small">
+      This was <code>POST /v1/chat/completions</code>:{' '}
+      <a href={href('requests', first.requestId)}>the request and its code</a>. Turn your network off and ask
+      again.
+    </p>
+  );
 }

@@ -6,11 +6,33 @@ import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { settings } from './chat-state.ts';
-import { draft } from './draft.ts';
 import { draftPictures, pictureProblem, takePictures } from './draft-pictures.ts';
 import { PictureButton } from './picture-button.tsx';
 import { say, writing } from './send.ts';
 import { DictationSlot, TalkSlot } from './voice-slots.tsx';
+import { effect, signal } from '@preact/signals';
+
+const KEY = 'localtext-playground:draft';
+
+/** The message being written. It is kept while another view is shown, and when the page is reloaded. */
+const draft = signal(read());
+
+effect(() => {
+  try {
+    if (draft.value === '') sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, draft.value);
+  } catch {
+    // Refused or full: it is kept until the page is left.
+  }
+});
+
+function read(): string {
+  try {
+    return sessionStorage.getItem(KEY) ?? '';
+  } catch {
+    return '';
+  }
+}
 
 export function Composer() {
   const input = useRef<HTMLTextAreaElement>(null);

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { TextField } from '../components/field.tsx';
+import { prettyJson } from '../format.ts';
 import type { AssistantTurn } from './conversation.ts';
 import { answerTools, writing } from './send.ts';
+import { Button } from '../components/button.tsx';
 
 /** Tool calls of the model. The user acts as the tool and types its result. */
 export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }) {
@@ -20,7 +22,7 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
             calls <code>{call.name}</code>
           </p>
           <pre class="tool-json" tabIndex={0} role="region" aria-label={`Arguments of ${call.name}`}>
-            {pretty(call.arguments)}
+            {prettyJson(call.arguments)}
           </pre>
           {open && (
             <TextField
@@ -28,24 +30,16 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
               value={results.value[call.id] ?? ''}
               rows={2}
               code
-              onInput={(value) => (results.value = { ...results.value, [call.id]: value })}
+              onChange={(value) => (results.value = { ...results.value, [call.id]: value })}
             />
           )}
         </div>
       ))}
       {open && (
-        <button type="submit" class="button button-primary button-small" disabled={writing.value !== null}>
+        <Button type="submit" look="primary" small disabled={writing.value !== null}>
           Send to the model
-        </button>
+        </Button>
       )}
     </form>
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -1,6 +1,6 @@
 import { isTouch } from '../media.ts';
 import { missingBytes } from './model-facts.ts';
-import { hubAllowed } from './model-hub.ts';
+import { hubAllowed } from './catalog-settings.ts';
 
 /** Whether the user is asked before a load, since weights from the hub can be gigabytes and phones may have metered connections. */
 export const asksFirst = (model: string): boolean =>

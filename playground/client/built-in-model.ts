@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { messageOf } from '../format.ts';
-import { BUILT_IN_MODEL } from './add-built-in.ts';
+import { BUILT_IN_MODEL } from './catalog-settings.ts';
 import { handle, modelStatuses } from './localtext.ts';
 
 /** Why it answers, or why it does not; undefined until the engine reports it. */

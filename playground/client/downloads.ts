@@ -20,6 +20,15 @@ export interface Download {
   held: boolean;
 }
 
+const NEW: Omit<Download, 'model'> = {
+  phase: 'starting',
+  loadedBytes: 0,
+  totalBytes: 0,
+  rate: null,
+  error: null,
+  held: false,
+};
+
 export const downloads = signal<Readonly<Record<string, Download>>>({});
 const controllers = new Map<string, AbortController>();
 const running = new Map<string, Promise<void>>();
@@ -60,14 +69,7 @@ async function run(model: string, retry: boolean): Promise<void> {
   controllers.set(model, controller);
   // A model that already answers shows no progress during this check.
   const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
-  update(model, {
-    phase: ready ? 'ready' : 'starting',
-    loadedBytes: 0,
-    totalBytes: 0,
-    rate: null,
-    error: null,
-    held: false,
-  });
+  update(model, { ...NEW, phase: ready ? 'ready' : 'starting' });
   try {
     const localtext = await handle;
     await localtext.ready(model, {
@@ -97,14 +99,6 @@ function tell(model: string, loadedBytes: number, totalBytes: number): void {
 }
 
 function update(model: string, change: Partial<Download>): void {
-  const before = downloads.value[model] ?? {
-    model,
-    phase: 'starting',
-    loadedBytes: 0,
-    totalBytes: 0,
-    rate: null,
-    error: null,
-    held: false,
-  };
-  downloads.value = { ...downloads.value, [model]: { ...before, ...change } };
+  const before = downloads.value[model] ?? NEW;
+  downloads.value = { ...downloads.value, [model]: { ...before, ...change, model } };
 }

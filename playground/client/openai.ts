@@ -1,7 +1,6 @@
 import type OpenAI from 'openai';
 import { handle } from './localtext.ts';
 import { ownRequestId } from './own-requests.ts';
-import { playgroundKey, renewKey } from './playground-key.ts';
 
 let client: Promise<OpenAI> | null = null;
 
@@ -33,4 +32,21 @@ async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): 
   headers.set('x-request-id', ownRequestId());
   headers.set('authorization', `Bearer ${await renewKey()}`);
   return await fetch(input, { ...init, headers });
+}
+
+let known: Promise<string> | null = null;
+
+/** The key that this page asks /v1 with. localtext keeps it, for every tab. */
+async function playgroundKey(): Promise<string> {
+  return await (known ?? renewKey());
+}
+
+/** Issues a new key after a 401: the old key was revoked, has expired, or its store was cleared. */
+async function renewKey(): Promise<string> {
+  const renewed = handle.then(async ({ keys }) => (await keys.ensure({ label: 'Playground' })).key);
+  known = renewed;
+  renewed.catch(() => {
+    if (known === renewed) known = null;
+  });
+  return await renewed;
 }

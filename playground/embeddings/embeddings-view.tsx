@@ -1,14 +1,15 @@
 import './embeddings.css';
 import { EMBEDDING_MODEL } from '../client/models.ts';
 import { chosenVariant, weightBytes } from '../client/model-facts.ts';
-import { TextField } from '../components/field.tsx';
+import { edits, TextField } from '../components/field.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 import { bytes, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
-import { lines, texts } from './embedding-texts.ts';
 import { SearchBox } from './search-box.tsx';
 import { SimilarityMap } from './similarity-map.tsx';
 import { MATRIX_MOST, SimilarityMatrix } from './similarity-matrix.tsx';
+import { computed } from '@preact/signals';
+import { preference } from '../preferences.ts';
 
 export function EmbeddingsView() {
   const run = useRun(
@@ -32,8 +33,7 @@ export function EmbeddingsView() {
           label="Texts"
           rows={8}
           hint="One a line. Paste more to search through them."
-          value={texts.value}
-          onInput={(value) => (texts.value = value)}
+          {...edits(texts)}
         />
         <RunRow
           run={run}
@@ -60,3 +60,20 @@ export function EmbeddingsView() {
     </div>
   );
 }
+
+const EXAMPLE = `A cat sleeps on the warm windowsill.
+The kitten naps in the sun.
+A dog runs across the wet grass.
+Bread is baked from flour, water and yeast.
+How do I make a loaf at home?
+The train to Vienna leaves at noon.
+Trains depart for Austria every day.`;
+
+const texts = preference('embedding-texts', EXAMPLE);
+
+const lines = computed(() =>
+  texts.value
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== ''),
+);

@@ -1,20 +1,23 @@
-import { addBuiltIn, BUILT_IN_MODEL, builtInAdded } from '../client/add-built-in.ts';
+import { BUILT_IN_MODEL, builtInAdded } from '../client/catalog-settings.ts';
 import {
   builtInDownload,
   builtInReason,
   cancelBuiltInDownload,
   downloadBuiltIn,
 } from '../client/built-in-model.ts';
+import { ErrorText } from '../components/error-text.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
   const added = builtInAdded.value;
   const known = builtInReason.value;
   return (
-    <section class="card stack" aria-labelledby="built-in-title">
-      <h2 id="built-in-title">The browser’s own model</h2>
+    <Card title="The browser’s own model">
       <p class="small">
         {added && known
           ? known.chosen
@@ -23,13 +26,10 @@ export function BuiltInCard() {
           : `This browser may have its own model. It can answer for ${BUILT_IN_MODEL}, and what it cannot do the model’s own weights do.`}
       </p>
       {added && known && !known.chosen && / download/.test(known.reason) && <Download />}
-      <div class="row">
-        <button type="button" class="button" onClick={() => addBuiltIn(!added)}>
-          {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
-    </section>
+      <ReloadRow setting={builtInAdded} value={!added}>
+        {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
+      </ReloadRow>
+    </Card>
   );
 }
 
@@ -53,9 +53,9 @@ function DownloadProgress({ share }: { share: number }) {
       <ProgressBar label="Downloading the browser’s model" value={share} max={1} />
       <div class="row">
         <span class="figures">{Math.floor(share * 100)} %</span>
-        <button type="button" class="button button-quiet" onClick={cancelBuiltInDownload}>
+        <Button look="quiet" onClick={cancelBuiltInDownload}>
           Cancel
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -68,14 +68,8 @@ function DownloadOffer({ error }: { error: string | undefined }) {
         The browser downloads several gigabytes, needs some 22 GB of free disk space for that, and keeps the
         model for all sites. It decides when to delete it.
       </p>
-      {error !== undefined && (
-        <p role="alert" class="error-text small">
-          {error}
-        </p>
-      )}
-      <button type="button" class="button" onClick={() => void downloadBuiltIn()}>
-        Download the browser’s model
-      </button>
+      {error !== undefined && <ErrorText alert text={error} />}
+      <Button onClick={() => void downloadBuiltIn()}>Download the browser’s model</Button>
     </>
   );
 }

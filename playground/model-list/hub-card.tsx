@@ -1,7 +1,9 @@
 import { hubBytes } from '../client/model-facts.ts';
-import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { modelIds } from '../client/models.ts';
 import { bytes } from '../format.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
 
 /** Weights that run without a GPU, from docs/models.md: correct answers of 102. */
 const MEASURED = [
@@ -14,8 +16,7 @@ export function HubCard() {
   const allowed = hubAllowed.value;
   const larger = modelIds.value.filter((id) => hubBytes(id) > 0);
   return (
-    <section class="card stack" aria-labelledby="hub-title">
-      <h2 id="hub-title">Larger models</h2>
+    <Card title="Larger models">
       <p class="small">
         {allowed
           ? 'Where this device can run them, larger weights come from the model hub: when you load a model, or first ask it.'
@@ -44,12 +45,9 @@ export function HubCard() {
         of what you write. Where it is out of reach, the site’s own weights are used, and the model’s card
         says so.
       </p>
-      <div class="row">
-        <button type="button" class="button" onClick={() => allowHub(!allowed)}>
-          {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
-    </section>
+      <ReloadRow setting={hubAllowed} value={!allowed}>
+        {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
+      </ReloadRow>
+    </Card>
   );
 }

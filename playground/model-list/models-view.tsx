@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { idsWithTheSameWeights } from '../client/model-facts.ts';
 import { modelIds, modelsError, refreshModels } from '../client/models.ts';
 import { AddModelCard } from './add-model-card.tsx';
-import { offersBuiltIn } from '../client/add-built-in.ts';
+import { offersBuiltIn } from '../client/catalog-settings.ts';
 import { BuiltInCard } from './built-in-card.tsx';
 import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';

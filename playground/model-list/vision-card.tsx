@@ -1,7 +1,8 @@
-import { addVision, visionAdded } from '../client/add-vision.ts';
 import { hubBytes } from '../client/model-facts.ts';
-import { hubAllowed } from '../client/model-hub.ts';
+import { hubAllowed, visionAdded } from '../client/catalog-settings.ts';
 import { bytes } from '../format.ts';
+import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
 
 const VISION_MODEL = 'opal-lynx-4';
 
@@ -9,8 +10,7 @@ const VISION_MODEL = 'opal-lynx-4';
 export function VisionCard() {
   const added = visionAdded.value;
   return (
-    <section class="card stack" aria-labelledby="vision-title">
-      <h2 id="vision-title">Pictures</h2>
+    <Card title="Pictures">
       <p class="small">
         {added
           ? `${VISION_MODEL} answers questions about pictures: choose it in the chat, and paste, drop or choose them.`
@@ -22,12 +22,9 @@ export function VisionCard() {
           download them where the site is built, by <code>npx localtext pull {VISION_MODEL}</code>.
         </p>
       )}
-      <div class="row">
-        <button type="button" class="button" onClick={() => addVision(!added)}>
-          {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
-        </button>
-        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
-      </div>
-    </section>
+      <ReloadRow setting={visionAdded} value={!added}>
+        {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
+      </ReloadRow>
+    </Card>
   );
 }

@@ -31,7 +31,8 @@ export function codeSample(
   kind: SampleKind,
   { path, requestBody }: Pick<RequestLogEntry, 'path' | 'requestBody'>,
 ): string {
-  const body = parsed(requestBody?.text ?? '');
+  const { text = '' } = requestBody ?? {};
+  const body = parsed(text);
   if (!body) return '// The body was too long to be kept whole, or is not JSON.';
   switch (kind) {
     case 'openai':
@@ -43,7 +44,7 @@ export function codeSample(
     case 'language-model':
       return languageModelSample(body);
     case 'curl':
-      return curlSample(body, path);
+      return curlSample(text, path);
   }
 }
 

@@ -2,7 +2,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { RequestLogEntry } from '../../src/index.ts';
 import { hueOf } from '../client/models.ts';
 import { duration } from '../format.ts';
-import { lanes, type Lane } from './lanes.ts';
 
 const LEAST_MS = 10_000;
 const MOST_MS = 5 * 60_000;
@@ -72,4 +71,22 @@ function Bar({ kind, from, to }: { kind: 'queue' | 'prefill' | 'decode'; from: s
       style={{ insetInlineStart: from, inlineSize: `calc(${to} - ${from})` }}
     />
   );
+}
+
+type Lane = RequestLogEntry[];
+
+/** Puts requests that ran at the same time below each other: each takes the first lane that is free. */
+function lanes(entries: readonly RequestLogEntry[], now: number): Lane[] {
+  const result: { lane: Lane; freeFrom: number }[] = [];
+  for (const entry of entries.toSorted((a, b) => a.startedAt - b.startedAt)) {
+    const end = entry.startedAt + (entry.totalMs ?? now - entry.startedAt);
+    const free = result.find(({ freeFrom }) => freeFrom <= entry.startedAt);
+    if (free) {
+      free.lane.push(entry);
+      free.freeFrom = end;
+    } else {
+      result.push({ lane: [entry], freeFrom: end });
+    }
+  }
+  return result.map(({ lane }) => lane);
 }

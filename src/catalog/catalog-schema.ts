@@ -15,7 +15,7 @@ const file = z.strictObject({
   bytes: byteCount,
   sha256: sha256Hex,
   url: httpUrl.optional(),
-  role: z.literal('projector', 'must be projector').optional(),
+  role: z.enum(['projector', 'adapter'], { error: 'must be projector or adapter' }).optional(),
 });
 
 const hub = z.strictObject({
@@ -106,6 +106,7 @@ export const catalogSchema = (engines: CatalogEngines) =>
           checkVariant(model, each, engines, (path, message) =>
             report(['models', at, 'variants', index, ...path], message),
           );
+      checkToolChoosers(models, report);
       checkAliases(ids, aliases, report);
     });
 
@@ -138,6 +139,14 @@ function checkVariant(
     report(['engine'], `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
   if (rules?.memory && variant.files.length === 0 && !variant.hub)
     report(['files'], 'must name at least one file, or a hub repository');
+}
+
+function checkToolChoosers(models: readonly ParsedModel[], report: Report): void {
+  const choosers = new Set(models.flatMap(({ id, kind }) => (kind === 'embedding' ? id : [])));
+  for (const [at, { variants }] of models.entries())
+    for (const [index, { toolChooser }] of variants.entries())
+      if (toolChooser !== undefined && !choosers.has(String(toolChooser)))
+        report(['models', at, 'variants', index, 'toolChooser'], `must be the id of an embedding model`);
 }
 
 function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>, report: Report): void {

@@ -56,9 +56,15 @@ export interface WeightFile {
   url?: string;
   /** Set for a file that the user added from this device, which has no other source: its name there, and when. */
   added?: { name: string; at: number };
-  /** Marks the projector of a GGUF model with vision (`mmproj` in llama.cpp's terms). */
-  role?: 'projector';
+  /** Absent for a part of the model itself. */
+  role?: FileRole;
 }
+
+/**
+ * `projector`: encodes images for a GGUF model with vision (`mmproj` in llama.cpp's terms). `adapter`: a LoRA adapter in
+ * GGUF, which is applied to a model of one file.
+ */
+export type FileRole = 'projector' | 'adapter';
 
 /** A file on a server, with a known URL and size. */
 export interface RemoteFile {

@@ -29,8 +29,49 @@ export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;
-const BREAK = ' ';
 const REPLACEMENT = '\uFFFD';
+/** Spaces of other widths, and the characters after them. */
+const FIRST_SPACE = 0x2000;
+const FIRST_SURROGATE = 0xd800;
+
+/** Special tokens by their characters: all that begin at a place are found in one walk. */
+interface TokenTree {
+  next: Map<number, TokenTree>;
+  /** The token that ends here. */
+  token?: string;
+}
+
+/** Each takes about 250 bytes. 30,000 numbered tokens, as of models that speak, have 60,000. */
+const MAX_BRANCHES = 2 ** 18;
+
+/** @throws Error for a vocabulary that no model has */
+function treeOf(tokens: Iterable<string>): TokenTree {
+  const root: TokenTree = { next: new Map() };
+  let branches = 0;
+  for (const token of tokens) {
+    let tree = root;
+    for (let at = 0; at < token.length; at++) {
+      const code = token.charCodeAt(at);
+      const next = tree.next.get(code) ?? { next: new Map() };
+      if (!tree.next.has(code) && ++branches > MAX_BRANCHES)
+        throw new Error('its vocabulary has too many special tokens');
+      tree.next.set(code, next);
+      tree = next;
+    }
+    tree.token = token;
+  }
+  return root;
+}
+
+/** A space, or another character that is in no token: what is broken then contains no other token. */
+function breakFor(tokens: Iterable<string>): string {
+  const used = new Set<string>();
+  for (const token of tokens) for (const character of token) used.add(character);
+  if (!used.has(' ')) return ' ';
+  for (let code = FIRST_SPACE; code < FIRST_SURROGATE; code++)
+    if (!used.has(String.fromCharCode(code))) return String.fromCharCode(code);
+  throw new Error('its vocabulary has all characters in special tokens');
+}
 
 /**
  * Keeps callers' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
@@ -38,10 +79,9 @@ const REPLACEMENT = '\uFFFD';
  * that has a marked character gets a space.
  */
 export class CallerText {
-  readonly #tokens: ReadonlySet<string>;
-  /** Lengths of the tokens by their first character. */
-  readonly #lengths = new Map<string, Set<number>>();
+  readonly #tokens: TokenTree;
   readonly #longest: number;
+  readonly #break: string;
   /** Marks by character. A token of one character cannot be broken: it has a replacement. */
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
@@ -49,12 +89,12 @@ export class CallerText {
 
   /** @param tokens texts of the special tokens */
   constructor(tokens: readonly string[]) {
-    this.#tokens = new Set(tokens.filter(({ length }) => length > 0 && length <= MAX_TOKEN));
-    this.#longest = Math.max(1, ...[...this.#tokens].map(({ length }) => length));
+    const known = new Set(tokens.filter(({ length }) => length > 0 && length <= MAX_TOKEN));
+    this.#tokens = treeOf(known);
+    this.#break = breakFor(known);
+    this.#longest = [...known].reduce((longest, { length }) => Math.max(longest, length), 1);
     const others: string[] = [];
-    for (const token of this.#tokens) {
-      const first = token.charAt(0);
-      this.#lengths.set(first, (this.#lengths.get(first) ?? new Set()).add(token.length));
+    for (const token of known) {
       const [character, ...rest] = markable(token);
       if (character !== undefined) this.#addMark(character, MARKS + MORE);
       others.push(...rest);
@@ -111,28 +151,24 @@ export class CallerText {
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {
-    for (let text = marked; ;) {
-      const plain = this.plain(text);
-      const places = text === plain ? [] : this.#findBreaks(text, plain, allowed);
-      if (places.length === 0) return plain;
-      // What is broken may be another token.
-      text = [0, ...places].map((from, index) => text.slice(from, places[index])).join(BREAK);
-    }
+    const plain = this.plain(marked);
+    if (marked === plain) return plain;
+    const places = this.#findBreaks(marked, plain, allowed);
+    return [0, ...places].map((from, index) => plain.slice(from, places[index])).join(this.#break);
   }
 
   /** Finds the places of breaks, in order. A token that is the template's alone is never broken. */
   #findBreaks(marked: string, plain: string, allowed: ReadonlySet<string>): number[] {
     const places = new Set<number>();
-    const isMarked = (at: number): boolean => marked.charCodeAt(at) !== plain.charCodeAt(at);
-    for (let start = 0; start < plain.length; start++)
-      for (const length of this.#lengths.get(plain.charAt(start)) ?? []) {
-        const end = start + length;
-        const token = plain.slice(start, end);
-        if (token.length < length || !this.#tokens.has(token) || allowed.has(token)) continue;
-        let place = start + 1;
-        while (place < end && !isMarked(place) && !isMarked(place - 1)) place++;
-        if (place < end) places.add(place);
-      }
+    // Backwards, so that the next marked character is known.
+    let nextMarked = Infinity;
+    for (let start = plain.length - 1; start >= 0; start--) {
+      if (marked.charCodeAt(start) !== plain.charCodeAt(start)) nextMarked = start;
+      const place = Math.max(start + 1, nextMarked);
+      let tree = this.#tokens.next.get(plain.charCodeAt(start));
+      for (let end = start + 1; tree; tree = tree.next.get(plain.charCodeAt(end++)))
+        if (place < end && tree.token !== undefined && !allowed.has(tree.token)) places.add(place);
+    }
     return [...places].toSorted((a, b) => a - b);
   }
 }

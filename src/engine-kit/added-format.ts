@@ -1,4 +1,4 @@
-import type { AddedModel, AddedModelRecord, RemoteFile } from '#catalog';
+import type { AddedModel, AddedModelRecord, FileRole, RemoteFile } from '#catalog';
 import type { ModelFile } from '#gguf';
 import type { ModelDetails } from '#protocol';
 import type { Device } from './device.ts';
@@ -21,8 +21,8 @@ type Unstored<V> = V extends unknown ? Omit<V, 'name' | 'files'> : never;
 export interface DescribedModel<F> {
   /** Files in load order. */
   files: F[];
-  /** Member of `files` that encodes images. */
-  projector?: F | null;
+  /** Roles of files that are not parts of the model itself. */
+  roles?: ReadonlyMap<F, FileRole>;
   model: Omit<AddedModel, 'id' | 'created'>;
   variant: Unstored<AddedModelRecord['variant']>;
   /** Sampling for requests that set none. */

@@ -333,7 +333,7 @@ export class OtherModelError extends FormatError {}
 
 /** Descriptions of other files by `general.type`. A projector is detected by its architecture instead. */
 const OTHER_TYPES = new Map([
-  ['adapter', 'a LoRA adapter, which changes a model: merge it into its model'],
+  ['adapter', 'a LoRA adapter, which changes a model: add it together with its model, as one of the files'],
   ['imatrix', 'an importance matrix, by which a model is quantized'],
 ]);
 

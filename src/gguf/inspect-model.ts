@@ -1,3 +1,4 @@
+import type { FileRole } from '#catalog';
 import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
 import { printable } from '#base';
 import { ggufFacts, requireTensors, type GgufFacts } from './gguf-facts.ts';
@@ -20,10 +21,10 @@ export interface InspectedModel<F> {
   facts: GgufFacts;
   /** Name in the file's metadata, or derived from the file name. */
   name: string;
-  /** Parts in order, then the projector. */
+  /** Parts in order, then the others. */
   files: F[];
-  /** Projector; null if the model has none. */
-  projector: F | null;
+  /** Roles of files that are not parts of the model itself. */
+  roles: ReadonlyMap<F, FileRole>;
   bytes: number;
 }
 
@@ -42,11 +43,11 @@ const MAX_NAME_LENGTH = 100;
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
-  const { parts, projectors } = await readFiles(files);
-  const [projector = null, another] = projectors;
+  const { parts, roles } = await readFiles(files);
+  const [, another] = [...roles].filter(([, role]) => role === 'projector');
   if (another)
     throw new FormatError(
-      `${another.name} is a second image part of one model: add the model with one of them`,
+      `${another[0].name} is a second image part of one model: add the model with one of them`,
     );
   const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
   const [first] = sorted;
@@ -57,31 +58,36 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, parts.length);
   const tensors = countTensors(sorted);
-  const kept = [...sorted.map(({ file }) => file), ...projectors];
+  const [adapter] = [...roles].find(([, role]) => role === 'adapter') ?? [];
+  if (adapter && count > 1)
+    throw new FormatError(
+      `${adapter.name} is a LoRA adapter, which works with a model of one file: join the model's parts with llama-gguf-split --merge`,
+    );
+  const kept = [...sorted.map(({ file }) => file), ...roles.keys()];
   return {
     facts: { ...first.facts, tensors },
     name: (first.facts.name ?? (printable(baseName(first.file.name)) || 'model')).slice(0, MAX_NAME_LENGTH),
     files: kept,
-    projector,
+    roles,
     bytes: kept.reduce((total, { size }) => total + size, 0),
   };
 }
 
 async function readFiles<F extends ModelFile>(
   files: readonly F[],
-): Promise<{ parts: Part<F>[]; projectors: F[] }> {
+): Promise<{ parts: Part<F>[]; roles: Map<F, FileRole> }> {
   const parts: Part<F>[] = [];
-  const projectors: F[] = [];
+  const roles = new Map<F, FileRole>();
   for (const file of files) {
     try {
-      const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
-      if (!part) projectors.push(file);
+      const part = await readHeader(file, files.length > 1 ? readPartOrOther : readPart);
+      if (typeof part === 'string') roles.set(file, part);
       else if (!file.optional) parts.push({ file, ...part });
     } catch (error) {
       if (!file.optional || !(error instanceof FormatError)) throw named(file, error);
     }
   }
-  return { parts, projectors };
+  return { parts, roles };
 }
 
 /** llama.cpp's architecture name for image and audio projectors. */
@@ -89,10 +95,14 @@ const PROJECTOR = 'clip';
 /** Architectures whose image tokens attend to each other, which requires larger batches than localtext uses. */
 const NEEDS_LARGE_BATCHES = /^gemma/;
 
-/** Reads a part of the model; null if it is a projector. */
-function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | null {
+/** Reads a part of the model, or the role of another file. */
+function readPartOrOther(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | FileRole {
   const gguf = readGguf(cursor);
   const value = (key: string): unknown => gguf.metadata.get(key)?.value;
+  if (value('general.type') === 'adapter') {
+    requireTensors(gguf);
+    return 'adapter';
+  }
   if (value('general.architecture') !== PROJECTOR) return partOf(gguf, cursor);
   if (!gguf.tensors.some(({ name }) => name.startsWith('v.')))
     throw new FormatError('is the audio part of a model: models that hear are not supported. Leave it out');
@@ -100,7 +110,7 @@ function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | 
   if (typeof type === 'string' && NEEDS_LARGE_BATCHES.test(type))
     throw new FormatError(`is the image part of a ${type} model, which is not supported. Leave it out`);
   requireTensors(gguf);
-  return null;
+  return 'projector';
 }
 
 const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor), cursor);

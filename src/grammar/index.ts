@@ -1,1 +1,2 @@
 export { compileSchema } from './compile-schema.ts';
+export { continueGrammar } from './continue-grammar.ts';

@@ -13,15 +13,9 @@ export interface DecisionJob extends AnyJob {
 }
 
 export interface DecisionQuestion {
-  /**
-   * `tool`: which tool a chat's last message needs, if any. The job's model is the chat's, and its variant names the
-   * model that answers. The answer has one probability more than the options, for no tool; it is null if the variant
-   * names none.
-   */
-  type: 'predicate' | 'choice' | 'score' | 'tool';
-  /** For a tool: the user's message before the input, or an empty string. */
+  type: 'predicate' | 'choice' | 'score';
   instructions: string;
-  /** Choices, levels or tools. A predicate has none. */
+  /** Choices or levels. A predicate has none. */
   options: DecisionOption[];
 }
 
@@ -31,7 +25,7 @@ export interface DecisionOption {
 }
 
 /** Number of characters of the input and of all questions. */
-export function charactersOf({ input, questions }: Pick<DecisionJob, 'input' | 'questions'>): number {
+export function decisionCharactersOf({ input, questions }: Pick<DecisionJob, 'input' | 'questions'>): number {
   const texts = questions.flatMap(({ instructions, options }) => [
     instructions,
     ...options.flatMap(({ label, description = '' }) => [label, description]),
@@ -52,18 +46,6 @@ export interface DecisionProgress {
   /** Tokens computed for the options: steps that score them, and questions without the input. Charged, but not usage. */
   labelTokens: number;
 }
-
-/** Progress of a choice of a tool that nobody made: the chat's model chooses. */
-export const UNDECIDED: DecisionProgress = {
-  answers: [null],
-  promptTokens: 0,
-  cachedTokens: 0,
-  labelTokens: 0,
-};
-
-/** Whether the job chooses a tool for a chat. */
-export const choosesTool = ({ questions }: AnyJob & { questions?: readonly DecisionQuestion[] }): boolean =>
-  questions?.[0]?.type === 'tool';
 
 /** Events of a decision, in this order: `delta` any number of times, `done` once. */
 export type DecisionEvent =

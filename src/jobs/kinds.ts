@@ -4,6 +4,7 @@ import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { RerankEvent, RerankJob } from './rerank.ts';
 import type { SpeechEvent, SpeechJob } from './speech.ts';
+import type { ToolChoiceEvent, ToolChoiceJob } from './tool-choice.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
 /** Jobs by kind, with their events (`done` last). */
@@ -12,6 +13,7 @@ export interface JobKinds {
   embedding: { job: EmbeddingJob; event: EmbeddingEvent };
   transcription: { job: TranscriptionJob; event: TranscriptionEvent };
   decision: { job: DecisionJob; event: DecisionEvent };
+  toolChoice: { job: ToolChoiceJob; event: ToolChoiceEvent };
   rerank: { job: RerankJob; event: RerankEvent };
   speech: { job: SpeechJob; event: SpeechEvent };
 }
@@ -54,6 +56,7 @@ export const KINDS = {
   transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
   speech: { noun: 'speech', capability: 'speech', models: ['speech'] },
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
+  toolChoice: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
   rerank: { noun: 'a reranking', capability: 'rerank', models: ['rerank', 'embedding'], isBatched: true },
 } as const satisfies Record<Kind, KindFacts>;
 

@@ -5,6 +5,9 @@ import type { ChatUsage } from './chat.ts';
 export const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
 export type SpeechFormat = (typeof SPEECH_FORMATS)[number];
 
+/** Rate at which sound is counted as tokens. */
+export const SPEECH_TOKENS_A_SECOND = 20;
+
 export interface SpeechJob extends AnyJob {
   kind: 'speech';
   /** Text as people write it. */
@@ -24,12 +27,20 @@ export interface SpeechJob extends AnyJob {
 export interface SpeechProgress {
   /** Sentences spoken so far. */
   sentences: number;
+  /** Length of their sound. */
+  seconds: number;
 }
 
 /** Events of a speech, in this order: `accepted` once, `delta` any number of times, `done` once. */
 export type SpeechEvent =
   /** The job is valid: the voice exists, and the text can be spoken. */
   | { type: 'accepted'; fingerprint: string }
-  /** The next part of the sound, in the job's format. `text` is what it says. Servers send no `progress`. */
-  | { type: 'delta'; bytes: Uint8Array<ArrayBuffer>; text: string; progress?: SpeechProgress }
+  /** The next part of the sound, in the job's format. `text` is what it says. Servers send neither `seconds` nor `progress`. */
+  | {
+      type: 'delta';
+      bytes: Uint8Array<ArrayBuffer>;
+      text: string;
+      seconds?: number;
+      progress?: SpeechProgress;
+    }
   | { type: 'done'; usage: ChatUsage; timings?: Timings };

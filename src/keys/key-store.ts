@@ -28,7 +28,7 @@ export function createKeyStore(scope: string, locks: LockManager, copies?: Copie
   const writer = new KeyWriter(scope, copies);
   return {
     async admit(secret, isMetered) {
-      const known = await findKey(scope, secret, copies);
+      const known = await findKey(scope, secret, writer, copies);
       const changed =
         known && (await writer.write(known.id, (record) => admitted(record, known.hash, isMetered)));
       if (changed) return changed.result;
@@ -49,13 +49,22 @@ export function createKeyStore(scope: string, locks: LockManager, copies?: Copie
 }
 
 /** Finds the key of a secret, and makes a copy of its record. */
-function findKey(scope: string, secret: string, copies?: Copies): Promise<KnownKey | null> {
+function findKey(
+  scope: string,
+  secret: string,
+  writer: KeyWriter,
+  copies?: Copies,
+): Promise<KnownKey | null> {
   return withDatabase(scope, (database) => {
     const load = async (): Promise<KnownKey | null> => {
       const hash = await hashKey(secret);
       const record = await database.getFromIndex('keys', 'hashes', hash);
       if (!record) return null;
-      await copies?.get<KeyCopy>(database, copyName(record.id), async () => ({ record }));
+      await copies?.get<KeyCopy>(database, copyName(record.id), async () => {
+        // With the changes that are not stored: a full storage takes none.
+        const read = await writer.write(record.id, (latest) => ({ record: null, result: latest }));
+        return read && { record: read.result };
+      });
       return { hash, id: record.id };
     };
     return copies ? copies.get(database, `secret:${secret}`, load) : load();
@@ -155,10 +164,12 @@ export async function enterInFlight(
   limit: number,
 ): Promise<(() => void) | null> {
   const prefix = inFlightLock(keyId, '');
-  const release = await holdLock(locks, inFlightLock(keyId, requestId));
-  // Counted while held: two requests at once may both be refused, but they never exceed the limit together.
-  const { held = [] } = await queryLocks(locks);
-  if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
+  const name = inFlightLock(keyId, requestId);
+  // The browser answers in order, so that the lock is held before the others are counted: two requests at once may both
+  // be refused, but they never exceed the limit together.
+  const [release, { held = [] }] = await Promise.all([holdLock(locks, name), queryLocks(locks)]);
+  const isOther = (other = ''): boolean => other.startsWith(prefix) && other !== name;
+  if (held.filter((lock) => isOther(lock.name)).length < limit) return release;
   release();
   return null;
 }

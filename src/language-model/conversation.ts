@@ -1,4 +1,5 @@
 import type { Content, Message } from './prompt-messages.ts';
+import { LanguageModelToolCall } from './tool-objects.ts';
 import { toImageUrl } from './image-url.ts';
 
 export interface V1ToolCall {
@@ -16,19 +17,40 @@ export type V1Message =
   | { role: 'tool'; content: string; tool_call_id: string };
 
 /** @throws DOMException for an image that cannot be read */
-export const toV1Messages = (messages: readonly Message[]): Promise<V1Message[]> =>
-  Promise.all(messages.map(toV1Message));
-
-async function toV1Message({ role, content }: Message): Promise<V1Message> {
-  const [first] = content;
-  if (content.length === 1 && first?.type === 'text') return { role, content: first.value };
-  return { role: role as 'user', content: await Promise.all(content.map(toV1Part)) };
+export async function toV1Messages(messages: readonly Message[]): Promise<V1Message[]> {
+  return (await Promise.all(messages.map(toV1))).flat();
 }
 
-const toV1Part = async (part: Content): Promise<V1Part> =>
-  part.type === 'text'
-    ? { type: 'text', text: part.value }
-    : { type: 'image_url', image_url: { url: await toImageUrl(part.value) } };
+/** The results of tools are messages of their own. */
+async function toV1({ role, content }: Message): Promise<V1Message[]> {
+  const results = content.flatMap((part) =>
+    part.type === 'tool-response'
+      ? { role: 'tool' as const, tool_call_id: part.value.callID, content: part.text }
+      : [],
+  );
+  const calls = content.flatMap((part) => (part.type === 'tool-call' ? toV1Call(part.value) : []));
+  const parts = (await Promise.all(content.map(toV1Part))).flat();
+  const text = parts.every((part) => part.type === 'text') ? parts.map((part) => part.text).join('') : null;
+  if (role === 'assistant')
+    return [{ role, content: text ?? '', ...(calls.length > 0 && { tool_calls: calls }) }];
+  if (results.length > 0 && text === '') return results;
+  return [...results, { role, content: text ?? parts }];
+}
+
+const toV1Call = ({ callID, name, arguments: given }: LanguageModelToolCall): V1ToolCall => ({
+  id: callID,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(given ?? {}) },
+});
+
+export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolCall): LanguageModelToolCall =>
+  new LanguageModelToolCall({ callID: id, name, arguments: JSON.parse(given) as unknown });
+
+async function toV1Part(part: Content): Promise<V1Part[]> {
+  if (part.type === 'text') return [{ type: 'text', text: part.value }];
+  if (part.type !== 'image') return [];
+  return [{ type: 'image_url', image_url: { url: await toImageUrl(part.value) } }];
+}
 
 /** The messages of a session. */
 export class Conversation {
@@ -62,14 +84,13 @@ export class Conversation {
     return [...this.#initial, ...this.#exchanges.slice(dropped).flat()];
   }
 
-  drop(exchanges: number): void {
-    this.#exchanges = this.#exchanges.slice(exchanges);
-  }
-
-  add(exchange: readonly V1Message[], usage: number): void {
+  /** Adds an exchange in the place of the oldest ones. Results of tools join the exchange of their calls. */
+  add(exchange: readonly V1Message[], usage: number, dropped: number): void {
     const system = exchange[0]?.role === 'system' ? 1 : 0;
     this.#initial.push(...exchange.slice(0, system));
-    this.#exchanges.push(exchange.slice(system));
+    const kept = this.#exchanges.slice(dropped);
+    const called = exchange[0]?.role === 'tool' ? (kept.pop() ?? []) : [];
+    this.#exchanges = [...kept, [...called, ...exchange.slice(system)]];
     this.usage = usage;
   }
 }

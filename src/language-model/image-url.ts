@@ -1,5 +1,16 @@
-import type { ImageSource } from './prompt-messages.ts';
 import { interfaceOf } from './web-idl.ts';
+
+/** What `createImageBitmap()` takes, or the bytes of an image. */
+export type ImageSource = ImageBitmapSource | BufferSource;
+
+const SOURCES = new Set(
+  `Blob File ImageData ImageBitmap VideoFrame OffscreenCanvas HTMLImageElement SVGImageElement HTMLCanvasElement HTMLVideoElement ArrayBuffer`.split(
+    ' ',
+  ),
+);
+
+export const isImageSource = (value: unknown): value is ImageSource =>
+  ArrayBuffer.isView(value) || SOURCES.has(interfaceOf(value));
 
 /** `/v1` shrinks larger images to this, too. */
 const MAX_SIDE = 2048;

@@ -1,5 +1,6 @@
 import type { Localtext } from '#page';
 import { defineLanguageModel } from './define-class.ts';
+import { TOOL_OBJECTS } from './tool-objects.ts';
 import { V1Client } from './v1-client.ts';
 
 export interface LanguageModelOptions {
@@ -27,6 +28,7 @@ export function installLanguageModel(
   const handle = Promise.resolve(localtext);
   // Each call reports the failure.
   handle.catch(() => undefined);
-  const value = defineLanguageModel(new V1Client(handle, options));
-  Object.defineProperty(globalThis, 'LanguageModel', { value, configurable: true, writable: true });
+  const classes = { ...TOOL_OBJECTS, LanguageModel: defineLanguageModel(new V1Client(handle, options)) };
+  for (const [name, value] of Object.entries(classes))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }

@@ -1,13 +1,22 @@
 import { notSupported } from './exceptions.ts';
+import { isImageSource, type ImageSource } from './image-url.ts';
+import {
+  isToolResponse,
+  LanguageModelToolCall,
+  toolResponseText,
+  type ToolResponse,
+} from './tool-objects.ts';
 import { interfaceOf, isSequence, toDictionary, toEnum } from './web-idl.ts';
 
 const ROLES = ['system', 'user', 'assistant'] as const;
 export const CONTENT_TYPES = ['text', 'image', 'audio', 'tool-call', 'tool-response'] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number];
 
-export type Content = { type: 'text'; value: string } | { type: 'image'; value: ImageSource };
-/** What `createImageBitmap()` takes, or the bytes of an image. */
-export type ImageSource = ImageBitmapSource | BufferSource;
+export type Content =
+  | { type: 'text'; value: string }
+  | { type: 'image'; value: ImageSource }
+  | { type: 'tool-call'; value: LanguageModelToolCall }
+  | { type: 'tool-response'; value: ToolResponse; text: string };
 
 export interface Message {
   role: (typeof ROLES)[number];
@@ -21,15 +30,6 @@ export interface RawMessage {
   content: { type: ContentType; value: unknown }[];
   prefix: boolean;
 }
-
-const SOURCES = new Set(
-  `Blob File ImageData ImageBitmap VideoFrame OffscreenCanvas HTMLImageElement SVGImageElement HTMLCanvasElement HTMLVideoElement ArrayBuffer`.split(
-    ' ',
-  ),
-);
-
-const isImageSource = (value: unknown): value is ImageSource =>
-  ArrayBuffer.isView(value) || SOURCES.has(interfaceOf(value));
 
 /** Converts a `LanguageModelPrompt`. @throws TypeError */
 export function toRawMessages(input: unknown): RawMessage[] {
@@ -53,7 +53,11 @@ function toRawContent(part: unknown): RawMessage['content'][number] {
   const { type, value } = toDictionary(part, 'Content');
   const contentType = toEnum(type, CONTENT_TYPES, 'type');
   if (value === undefined) throw new TypeError('Content needs a value.');
-  const isPlatformObject = isImageSource(value) || interfaceOf(value) === 'AudioBuffer';
+  const isPlatformObject =
+    isImageSource(value) ||
+    interfaceOf(value) === 'AudioBuffer' ||
+    value instanceof LanguageModelToolCall ||
+    isToolResponse(value);
   return { type: contentType, value: isPlatformObject ? value : String(value) };
 }
 
@@ -79,21 +83,33 @@ export function toMessages(
   });
 }
 
+/** Roles whose messages may have such content. */
+const ROLES_OF: Record<ContentType, readonly Message['role'][]> = {
+  text: ROLES,
+  image: ['system', 'user'],
+  audio: ['system', 'user'],
+  'tool-call': ['assistant'],
+  'tool-response': ['user'],
+};
+
 function toContent(
   { type, value }: RawMessage['content'][number],
   role: Message['role'],
   types: ReadonlySet<ContentType>,
 ): Content {
-  if (role === 'assistant' && type !== 'text')
-    throw notSupported('A message of the assistant can only have text.');
+  if (!ROLES_OF[type].includes(role))
+    throw notSupported(`A message of the role ${role} cannot have ${type}.`);
   if (type === 'text') {
     if (typeof value !== 'string') throw new TypeError('The value of text must be a string.');
     return { type, value };
   }
   if (!types.has(type))
     throw notSupported(`The session was not created for ${type}: name it in \`expectedInputs\`.`);
-  if (type !== 'image' || !isImageSource(value)) throw new TypeError(`The value is not of the type ${type}.`);
-  return { type, value };
+  if (type === 'image' && isImageSource(value)) return { type, value };
+  if (type === 'tool-call' && value instanceof LanguageModelToolCall) return { type, value };
+  if (type === 'tool-response' && isToolResponse(value))
+    return { type, value, text: toolResponseText(value) };
+  throw new TypeError(`The value is not of the type ${type}.`);
 }
 
 function joinTexts(parts: readonly Content[]): Content[] {

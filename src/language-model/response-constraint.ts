@@ -34,10 +34,9 @@ function wholeReply(source: string): string {
   return hasAnchor ? source : `^(?:${source})$`;
 }
 
-/** Constraint of a whole reply that begins with the prefix. @throws DOMException */
+/** Constraint of a whole text that begins with the prefix. JSON can continue it instead. */
 export function withPrefix(constraint: Constraint, prefix: string): Constraint {
-  if (!constraint.isText)
-    throw notSupported('A prefix and a JSON Schema are not possible together: leave one out.');
+  if (!constraint.isText) return constraint;
   const literal = prefix.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
   const { schema } = constraint;
   return { ...constraint, schema: { type: 'string', allOf: [schema, { pattern: `^${literal}` }] } };

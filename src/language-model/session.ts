@@ -1,14 +1,21 @@
 import { abortable, Mutex } from '#base';
 import { SAMPLING_MODES, type SamplingMode } from '#jobs';
-import { type Conversation, toV1Messages, type V1Message, type V1ToolCall } from './conversation.ts';
+import {
+  type Conversation,
+  fromV1Call,
+  toV1Messages,
+  type V1Message,
+  type V1ToolCall,
+} from './conversation.ts';
 import { inputTypes, type CoreOptions } from './create-options.ts';
 import { EventHandler } from './event-handler.ts';
 import { iterable } from './iterable-stream.ts';
 import { isActive } from './document-policy.ts';
 import { invalidState, promptException, quotaExceeded } from './exceptions.ts';
-import { toMessages, toRawMessages, type RawMessage } from './prompt-messages.ts';
+import { toMessages, toRawMessages, type Content, type RawMessage } from './prompt-messages.ts';
 import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
 import { JsonStringDecoder, responseFormat, withPrefix, type Constraint } from './response-constraint.ts';
+import type { Tool } from './tools.ts';
 import { toSignal } from './web-idl.ts';
 import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
 
@@ -21,7 +28,8 @@ export interface SessionParts {
   signal?: AbortSignal | undefined;
 }
 
-type OnText = (text: string) => void;
+type Chunk = string | Extract<Content, { type: 'tool-call' }>;
+type OnChunk = (chunk: Chunk) => void;
 
 /** A prompt, ready for `/v1`. */
 interface Prompt {
@@ -32,6 +40,8 @@ interface Prompt {
   prefix: string;
   /** Whether the prefix is the last message of the exchange. */
   isContinued: boolean;
+  /** Number of oldest exchanges that must go for this one. */
+  dropped: number;
 }
 
 /** Rounds of tool calls after which the model must answer in text. */
@@ -55,18 +65,24 @@ export class Session extends EventTarget {
     signal?.addEventListener('abort', () => this.#destruction.abort(signal.reason));
   }
 
-  async prompt(input: unknown, options?: unknown): Promise<string> {
+  /** The reply; text and calls, if the model calls tools that the page runs. */
+  async prompt(input: unknown, options?: unknown): Promise<string | Content[]> {
     requireArgument(arguments.length);
     const raw = toRawMessages(input);
     const promptOptions = toPromptOptions(options);
     let text = '';
+    const calls: Content[] = [];
     await this.#run(promptOptions.signal, (signal) =>
-      this.#prompt(raw, promptOptions, signal, (piece) => (text += piece)),
+      this.#prompt(raw, promptOptions, signal, (chunk) => {
+        if (typeof chunk === 'string') text += chunk;
+        else calls.push(chunk);
+      }),
     );
-    return text;
+    if (calls.length === 0) return text;
+    return text === '' ? calls : [{ type: 'text', value: text }, ...calls];
   }
 
-  promptStreaming(input: unknown, options?: unknown): ReadableStream<string> {
+  promptStreaming(input: unknown, options?: unknown): ReadableStream<Chunk> {
     requireArgument(arguments.length);
     const raw = toRawMessages(input);
     const promptOptions = toPromptOptions(options);
@@ -74,12 +90,12 @@ export class Session extends EventTarget {
     const cancelled = new AbortController();
     const signal = AbortSignal.any([cancelled.signal, this.#signal(promptOptions.signal)]);
     signal.throwIfAborted();
-    const stream = new ReadableStream<string>({
+    const stream = new ReadableStream<Chunk>({
       start: (controller) => {
-        const onText: OnText = (piece) => {
-          if (!signal.aborted) controller.enqueue(piece);
+        const onChunk: OnChunk = (chunk) => {
+          if (!signal.aborted) controller.enqueue(chunk);
         };
-        this.#run(signal, (running) => this.#prompt(raw, promptOptions, running, onText)).then(
+        this.#run(signal, (running) => this.#prompt(raw, promptOptions, running, onChunk)).then(
           () => controller.close(),
           (error: unknown) => {
             if (!cancelled.signal.aborted) controller.error(error);
@@ -96,11 +112,10 @@ export class Session extends EventTarget {
     const raw = toRawMessages(input);
     const own = signalOf(options);
     await this.#run(own, async (signal) => {
-      const { conversation } = this.#parts;
       const exchange = await this.#read(raw);
-      const usage = await this.#makeRoom(exchange, signal);
+      const { usage, dropped } = await this.#findRoom(exchange, signal);
       signal.throwIfAborted();
-      conversation.add(exchange, usage);
+      this.#add(exchange, usage, dropped);
     });
   }
 
@@ -109,8 +124,11 @@ export class Session extends EventTarget {
     const promptOptions = toPromptOptions(options);
     const messages = toMessages(toRawMessages(input), inputTypes(this.#parts.options), false);
     return this.#guard(promptOptions.signal, async (signal) => {
-      const { guidance } = promptOptions;
-      return this.#count(withGuidance(await toV1Messages(messages), guidance), signal);
+      const asked = withGuidance(await toV1Messages(messages), promptOptions.guidance);
+      const all = await this.#count(asked, signal);
+      if (this.#parts.conversation.isEmpty || asked[0]?.role === 'system') return all;
+      // The session's usage has these tokens already: of the chat template and of the tools.
+      return all - (await this.#count([{ role: 'user', content: '' }], signal));
     });
   }
 
@@ -121,7 +139,8 @@ export class Session extends EventTarget {
       const Class = this.constructor as new (parts: SessionParts) => this;
       // Queue behind what has begun.
       await this.#queue.run(async () => undefined);
-      return new Class({ ...parts, conversation: conversation.copy() });
+      // The signal of `create()` destroys only the session that it has created.
+      return new Class({ ...parts, signal: undefined, conversation: conversation.copy() });
     });
   }
 
@@ -184,58 +203,82 @@ export class Session extends EventTarget {
     raw: readonly RawMessage[],
     { constraint, guidance }: PromptOptions,
     signal: AbortSignal,
-    onText: OnText,
+    onChunk: OnChunk,
   ): Promise<void> {
     const input = await this.#read(raw);
     const last = raw.at(-1)?.prefix ? input.at(-1) : undefined;
     const prefix = last?.role === 'assistant' ? last.content : '';
-    // A constraint is for the whole reply, which begins with the prefix.
-    const messages = last && constraint ? input.slice(0, -1) : input;
+    // Text under a constraint is JSON for `/v1`, which cannot continue text: it repeats the prefix.
+    const isContinued = prefix !== '' && !constraint?.isText;
+    const messages = last && !isContinued ? input.slice(0, -1) : input;
     const prompt: Prompt = {
       exchange: withGuidance(messages, guidance),
       constraint: last && constraint ? withPrefix(constraint, prefix) : constraint,
       prefix,
-      isContinued: last !== undefined && !constraint,
+      isContinued,
+      dropped: 0,
     };
-    let reply = '';
-    const { totalTokens } = await this.#answer(prompt, signal, (piece) => {
-      reply += piece;
-      onText(piece);
+    let content = prefix;
+    const { totalTokens, toolCalls } = await this.#answer(prompt, signal, (chunk) => {
+      if (typeof chunk === 'string') content += chunk;
+      onChunk(chunk);
     });
     signal.throwIfAborted();
     const exchange = prompt.isContinued ? prompt.exchange.slice(0, -1) : prompt.exchange;
-    this.#parts.conversation.add([...exchange, { role: 'assistant', content: prefix + reply }], totalTokens);
+    const reply = {
+      role: 'assistant' as const,
+      content,
+      ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+    };
+    this.#add([...exchange, reply], totalTokens, prompt.dropped);
   }
 
-  /** Streams the reply. Calls the session's tools until the model answers in text. */
-  async #answer(prompt: Prompt, signal: AbortSignal, onText: OnText): Promise<ReplyEnd> {
+  /** Streams the reply. Calls the tools that the session can call itself, until the model answers in text. */
+  async #answer(prompt: Prompt, signal: AbortSignal, onChunk: OnChunk): Promise<ReplyEnd> {
     for (let round = 1; ; round++) {
-      const end = await this.#stream(prompt, round > MAX_ROUNDS, signal, onText);
-      if (end.toolCalls.length === 0) return end;
-      const results = await Promise.all(end.toolCalls.map((call) => this.#call(call)));
+      const end = await this.#stream(prompt, round > MAX_ROUNDS, signal, onChunk);
+      const { toolCalls } = end;
+      if (toolCalls.length === 0) return end;
+      if (!toolCalls.every((call) => this.#toolOf(call).execute)) {
+        for (const call of toolCalls) onChunk({ type: 'tool-call', value: fromV1Call(call) });
+        return end;
+      }
+      const results = await Promise.all(toolCalls.map((call) => this.#call(call)));
       // The reply continues the prefix after the calls, too.
       const at = prompt.exchange.length - (prompt.isContinued ? 1 : 0);
-      const calls = { role: 'assistant' as const, content: '', tool_calls: end.toolCalls };
+      const calls = { role: 'assistant' as const, content: '', tool_calls: toolCalls };
       prompt.exchange.splice(at, 0, calls, ...results);
     }
   }
 
-  /** @throws what the tool throws */
-  async #call({ id, function: { name, arguments: given } }: V1ToolCall): Promise<V1Message> {
+  #toolOf({ function: { name } }: V1ToolCall): Tool {
     const tool = this.#parts.options.tools.find(({ definition }) => definition.name === name);
-    if (!tool) throw new Error(`The model has called "${name}", which is not among the tools.`);
-    return { role: 'tool', tool_call_id: id, content: String(await tool.execute(JSON.parse(given))) };
+    if (tool) return tool;
+    throw new Error(`The model has called "${name}", which is not among the tools.`);
   }
 
-  async #stream(prompt: Prompt, mustAnswer: boolean, signal: AbortSignal, onText: OnText): Promise<ReplyEnd> {
+  /** @throws what the tool throws */
+  async #call(call: V1ToolCall): Promise<V1Message> {
+    const result = await this.#toolOf(call).execute?.(JSON.parse(call.function.arguments));
+    return { role: 'tool', tool_call_id: call.id, content: String(result) };
+  }
+
+  async #stream(
+    prompt: Prompt,
+    mustAnswer: boolean,
+    signal: AbortSignal,
+    onChunk: OnChunk,
+  ): Promise<ReplyEnd> {
     const { client, conversation } = this.#parts;
     const { constraint, prefix } = prompt;
     const decoder = constraint?.isText ? new JsonStringDecoder() : null;
     /** Text of the prefix that a constrained reply repeats. */
-    let repeated = constraint ? prefix.length : 0;
+    let repeated = prompt.isContinued ? 0 : prefix.length;
+    let isEmpty = true;
     const request = (): V1Request => ({
-      ...this.#request([...conversation.messages(), ...prompt.exchange]),
-      ...(constraint ? responseFormat(constraint) : prefix !== '' && { continue_final_message: true }),
+      ...this.#request([...conversation.messages(prompt.dropped), ...prompt.exchange]),
+      ...(constraint && responseFormat(constraint)),
+      ...(prompt.isContinued && { continue_final_message: true }),
       ...(mustAnswer && { tool_choice: 'none' }),
     });
     const read = async (): Promise<ReplyEnd> => {
@@ -246,15 +289,18 @@ export class Session extends EventTarget {
         const text = decoder ? decoder.decode(value) : value;
         const added = text.slice(repeated);
         repeated = Math.max(0, repeated - text.length);
-        if (added !== '') onText(added);
+        if (added === '') continue;
+        isEmpty = false;
+        onChunk(added);
       }
     };
     const end = await read().catch(async (error: unknown) => {
       if (!isTooLong(error)) throw error;
-      await this.#makeRoom(prompt.exchange, signal);
+      ({ dropped: prompt.dropped } = await this.#findRoom(prompt.exchange, signal));
       return read();
     });
-    if (constraint && end.isCut)
+    // `/v1` leaves out a call that is cut off.
+    if (end.isCut && (constraint || isEmpty))
       throw new DOMException(
         'The reply was cut off by `maxTokens` or the end of the context window.',
         'SyntaxError',
@@ -278,30 +324,30 @@ export class Session extends EventTarget {
     return this.#parts.client.count(this.#request(messages), signal);
   }
 
-  /**
-   * Drops the oldest exchanges, if the prompt and a token of the reply do not fit otherwise.
-   * @returns tokens of all messages
-   * @throws DOMException `QuotaExceededError`, and nothing is dropped
-   */
-  async #makeRoom(exchange: V1Message[], signal: AbortSignal): Promise<number> {
+  /** How many of the oldest exchanges must go, for the prompt and a token of the reply to fit. @throws DOMException `QuotaExceededError` */
+  async #findRoom(exchange: V1Message[], signal: AbortSignal): Promise<{ usage: number; dropped: number }> {
     const { conversation, contextWindow } = this.#parts;
-    const usage = (dropped: number): Promise<number> =>
+    const count = (dropped: number): Promise<number> =>
       this.#count([...conversation.messages(dropped), ...exchange], signal);
-    const all = await usage(0);
-    if (all < contextWindow) return all;
-    let [fewest, most] = [1, conversation.exchanges];
-    let left = most === 0 ? all : await usage(most);
-    if (left >= contextWindow) throw quotaExceeded(all, contextWindow);
-    while (fewest < most) {
-      const middle = Math.floor((fewest + most) / 2);
-      const tokens = await usage(middle);
-      if (tokens < contextWindow) [most, left] = [middle, tokens];
+    const all = await count(0);
+    if (all < contextWindow) return { usage: all, dropped: 0 };
+    // Results of tools need the calls before them.
+    let [fewest, dropped] = [1, conversation.exchanges - (exchange[0]?.role === 'tool' ? 1 : 0)];
+    let usage = dropped > 0 ? await count(dropped) : all;
+    if (usage >= contextWindow) throw quotaExceeded(all, contextWindow);
+    while (fewest < dropped) {
+      const middle = Math.floor((fewest + dropped) / 2);
+      const tokens = await count(middle);
+      if (tokens < contextWindow) [dropped, usage] = [middle, tokens];
       else fewest = middle + 1;
     }
-    signal.throwIfAborted();
-    conversation.drop(most);
-    this.dispatchEvent(new Event('contextoverflow'));
-    return left;
+    return { usage, dropped };
+  }
+
+  /** Adds what has succeeded. What it has no room for goes now: a prompt that fails leaves all. */
+  #add(exchange: readonly V1Message[], usage: number, dropped: number): void {
+    this.#parts.conversation.add(exchange, usage, dropped);
+    if (dropped > 0) this.dispatchEvent(new Event('contextoverflow'));
   }
 }
 

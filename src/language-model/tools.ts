@@ -3,7 +3,8 @@ import { toDictionary, toObject, toSequence } from './web-idl.ts';
 export interface Tool {
   /** Function of a request of `/v1`. */
   definition: { name: string; description: string; parameters: Record<string, unknown> };
-  execute: (input: unknown) => unknown;
+  /** Absent if the page runs the tool. */
+  execute?: (input: unknown) => unknown;
 }
 
 /** @throws TypeError, and what a schema's own code throws */
@@ -21,10 +22,11 @@ function toTool(value: unknown): Tool {
   if (name === undefined || description === undefined || String(name) === '' || String(description) === '')
     throw new TypeError('A tool needs a name and a description.');
   const parameters = toParameters(inputSchema);
-  if (typeof execute !== 'function') throw new TypeError(`The tool "${String(name)}" needs \`execute\`.`);
+  if (execute !== undefined && typeof execute !== 'function')
+    throw new TypeError('execute must be a function.');
   return {
     definition: { name: String(name), description: String(description), parameters },
-    execute: execute as Tool['execute'],
+    ...(execute && { execute: execute as NonNullable<Tool['execute']> }),
   };
 }
 

@@ -25,13 +25,14 @@ const PROGRESS: { [K in Kind]: (job: JobOf<K>) => JobProgress<K> } = {
   chat: (job) => new ChatProgress(job),
   embedding: whole,
   rerank: whole,
+  toolChoice: whole,
   transcription: (job) => new PartProgress(job),
   speech: (job) => new PartProgress(job),
   decision: ({ request: _request, ...job }) => new PartProgress(job),
 };
 
 /** An answer of one event starts over. */
-function whole<K extends 'embedding' | 'rerank'>(job: JobOf<K>): JobProgress<K> {
+function whole<K extends 'embedding' | 'rerank' | 'toolChoice'>(job: JobOf<K>): JobProgress<K> {
   return { deltas: 0, nextJob: () => job, note: (event) => event };
 }
 

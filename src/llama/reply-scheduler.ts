@@ -62,12 +62,27 @@ const UNDRAFTED_STEPS = 3;
 
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
+interface Turn {
+  next: ScheduledReply;
+  putAside: ScheduledReply[];
+}
+
+/** Whether a turn asks for nothing but a step. */
+const isPlainStep = ({ next, putAside }: Turn): boolean =>
+  isRunning(next) && !next.signal.aborted && putAside.length === 0;
+
+/** A step that the server was asked for, with the result of each reply in it. */
+interface RequestedStep {
+  drafts: boolean;
+  results: { reply: ScheduledReply; id: number; result: Promise<StepResult | null> }[];
+}
+
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
 /**
  * Schedules the slots of llama.cpp's server, which computes only in explicit steps: each computes a token for every
  * slot. With all steps made here, one after another, each reply gets its token of every step, an abort waits for at
- * most one step, a rejected request fails alone, and a short prompt goes before a long one.
+ * most two steps, a rejected request fails alone, and a short prompt goes before a long one.
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
@@ -79,6 +94,10 @@ export class ReplyScheduler {
   readonly #drafts: boolean;
   readonly #stopped = new AbortController();
   #looping = false;
+  /** Step that the server computes next, while the results of the one before are read. */
+  #ahead: RequestedStep | null = null;
+  /** Whether all results before the next step have been read. */
+  #isDrained = false;
   /** Number of tokens of the text that is added to a prompt to count it; null if not known yet. */
   #addedTokens: number | null = null;
 
@@ -149,6 +168,7 @@ export class ReplyScheduler {
   }
 
   #failAll(reason: unknown): void {
+    this.#ahead = null;
     for (const each of this.#counts.splice(0)) each.reject(reason);
     for (const each of this.#replies.splice(0)) this.#end(each, () => each.reject(reason));
   }
@@ -194,10 +214,15 @@ export class ReplyScheduler {
       const turn = nextReply(this.#view, now);
       // Replies get a step between two counts, and aborts go first.
       const goesFirst: boolean = turn !== undefined && (hasCounted || turn.next.signal.aborted);
-      const canCount: boolean = !goesFirst && mayCount(this.#replies, this.#slots.idle, now);
-      const count: Count | undefined = canCount ? this.#counts.shift() : undefined;
-      hasCounted = count !== undefined;
+      const counts: boolean =
+        this.#counts.length > 0 && !goesFirst && mayCount(this.#replies, this.#slots.idle, now);
       try {
+        if (this.#ahead && (counts || (turn && !isPlainStep(turn)))) {
+          await this.#readAhead();
+          continue;
+        }
+        const count: Count | undefined = counts ? this.#counts.shift() : undefined;
+        hasCounted = count !== undefined;
         if (count) await this.#runCount(count);
         else if (turn) await this.#turn(turn);
         else break;
@@ -206,6 +231,7 @@ export class ReplyScheduler {
         this.#failAll(error);
       }
     }
+    this.#ahead = null;
     this.#looping = false;
   }
 
@@ -247,13 +273,7 @@ export class ReplyScheduler {
     return { replies: this.#replies, uncached: (prompt: string) => this.#slots.uncached(prompt) };
   }
 
-  async #turn({
-    next: reply,
-    putAside,
-  }: {
-    next: ScheduledReply;
-    putAside: ScheduledReply[];
-  }): Promise<void> {
+  async #turn({ next: reply, putAside }: Turn): Promise<void> {
     const { state, signal } = reply;
     try {
       if (signal.aborted) {
@@ -262,7 +282,7 @@ export class ReplyScheduler {
       } else {
         for (const each of putAside) await this.#putAside(each);
         if (!('id' in state)) await this.#begin(reply);
-        else if (!putAside.includes(reply)) await this.#step(reply, state.id);
+        else if (!putAside.includes(reply)) await this.#step(reply);
       }
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -276,6 +296,7 @@ export class ReplyScheduler {
       if (isNew && isToBeShared(this.#view, reply)) return this.#begin(this.#computeAhead(reply));
       await this.#states.keepBefore(reply.prompt);
     }
+    this.#isDrained = false;
     const id = await this.#calls.begin(reply.fields, reply.images?.files);
     reply.since = performance.now();
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
@@ -304,20 +325,58 @@ export class ReplyScheduler {
     );
   }
 
-  async #step(reply: ScheduledReply, id: number): Promise<void> {
-    const wasPrefill = reply.state.name === 'prefill';
-    const isAlone = this.#replies.filter(isRunning).length === 1;
-    // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
-    const mayDraft = this.#drafts && isAlone && !wasPrefill && !reply.fields['n_probs'];
-    const drafts = mayDraft && reply.undrafted-- <= 0;
-    await this.#read(reply, this.#calls.step(id, drafts));
+  /**
+   * Reads the results of a step. The next step is requested before, so that the server never waits for this thread, while
+   * all replies generate, as each then has one result per step, and while a prompt is computed alone.
+   */
+  async #step(reply: ScheduledReply): Promise<void> {
     const running = this.#replies.filter(isRunning);
-    // A reply that runs alone and drafts nothing has one result per step, except the first: that is empty,
-    // and a token is queued behind it.
-    if (!wasPrefill && !drafts && running.every((each) => each === reply)) return;
+    const isSteady = this.#isDrained && running.every(({ state }) => state.name === 'decode');
+    const isPrompt = running.length === 1 && reply.state.name === 'prefill';
+    const waits = this.#counts.length > 0 || this.#replies.some(({ state }) => state.name === 'waiting');
+    const step = this.#ahead ?? this.#request(reply, running);
+    this.#ahead = null;
+    if ((isSteady || isPrompt) && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
+    await this.#readStep(step);
+    if (this.#ahead || (isSteady && !step.drafts)) return;
+    this.#isDrained = true;
     let further = 0;
     for (const each of running) further += await this.#drain(each);
-    if (drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
+    if (step.drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
+  }
+
+  /** Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. */
+  #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
+    // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
+    const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
+    const drafts = mayDraft && reply.state.name === 'decode' && reply.undrafted-- <= 0;
+    const results: RequestedStep['results'] = [];
+    const add = (of: ScheduledReply, call: (id: number) => Promise<StepResult | null>): void => {
+      if (!('id' in of.state)) return;
+      const { id } = of.state;
+      const result = call(id);
+      // The step may be read later, or not at all.
+      result.catch(() => undefined);
+      results.push({ reply: of, id, result });
+    };
+    add(reply, (id) => this.#calls.step(id, drafts));
+    for (const each of running)
+      if (each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
+    return { drafts, results };
+  }
+
+  async #readStep({ results }: RequestedStep): Promise<void> {
+    for (const { reply, id, result } of results)
+      if ('id' in reply.state && reply.state.id === id && !reply.signal.aborted)
+        await this.#read(reply, result);
+  }
+
+  /** Reads the step that was requested ahead, before anything else is. */
+  async #readAhead(): Promise<void> {
+    const step = this.#ahead;
+    this.#ahead = null;
+    if (step) await this.#readStep(step);
+    this.#isDrained = false;
   }
 
   /** Reads all queued results. @returns the number of those that another follows */
@@ -341,7 +400,9 @@ export class ReplyScheduler {
       this.#give(reply, result.chunks);
       if (result.more) return true;
       this.#end(reply, reply.resolve);
-      if (reply.isAhead) await this.#states?.copy();
+      if (!reply.isAhead) return false;
+      this.#isDrained = false;
+      await this.#states?.copy();
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
       this.#end(reply, () => reply.reject(error));

@@ -6,6 +6,18 @@ import { startErrors } from './load-chunk.ts';
 import { serviceWorkerName, siteBase, siteIsolation } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
 
+/**
+ * The page's service workers. Absent in an insecure context, in some private windows, and in a sandboxed page,
+ * where the property throws.
+ */
+export function findServiceWorkers(): ServiceWorkerContainer | undefined {
+  try {
+    return navigator.serviceWorker;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(
   options: StartOptions,

@@ -5,7 +5,7 @@ import { loadChunk } from './load-chunk.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
-import { register } from './registration.ts';
+import { findServiceWorkers, register } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 let started: Promise<Localtext> | null = null;
@@ -47,7 +47,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     await takeControl(registered);
     return registered;
   };
-  const isLoadedWithout = !navigator.serviceWorker?.controller;
+  const isLoadedWithout = !findServiceWorkers()?.controller;
   const registration = await install();
   await reloadIsolated(registration);
   if (isLoadedWithout && !(options.serviceWorker instanceof ServiceWorkerRegistration))

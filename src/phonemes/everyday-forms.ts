@@ -1,3 +1,5 @@
+import { table, type Words } from './letters.ts';
+
 /** Written forms that the voices' package does not read, as ones that it reads or as words. */
 
 const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
@@ -5,214 +7,103 @@ const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
 const START = String.raw`(?<![\p{L}\p{N}_.,])`;
 const STOP = String.raw`(?![\p{L}\p{N}_])`;
 
-type Words = Readonly<Record<string, string>>;
 const oneOf = (words: Words): string =>
   Object.keys(words)
     .toSorted((a, b) => b.length - a.length)
     .map((word) => word.replaceAll(/[.$/²³]/g, String.raw`\$&`))
     .join('|');
 
-const MONTHS: Words = {
-  Jan: 'January',
-  Feb: 'February',
-  Mar: 'March',
-  Apr: 'April',
-  Jun: 'June',
-  Jul: 'July',
-  Aug: 'August',
-  Sep: 'September',
-  Sept: 'September',
-  Oct: 'October',
-  Nov: 'November',
-  Dec: 'December',
-};
+/** A table with the plural of each: of the noun before "per". */
+const withPlurals = (text: string): Record<string, readonly [string, string]> =>
+  Object.fromEntries(
+    Object.entries(table(text)).map(([short, name]) => [short, [name, name.replace(/(?= per )|$/, 's')]]),
+  );
+
+const MONTHS = table(`
+  Jan January, Feb February, Mar March, Apr April, Jun June, Jul July, Aug August, Sep September, Sept September,
+  Oct October, Nov November, Dec December
+`);
 const MONTH = ['May', ...Object.values(MONTHS), ...Object.keys(MONTHS)].join('|');
-const DAYS: Words = {
-  Mon: 'Monday',
-  Tue: 'Tuesday',
-  Tues: 'Tuesday',
-  Wed: 'Wednesday',
-  Thu: 'Thursday',
-  Thur: 'Thursday',
-  Thurs: 'Thursday',
-  Fri: 'Friday',
-  Sat: 'Saturday',
-  Sun: 'Sunday',
-};
+const DAYS = table(`
+  Mon Monday, Tue Tuesday, Tues Tuesday, Wed Wednesday, Thu Thursday, Thur Thursday, Thurs Thursday, Fri Friday,
+  Sat Saturday, Sun Sunday
+`);
 /** Before a number, where the point would end a sentence. */
-const BEFORE_NUMBERS: Words = {
-  'p.': 'page',
-  'pp.': 'pages',
-  'Fig.': 'Figure',
-  'fig.': 'figure',
-  'Sec.': 'Section',
-  'sec.': 'section',
-  'Vol.': 'Volume',
-  'vol.': 'volume',
-  'Ch.': 'Chapter',
-  'ch.': 'chapter',
-  'Eq.': 'Equation',
-  'eq.': 'equation',
-  'Art.': 'Article',
-  'art.': 'article',
-  'min.': 'minimum',
-  'max.': 'maximum',
-  'approx.': 'approximately',
-  'ca.': 'about',
-  'c.': 'about',
-};
-const PHRASES: Words = {
-  'e.g.': 'for example',
-  'i.e.': 'that is',
-  'viz.': 'namely',
-  'a.k.a.': 'also known as',
-  'c/o': 'care of',
-  'incl.': 'including',
-  'excl.': 'excluding',
-  'dept.': 'department',
-  'govt.': 'government',
-  'mgr.': 'manager',
-  'tel.': 'telephone',
-  'Tel.': 'Telephone',
-  'avg.': 'average',
-  'misc.': 'miscellaneous',
-  'temp.': 'temperature',
-  'yrs.': 'years',
-  'ext.': 'extension',
-  'resp.': 'respectively',
-};
+const BEFORE_NUMBERS = table(`
+  p. page, pp. pages, Fig. Figure, fig. figure, Sec. Section, sec. section, Vol. Volume, vol. volume, Ch. Chapter,
+  ch. chapter, Eq. Equation, eq. equation, Art. Article, art. article, min. minimum, max. maximum,
+  approx. approximately, Rm. Room, rm. room, ca. about, c. about
+`);
+const PHRASES = table(`
+  e.g. for example, i.e. that is, viz. namely, a.k.a. also known as, c/o care of, incl. including,
+  excl. excluding, dept. department, govt. government, mgr. manager, tel. telephone, Tel. Telephone, avg. average,
+  misc. miscellaneous, temp. temperature, yrs. years, ext. extension, Ctrl Control, Cmd Command,
+  resp. respectively
+`);
 
 /** Names of one and of many. */
 const CURRENCIES: Readonly<Record<string, readonly [string, string]>> = {
-  USD: ['dollar', 'dollars'],
-  EUR: ['euro', 'euros'],
-  GBP: ['pound', 'pounds'],
-  CHF: ['Swiss franc', 'Swiss francs'],
+  ...withPlurals(`
+    USD dollar, EUR euro, GBP pound, CHF Swiss franc, INR rupee, CAD Canadian dollar, AUD Australian dollar,
+    PLN zloty, BRL real, MXN Mexican peso, zł zloty
+  `),
   JPY: ['yen', 'yen'],
   CNY: ['yuan', 'yuan'],
-  INR: ['rupee', 'rupees'],
-  CAD: ['Canadian dollar', 'Canadian dollars'],
-  AUD: ['Australian dollar', 'Australian dollars'],
+  SEK: ['Swedish krona', 'Swedish kronor'],
+  NOK: ['Norwegian krone', 'Norwegian kroner'],
+  DKK: ['Danish krone', 'Danish kroner'],
+  KRW: ['won', 'won'],
+  kr: ['krone', 'kroner'],
   '₿': ['bitcoin', 'bitcoin'],
 };
-const DOLLARS: Words = {
-  US: 'U.S.',
-  CA: 'Canadian',
-  C: 'Canadian',
-  AU: 'Australian',
-  A: 'Australian',
-  NZ: 'New Zealand',
-  HK: 'Hong Kong',
-  S: 'Singapore',
-};
+const DOLLARS = table(`
+  US U.S., CA Canadian, C Canadian, AU Australian, A Australian, NZ New Zealand, HK Hong Kong, S Singapore
+`);
 const SCALES: Words = { bn: 'billion', mn: 'million', tn: 'trillion', bln: 'billion', mln: 'million' };
 
 const UNITS: Readonly<Record<string, readonly [string, string]>> = {
-  m: ['meter', 'meters'],
-  g: ['gram', 'grams'],
-  l: ['liter', 'liters'],
-  L: ['liter', 'liters'],
-  h: ['hour', 'hours'],
-  W: ['watt', 'watts'],
-  Wh: ['watt hour', 'watt hours'],
-  V: ['volt', 'volts'],
-  J: ['joule', 'joules'],
-  kJ: ['kilojoule', 'kilojoules'],
-  cal: ['calorie', 'calories'],
-  kcal: ['kilocalorie', 'kilocalories'],
-  ha: ['hectare', 'hectares'],
-  t: ['ton', 'tons'],
-  tsp: ['teaspoon', 'teaspoons'],
-  tbsp: ['tablespoon', 'tablespoons'],
-  dl: ['deciliter', 'deciliters'],
-  cl: ['centiliter', 'centiliters'],
-  kPa: ['kilopascal', 'kilopascals'],
-  hPa: ['hectopascal', 'hectopascals'],
-  mA: ['milliamp', 'milliamps'],
-  mV: ['millivolt', 'millivolts'],
-  kV: ['kilovolt', 'kilovolts'],
-  dB: ['decibel', 'decibels'],
-  px: ['pixel', 'pixels'],
-  mpg: ['mile per gallon', 'miles per gallon'],
-  MP: ['megapixel', 'megapixels'],
-  bpm: ['beat per minute', 'beats per minute'],
-  rpm: ['revolution per minute', 'revolutions per minute'],
-  dpi: ['dot per inch', 'dots per inch'],
-  'm²': ['square meter', 'square meters'],
-  'm³': ['cubic meter', 'cubic meters'],
-  'km²': ['square kilometer', 'square kilometers'],
-  'cm²': ['square centimeter', 'square centimeters'],
-  'cm³': ['cubic centimeter', 'cubic centimeters'],
+  ...withPlurals(`
+    m meter, g gram, l liter, L liter, h hour, W watt, Wh watt hour, V volt, J joule, kJ kilojoule, cal calorie,
+    kcal kilocalorie, ha hectare, t ton, tsp teaspoon, tbsp tablespoon, mL milliliter, dl deciliter, cl centiliter,
+    kPa kilopascal, hPa hectopascal, mA milliamp, mV millivolt, kV kilovolt, dB decibel, px pixel, ns nanosecond,
+    µs microsecond, μs microsecond, μm micrometer, μg microgram, kbps kilobit per second, mbps megabit per second,
+    gbps gigabit per second, Ω ohm, kΩ kilo ohm, MΩ mega ohm, m2 square meter, m3 cubic meter, km2 square kilometer,
+    cm3 cubic centimeter, mpg mile per gallon, MP megapixel, bpm beat per minute, rpm revolution per minute,
+    dpi dot per inch, m² square meter, m³ cubic meter, km² square kilometer, cm² square centimeter,
+    cm³ cubic centimeter, m/s² meter per second squared, mg/ml milligram per milliliter,
+    mg/mL milligram per milliliter, m/s meter per second, km/s kilometer per second, MB/s megabyte per second,
+    GB/s gigabyte per second, kB/s kilobyte per second, Mbit/s megabit per second, Gbit/s gigabit per second,
+    g/km gram per kilometer, g/l gram per liter, mg/l milligram per liter, mg/dl milligram per deciliter,
+    mg/kg milligram per kilogram
+  `),
+  psi: ['P.S.I.', 'P.S.I.'],
   'ft²': ['square foot', 'square feet'],
-  'm/s': ['meter per second', 'meters per second'],
-  'km/s': ['kilometer per second', 'kilometers per second'],
-  'MB/s': ['megabyte per second', 'megabytes per second'],
-  'GB/s': ['gigabyte per second', 'gigabytes per second'],
-  'kB/s': ['kilobyte per second', 'kilobytes per second'],
-  'Mbit/s': ['megabit per second', 'megabits per second'],
-  'Gbit/s': ['gigabit per second', 'gigabits per second'],
-  'g/l': ['gram per liter', 'grams per liter'],
-  'mg/l': ['milligram per liter', 'milligrams per liter'],
-  'mg/dl': ['milligram per deciliter', 'milligrams per deciliter'],
-  'mg/kg': ['milligram per kilogram', 'milligrams per kilogram'],
+  'l/100 km': ['liter per 100 kilometers', 'liters per 100 kilometers'],
 };
-const PER: Words = {
-  month: 'month',
-  mo: 'month',
-  year: 'year',
-  yr: 'year',
-  week: 'week',
-  wk: 'week',
-  day: 'day',
-  hour: 'hour',
-  hr: 'hour',
-  h: 'hour',
-  minute: 'minute',
-  min: 'minute',
-  person: 'person',
-  user: 'user',
-  night: 'night',
-  unit: 'unit',
-  item: 'item',
-  kg: 'kilogram',
-  lb: 'pound',
-  km: 'kilometer',
-  mile: 'mile',
-  GB: 'gigabyte',
-  kWh: 'kilowatt hour',
-};
-const SIGNS: Words = {
-  '<=': 'less than or equal to',
-  '≤': 'less than or equal to',
-  '>=': 'greater than or equal to',
-  '≥': 'greater than or equal to',
-  '!=': 'not equal to',
-  '≠': 'not equal to',
-  '==': 'equals',
-  '≈': 'about',
-  '->': 'to',
-  '=>': 'to',
-  '⇒': 'to',
-  '√': 'the square root of',
-  '∞': 'infinity',
-  '∑': 'the sum of',
-  '∈': 'in',
-  '∅': 'the empty set',
-  '‰': 'per mille',
-  '№': 'number',
-};
-const FRACTIONS: Words = {
-  '½': 'one half',
-  '⅓': 'one third',
-  '⅔': 'two thirds',
-  '¼': 'one quarter',
-  '¾': 'three quarters',
-  '⅕': 'one fifth',
-  '⅛': 'one eighth',
-  '⅜': 'three eighths',
-  '⅝': 'five eighths',
-  '⅞': 'seven eighths',
-};
+const PER = table(`
+  month month, mo month, year year, yr year, week week, wk week, day day, hour hour, hr hour, h hour,
+  minute minute, min minute, person person, user user, night night, unit unit, item item, kg kilogram, lb pound,
+  km kilometer, mile mile, GB gigabyte, kWh kilowatt hour
+`);
+const SIGNS = table(`
+  <= less than or equal to, ≤ less than or equal to, >= greater than or equal to, ≥ greater than or equal to,
+  != not equal to, ≠ not equal to, == equals, ≈ about, -> to, => to, ⇒ to, √ the square root of, ∆ delta,
+  ∫ the integral of, ∂ partial, ∪ union, ∩ intersection, ⊂ subset of, ∉ not in, ∀ for all, ∃ there exists,
+  ∝ proportional to, ∴ therefore, ⇔ if and only if, ¬ not, && and, ∞ infinity, ∑ the sum of, ∈ in,
+  ∅ the empty set, ‰ per mille, № number
+`);
+/** Units between a number and a noun: "a 10-yr plan". */
+const SHORT_UNITS = table(`
+  yr year, hr hour, min minute, sec second, ft foot, in inch, lb pound, oz ounce, mi mile, km kilometer,
+  kg kilogram, mm millimeter, cm centimeter
+`);
+const DIRECTIONS: Words = { N: 'north', S: 'south', E: 'east', W: 'west' };
+const SUFFIXES: Words = { k: 'thousand', M: 'million', B: 'billion' };
+
+const FRACTIONS = table(`
+  ½ one half, ⅓ one third, ⅔ two thirds, ¼ one quarter, ¾ three quarters, ⅕ one fifth, ⅛ one eighth,
+  ⅜ three eighths, ⅝ five eighths, ⅞ seven eighths
+`);
 
 const nameOf = (short: string): string => DAYS[short] ?? MONTHS[short] ?? short;
 const spelled = (digits: string): string => Array.from(digits.replaceAll(/\D/g, '')).join(' ');
@@ -238,6 +129,16 @@ const RULES = [
     (_, short = '') => `${BEFORE_NUMBERS[short] ?? short} `,
   ),
   // Dates and times.
+  rule(String.raw`${START}(\d{1,2})\.(?=\d{2} ?[ap]\.?m)`, (_, hour) => `${hour}:`),
+  rule(
+    String.raw`${START}(\d{4})\/(\d{2})\/(\d{2})(?![\d/])`,
+    (_, inYear, month, day) => `${inYear}-${month}-${day}`,
+  ),
+  rule(
+    String.raw`${START}(\d{1,2})m ?(\d{1,2})s${STOP}`,
+    (_, minutes = '', seconds = '') =>
+      `${named(minutes, ['minute', 'minutes'])} ${named(seconds, ['second', 'seconds'])}`,
+  ),
   rule(
     String.raw`(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?${STOP}`,
     (_, date, time) => `${date}, ${time}`,
@@ -258,6 +159,7 @@ const RULES = [
     String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`,
     (_, day = '') => DAYS[day] ?? day,
   ),
+  rule(String.raw`(?<=\p{Ll})–(?=\d)`, () => ' to '),
   rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, () => ' to '),
   rule(
     String.raw`${START}(\d{1,2}) ?([ap])(?:m${STOP}|\.m\.)`,
@@ -274,7 +176,11 @@ const RULES = [
     (_, count = '') => named(count, ['second', 'seconds']),
   ),
   rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count = '') => named(count, ['second', 'seconds'])),
-  // Telephone numbers, addresses of machines, versions.
+  // Telephone numbers, addresses of machines, versions, codes.
+  rule(String.raw`(?<=\b(?:[Dd]ial|[Cc]all) )\d{3}(?![\d.,-])`, spelled),
+  rule(String.raw`(?<=, [A-Z]{2} )\d{5}(?:-\d{4})?(?![\d-])`, digitGroups),
+  rule(String.raw`#(?=[A-Z]{1,4}-?\d)`, () => 'number '),
+  rule('IPv(?=[46])', () => 'I P V '),
   rule(
     String.raw`(?<![\p{L}\p{N}_.,\-])\+\d{1,3}(?:[ \-.]\(?\d{1,5}\)?){2,5}(?![\d\-])`,
     (number) => `plus ${digitGroups(number)}`,
@@ -289,14 +195,28 @@ const RULES = [
     String.raw`(?<![\p{L}\p{N}_.,\-])(\d{3})-(\d{4})(?![\d-])`,
     (_, first = '', second = '') => `${spelled(first)}, ${spelled(second)}`,
   ),
-  rule(String.raw`${START}\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)`, (address) => address.replaceAll('.', ' dot ')),
+  rule(String.raw`${START}\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?!\.?\d)`, (address) =>
+    address.replaceAll('.', ' dot ').replace(':', ' colon '),
+  ),
   rule(
     String.raw`(?<![\p{L}\p{N}_])(?:([Vv])ersion |v)(\d{1,4}(?:\.\d{1,4}){1,4})(?!\.?\d)`,
     (_, v = 'v', number = '') => `${v || 'v'}ersion ${number.replaceAll('.', ' point ')}`,
   ),
+  rule(String.raw`${START}\d{1,3}(?:\.\d{3}){2}(?!\.?\d)`, (number) => number.replaceAll('.', '')),
   rule(String.raw`${START}\d{1,4}(?:\.\d{1,4}){2,4}(?!\.?\d)`, (number) => number.replaceAll('.', ' point ')),
   rule(String.raw`${START}0x[\dA-Fa-f]{1,16}${STOP}`, (number) => Array.from(number.toUpperCase()).join(' ')),
+  // Groups of thousands.
+  rule(String.raw`(?<![\d.,])\d{1,3}(?:[  ]\d{3})+(?![\d.,]\d|\d)`, (number) => number.replaceAll(/\D/g, '')),
+  rule(String.raw`(?<![\d.,'’_])\d{1,3}(?:['’_]\d{3})+(?![\d'’_])`, (number) => number.replaceAll(/\D/g, '')),
   // Money.
+  rule(String.raw`([$€£]\d{1,9}),(?=\d{2}(?!\d))`, (_, whole) => `${whole}.`),
+  rule(String.raw`(?<![\d.,])\d{1,2}(?:,\d{2}){1,5},\d{3}(?![\d,])`, (number) => number.replaceAll(',', '')),
+  rule(
+    String.raw`${START}(\d{1,3}(?:\.\d{3}){1,5})(?:,(\d{2}))?(?= ?(?:€|EUR|kr|zł)${'(?![\\p{L}\\p{N}])'})`,
+    (_, whole = '', part = '') => whole.replaceAll('.', '') + (part && part !== '00' ? `.${part}` : ''),
+  ),
+  rule(String.raw`(?<=[$€£]\d{1,9})[.,](?:--|[-–—])(?!\d)`, () => ''),
+  rule(String.raw`(?<![\p{L}\p{N}])R\$ ?(?=\d)`, () => 'BRL '),
   rule(String.raw`([$€£])(?=\.\d)`, (_, sign) => `${sign}0`),
   rule(String.raw`(?<![\p{L}\p{N}_])(?:[-−]([$€£])|([$€£])[-−])(?=\d)`, (_, a, b) => `minus ${a || b}`),
   rule(
@@ -306,7 +226,7 @@ const RULES = [
   ),
   rule(String.raw`${START}(\d{1,9}),(\d{2}) ?([€£$])`, (_, whole, part, sign) => `${sign}${whole}.${part}`),
   rule(String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?([€£$])(?!\d)`, (_, count, sign) => `${sign}${count}`),
-  rule(String.raw`${START}(${COUNT}) ?([A-Z]{3})${STOP}`, (match, count = '', code = '') =>
+  rule(String.raw`${START}(${COUNT}) ?([A-Z]{3}|kr|zł)${STOP}`, (match, count = '', code = '') =>
     CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
   ),
   rule(String.raw`(?<![\p{L}\p{N}_])([A-Z]{3}|₿) ?(${COUNT})`, (match, code = '', count = '') =>
@@ -322,13 +242,35 @@ const RULES = [
     (_, article, sign = '', count, scale = '') =>
       `${article} ${count}${scale} ${sign === '$' ? 'dollar' : sign === '€' ? 'euro' : 'pound'}`,
   ),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_])(?:([€£])(?![\d.,-])|\$(?=\p{L}|\s*$))`,
+    (_, sign) => ` ${sign === '€' ? 'euro' : sign === '£' ? 'pound' : 'dollar'} `,
+  ),
   rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, (_, unit = '') => ` per ${PER[unit] ?? unit}`),
   // Numbers.
+  rule(String.raw`(?<=\d)(?:ST|ND|RD|TH)${STOP}`, (ending) => ending.toLowerCase()),
+  rule(
+    String.raw`${START}(${COUNT})([kMB])(?= (?!run|race)[a-z])`,
+    (_, count, suffix = '') => `${count} ${SUFFIXES[suffix] ?? ''}`,
+  ),
+  rule(String.raw`(?<=[=<>] ?)(\d)(\d{3})(?![\d.,])`, (_, thousands, rest) => `${thousands},${rest}`),
+  rule(String.raw`(?<=\d)!(?= ?[=+*/×÷])`, () => ' factorial'),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_])([A-Za-z])\(([\p{L}\p{N}]{1,3})\)`,
+    (_, name = '', argument) => `${name.toUpperCase()} of ${argument}`,
+  ),
+  rule(`(?<=[0-9]°) ?([NSEW])${STOP}`, (_, letter = '') => ` ${DIRECTIONS[letter] ?? ''}`),
+  rule(
+    String.raw`(?<![\p{L}\p{N}_(])(?:(?:Na|Cl|Ca|Mg|Al|Si|Fe|Cu|Zn|Ag|Au|Pb|Br|[HCNOSPKFI])\d?){2,8}${STOP}`,
+    (formula) =>
+      /\d/.test(formula) || (/[a-z]/.test(formula) && /[A-Z].?[A-Z]/.test(formula))
+        ? Array.from(formula.toUpperCase()).join(' ')
+        : formula,
+  ),
   rule(
     String.raw`${START}(\d{1,9}),(\d{1,2})(?= ?(?:%|°|[a-zA-Z]{1,2}${STOP}))`,
     (_, whole, part) => `${whole}.${part}`,
   ),
-  rule(String.raw`(?<![\d.,])\d{1,3}(?:[  ]\d{3})+(?![\d.,]\d|\d)`, (number) => number.replaceAll(/\D/g, '')),
   rule(
     String.raw`${START}(\d{1,15}(?:\.\d{1,15})?)[eE]([+-]?\d{1,3})${STOP}`,
     (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,
@@ -352,9 +294,13 @@ const RULES = [
     (_, whole = '', fraction = '') => `${whole ? `${whole} and ` : ''}${FRACTIONS[fraction] ?? ''} `,
   ),
   rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, (_, whole) => `${whole} and `),
-  rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\d:])`, (_, first, second) => `${first} to ${second}`),
+  rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, (_, first, second) => `${first} to ${second}`),
   rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, (_, first, second) => `${first} to ${second}`),
   rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, (_, share) => `${share} ${share}`),
+  rule(
+    String.raw`(?<![\d/])(\d{1,2})\/(?!19|20)(\d{3,6})(?![\d/])`,
+    (_, above, below) => `${above} over ${below}`,
+  ),
   rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, (_, above, below) => `${above} over ${below}`),
   rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
   rule(
@@ -365,7 +311,12 @@ const RULES = [
     String.raw`(?<![\p{L}\p{N}_.\-])(\d{1,4}) ?[-–] ?(\d{1,4})(?=%| ?°|\.(?!\d)|–)`,
     (_, from, to) => `${from} to ${to}`,
   ),
+  rule(
+    String.raw`(?<=["“'‘])(\d{1,9})\.(\d{1,9})(?=["”'’])`,
+    (_, whole, part = '') => `${whole} point ${spelled(part)}`,
+  ),
   // Arithmetic.
+  rule(String.raw`(?<=(?<![\p{L}\p{N}])[a-z\d] )\*(?= [a-z\d](?![\p{L}\p{N}]))`, () => 'times'),
   rule(String.raw`(?<=\d )[-−–](?= \d{1,15}(?:\.\d{1,15})? ?[=<>])`, () => 'minus'),
   rule(String.raw`(?<=\d ?)\*(?= ?\d)`, () => ' times '),
   rule(String.raw`(?<=\d )\/(?= \d)`, () => 'divided by'),
@@ -376,6 +327,17 @@ const RULES = [
   rule('(?<![A-Za-z])([A-G])#(?![A-Za-z0-9])', (_, letter) => `${letter} sharp`),
   // Lengths of people and screens; units.
   rule(
+    String.raw`(?<=\d)-(${oneOf(SHORT_UNITS)})(?=[ -])`,
+    (_, unit = '') => `-${SHORT_UNITS[unit] ?? unit}`,
+  ),
+  rule(
+    String.raw`(?<=\d ?)(${oneOf(SHORT_UNITS)}|lbs|hrs|mins|secs|tbsp|tsp)\.(?= (?:long|wide|tall|high|deep|thick|of)${STOP})`,
+    (_, unit = '') => (unit === 'in' ? ' inches' : unit),
+  ),
+  rule(String.raw`(\d) ?(${oneOf(SHORT_UNITS)})\.(?= [a-z])`, (match, digit, unit = '') =>
+    unit === 'in' ? match : `${digit}-${SHORT_UNITS[unit] ?? unit}`,
+  ),
+  rule(
     String.raw`${START}(\d{1,2})['′’] ?(\d{1,2})(?:["″”]|'')`,
     (_, feet = '', inches = '') => `${named(feet, ['foot', 'feet'])} ${named(inches, ['inch', 'inches'])}`,
   ),
@@ -385,6 +347,11 @@ const RULES = [
   rule(
     String.raw`${START}(${COUNT})(?:″|["”](?= (?:tall|wide|long|deep|thick|screen|display|monitor|TV|pipe)${STOP}))`,
     (_, count = '') => named(count, ['inch', 'inches']),
+  ),
+  // The only quote of a line is no quote.
+  rule(
+    String.raw`(?<![\p{L}\p{N}_.,])(${COUNT})"(?<=(?:^|\n)[^"\n]{0,300}")(?=[^"\n]{0,300}(?:$|\n))`,
+    (_, count) => `${count}-inch`,
   ),
   rule(
     String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?(${Object.keys(UNITS)

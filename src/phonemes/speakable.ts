@@ -1,51 +1,18 @@
 import { readEverydayForms } from './everyday-forms.ts';
-import { own } from './letters.ts';
+import { own, table } from './letters.ts';
 
 /** Text without what is written for the eye only: Markdown's marks, addresses and emojis. */
 
-const GREEK: Readonly<Record<string, string>> = {
-  α: 'alpha',
-  β: 'beta',
-  γ: 'gamma',
-  δ: 'delta',
-  ε: 'epsilon',
-  ζ: 'zeta',
-  η: 'eta',
-  θ: 'theta',
-  ι: 'iota',
-  κ: 'kappa',
-  λ: 'lambda',
-  μ: 'mu',
-  ν: 'nu',
-  ξ: 'xi',
-  π: 'pi',
-  ρ: 'rho',
-  σ: 'sigma',
-  τ: 'tau',
-  υ: 'upsilon',
-  φ: 'phi',
-  χ: 'chi',
-  ψ: 'psi',
-  ω: 'omega',
-};
+const GREEK = table(`
+  α alpha, β beta, γ gamma, δ delta, ε epsilon, ζ zeta, η eta, θ theta, ι iota, κ kappa, λ lambda,
+  μ mu, ν nu, ξ xi, π pi, ρ rho, σ sigma, τ tau, υ upsilon, φ phi, χ chi, ψ psi, ω omega
+`);
 /** Latin letters that consist of no letter and a mark. */
 const FOLDED: Readonly<Record<string, string>> = { ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ı: 'i', ŋ: 'ng', ſ: 's' };
-const ADDRESS_WORDS: Readonly<Record<string, string>> = {
-  '.': 'dot',
-  '/': 'slash',
-  '-': 'dash',
-  _: 'underscore',
-  '@': 'at',
-  ':': 'colon',
-  '?': 'question mark',
-  '=': 'equals',
-  '&': 'and',
-  '#': 'hash',
-  '%': 'percent',
-  '+': 'plus',
-  '~': 'tilde',
-  '\\': 'backslash',
-};
+const ADDRESS_WORDS = table(String.raw`
+  . dot, / slash, - dash, _ underscore, @ at, : colon, ? question mark, = equals, & and, # hash, % percent, + plus,
+  ~ tilde, \ backslash
+`);
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
@@ -81,15 +48,15 @@ const FILE_NAME = new RegExp(
   String.raw`(?<![\w@.~/-])(?:~?/)?(?:[\w.-]{1,64}/){0,8}[\w-]{1,64}(?:\.[\w-]{1,64}){0,3}\.(?:${FILE_ENDINGS})(?![\w/])`,
   'gu',
 );
-const DRIVE_PATH = /(?<!\p{L})[A-Za-z]:\\\S{0,500}/gu;
+const PATH = /(?<!\p{L})[A-Za-z]:\\\S{0,500}|(?<![^\s("'])~?(?:\/[\w.-]{1,64}){2,9}(?<![.-])/gu;
 
 const spokenAddress = (address: string): string =>
   address
     .replace(/\/$/, '')
     .replaceAll(/[./\-_@:?=&#%+~\\]/g, (sign) => ` ${ADDRESS_WORDS[sign] ?? ''} `)
     .replaceAll(/(?<![\p{L}\p{N}])[A-Z]{5,}(?![\p{L}\p{N}])/gu, (part) => part.toLowerCase())
-    // A letter, and a part without a vowel, are read by their letters.
-    .replaceAll(/(?<![\p{L}\p{N}])(?:[a-z]|[b-df-hj-np-tv-xz]{2,4}\d?)(?![\p{L}\p{N}])/gu, (part) =>
+    // A letter, and a part that is no word, are read by their letters.
+    .replaceAll(/(?<![\p{L}\p{N}])(?:[a-z]|uk|eu|ai|[b-df-hj-np-tv-xz]{2,4}\d?)(?![\p{L}\p{N}])/gu, (part) =>
       Array.from(part.toUpperCase()).join(' '),
     )
     .replaceAll(/\s+/g, ' ')
@@ -98,7 +65,10 @@ const spokenAddress = (address: string): string =>
 /** Letters that the voices' alphabet lacks, as others or as words. */
 const foldLetters = (text: string): string =>
   text
-    .replaceAll(/(?<!\p{L})\p{Script=Greek}(?!\p{L})/gu, (letter) => GREEK[letter.toLowerCase()] ?? letter)
+    .replaceAll(
+      /(?<!\p{Script=Greek})\p{Script=Greek}(?!\p{Script=Greek})/gu,
+      (letter) => ` ${GREEK[letter.toLowerCase()] ?? letter} `,
+    )
     .replaceAll(/[^\p{ASCII}À-ÿ]/gu, (letter) => {
       if (!/\p{Script=Latin}/u.test(letter)) return letter;
       const base = letter.normalize('NFD').replaceAll(/\p{M}/gu, '');
@@ -158,6 +128,8 @@ const EMOJI =
 const plainLetters = (text: string): string =>
   text
     .normalize('NFC')
+    // Marks that no letter has.
+    .replaceAll(/(?<=\p{Script=Latin})\p{M}+/gu, '')
     .replaceAll(/[\u{AD}\u{200B}\u{200C}\u{2060}\u{FEFF}]/gu, '')
     .replaceAll(/[\u{A0}\u{2007}\u{2009}\u{202F}]/gu, ' ')
     .replaceAll(/[\u{FF01}-\u{FF5E}\u{FB00}-\u{FB06}\u{1D400}-\u{1D7FF}]/gu, (letter) =>
@@ -174,8 +146,8 @@ export function toSpeakable(text: string): string {
       spokenAddress(address ?? short ?? ''),
     )
     .replaceAll(EMAIL, spokenAddress)
-    .replaceAll(DRIVE_PATH, spokenAddress)
     .replaceAll(FILE_NAME, spokenAddress)
+    .replaceAll(PATH, spokenAddress)
     .replaceAll(BARE_SITE, spokenAddress)
     .replaceAll(/\blocalhost:(?=\d)/g, 'localhost colon ')
     .replaceAll(/(?<!\S)<[3/]+(?!\S)/g, '')

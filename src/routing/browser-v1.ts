@@ -17,7 +17,7 @@ import {
 import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
 import { catalogDirectory, createService, type Service } from '#service';
 import { readAddedModels, readCatalog, createResponseStore, type Copies } from '#database';
-import { readDeviceFacts, withServerFacts } from './model-facts.ts';
+import { readDeviceFacts, withServerFacts } from './read-model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
 import { Servers } from './servers.ts';
 import { Failover } from './failover.ts';

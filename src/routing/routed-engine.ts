@@ -7,7 +7,7 @@ import {
   type ModelEntry,
   type Waiting,
 } from '#protocol';
-import { choosesTool, UNDECIDED, withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
+import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
@@ -30,17 +30,11 @@ const UPSTREAM: {
   embedding: upstreamEmbedding,
   transcription: upstreamTranscription,
   speech: upstreamSpeech,
-  decision: (server, job, signal) =>
-    choosesTool(job) ? undecided(server) : upstreamDecision(server, job, signal),
+  decision: upstreamDecision,
   rerank: upstreamRerank,
+  // A server chooses tools itself.
+  async *toolChoice() {},
 };
-
-/** A server chooses tools itself. */
-async function* undecided({
-  fingerprint,
-}: UpstreamServer): AsyncGenerator<EventOf<'decision'>, void, undefined> {
-  yield { type: 'done', progress: UNDECIDED, fingerprint };
-}
 
 /**
  * Passes each job to the device or to a server. If one fails before anything was sent, the next answers in
@@ -59,8 +53,7 @@ export function routedEngine(
       if (!targets) return device.run(job, request);
       // The device's client holds this lock, too.
       const hold = (): Promise<() => void> => keepLock(locks, requestLock(scope, id), signal);
-      const isAnswered = !choosesTool(job);
-      return withFailover(targets, signal, isAnswered, ({ server, variants }, hasNext) =>
+      return withFailover(targets, signal, ({ server, variants }, hasNext) =>
         server
           ? whileHeld(
               hold,
@@ -84,11 +77,9 @@ async function* whileHeld<T>(
   }
 }
 
-/** @param isAnswered whether a server that yields an event is known to work */
 async function* withFailover<Event extends { type: string }>(
   targets: Promise<Target[]>,
   signal: AbortSignal,
-  isAnswered: boolean,
   ask: (target: Target, hasNext: boolean) => AsyncIterable<Event>,
 ): AsyncGenerator<Event, void, undefined> {
   const failover = new Failover(await targets);
@@ -106,7 +97,7 @@ async function* withFailover<Event extends { type: string }>(
       failover.failed(target, error, sent || signal.aborted);
     } finally {
       // Also runs when the reader stops iterating, which it does at the last event.
-      if (isAnswered && sent && !failed && !signal.aborted) target.server?.circuit.succeed();
+      if (sent && !failed && !signal.aborted) target.server?.circuit.succeed();
     }
   }
   throw failover.error;

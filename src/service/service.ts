@@ -20,9 +20,30 @@ import {
   listInputItems,
   retrieveResponse,
 } from './responses/responses.ts';
-import { RULES } from './rules.ts';
 import { createSpeech } from './speech/speech.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
+
+const readChat = async () => (await import('./chat/chat-schema.ts')).chatRules;
+const readRerank = async () => (await import('./rerank/rerank-schema.ts')).rerankRules;
+const readResponse = async () => (await import('./responses/response-schema.ts')).responseRules;
+
+/**
+ * Rules of the endpoints with a JSON body, imported when a request needs them: evaluating all schemas would take
+ * most of a service worker's start.
+ */
+export const RULES = {
+  chat: readChat,
+  countChat: readChat,
+  completion: async () => (await import('./completions/completion-schema.ts')).completionRules,
+  response: readResponse,
+  countResponse: readResponse,
+  speech: async () => (await import('./speech/speech-schema.ts')).speechRules,
+  decision: async () => (await import('./decisions/decision-schema.ts')).decisionRules,
+  embeddings: async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules,
+  rerank: readRerank,
+  reranking: readRerank,
+  rerankV2: readRerank,
+} satisfies Partial<Record<EndpointName, () => Promise<BodyRules<z.ZodMiniType>>>>;
 
 /** Answers a request. `id`: the parameter of its path, if it has one. @throws ServiceError */
 type Answer = (exchange: Exchange, id: string) => Promise<Response>;

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { askAddedModel } from '../support/ask-added-model.ts';
@@ -12,7 +12,7 @@ import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { tinyChat } from '../support/vision/tiny-vision.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 
@@ -31,19 +31,13 @@ const WEIGHTS = /^[0-9a-f]{64}/;
 /** A file of the user's, and its size. */
 let chosen: string;
 let chosenBytes: number;
-const folders: string[] = [];
 beforeAll(async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const gguf = await firstLayers(GGUF, 2);
   chosenBytes = gguf.length;
   chosen = join(folder, 'SmolLM2-135M-Instruct.Q8_0.gguf');
   await writeFile(chosen, gguf);
 });
-afterAll(async () => {
-  for (const folder of folders) await removeFolder(folder);
-});
-
 const storedNames = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     let folder = await navigator.storage.getDirectory();
@@ -98,7 +92,6 @@ const refused = (page: Page, what: 'text' | 'truncated' | 'taken' | 'aborted'): 
 
 test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
   const profile = await tempFolder('added');
-  folders.push(profile);
   const site = await StaticSite.start();
   const first = await launch({ profile });
   const { page, key } = await openPage(first, site.url, path);
@@ -138,19 +131,15 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
   await site.stop();
 
   const again = await launch({ profile });
-  try {
-    const offline = await again.newPage();
-    await offline.goto(site.url + path);
-    await offline.evaluate(async () => void (await window.localtext));
-    expect(await askAddedModel(offline, key, id)).toBe(answer);
-    await offline.evaluate(async (from) => (await window.localtext).models.rename(from, 'my-own'), id);
-    expect(await modelIds(offline, key)).toEqual(['jade-mole-4', 'my-own']);
-    expect(await askAddedModel(offline, key, 'my-own')).toBe(answer);
-    await expect(askAddedModel(offline, key, id)).rejects.toThrow(/404/);
-    await remove(offline, key, 'my-own');
-  } finally {
-    await again.close();
-  }
+  const offline = await again.newPage();
+  await offline.goto(site.url + path);
+  await offline.evaluate(async () => void (await window.localtext));
+  expect(await askAddedModel(offline, key, id)).toBe(answer);
+  await offline.evaluate(async (from) => (await window.localtext).models.rename(from, 'my-own'), id);
+  expect(await modelIds(offline, key)).toEqual(['jade-mole-4', 'my-own']);
+  expect(await askAddedModel(offline, key, 'my-own')).toBe(answer);
+  await expect(askAddedModel(offline, key, id)).rejects.toThrow(/404/);
+  await remove(offline, key, 'my-own');
 });
 
 /** Removes a model, and checks that nothing of it stays. */
@@ -169,86 +158,70 @@ async function remove(page: Page, key: string, id: string): Promise<void> {
 test('what cannot be added is named, and leaves nothing in the storage; what was stopped can be deleted', async () => {
   const site = await StaticSite.start();
   const context = await launch();
-  try {
-    const { page, key } = await openPage(context, site.url, path);
-    await choose(page);
-    await page.evaluate(async () => void (await (await window.localtext).weights.list()));
-    const before = await storedNames(page);
-    const codes = [];
-    for (const what of ['text', 'truncated', 'taken'] as const) codes.push(await refused(page, what));
-    // All layers: the abort is to arrive before the copy ends.
-    await choose(page, GGUF);
-    codes.push(await refused(page, 'aborted'));
-    expect(codes).toEqual(['invalid_model_file', 'invalid_model_file', 'model_id_taken', 'AbortError']);
-    await page.evaluate(async () => {
-      const { weights } = await window.localtext;
-      const { variants } = await weights.list();
-      const part = variants.find(({ variant }) => variant.startsWith('unfinished/'));
-      if (part?.state !== 'part') throw new Error('nothing of it was kept');
-      await weights.delete(part.variant);
-    });
-    await expect.poll(() => storedNames(page), { timeout: 20_000 }).toEqual(before);
-    expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
-  } finally {
-    await context.close();
-    await site.stop();
-  }
+  const { page, key } = await openPage(context, site.url, path);
+  await choose(page);
+  await page.evaluate(async () => void (await (await window.localtext).weights.list()));
+  const before = await storedNames(page);
+  const codes = [];
+  for (const what of ['text', 'truncated', 'taken'] as const) codes.push(await refused(page, what));
+  // All layers: the abort is to arrive before the copy ends.
+  await choose(page, GGUF);
+  codes.push(await refused(page, 'aborted'));
+  expect(codes).toEqual(['invalid_model_file', 'invalid_model_file', 'model_id_taken', 'AbortError']);
+  await page.evaluate(async () => {
+    const { weights } = await window.localtext;
+    const { variants } = await weights.list();
+    const part = variants.find(({ variant }) => variant.startsWith('unfinished/'));
+    if (part?.state !== 'part') throw new Error('nothing of it was kept');
+    await weights.delete(part.variant);
+  });
+  await expect.poll(() => storedNames(page), { timeout: 20_000 }).toEqual(before);
+  expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
 });
 
 test('a model whose heads are no multiple of 32 values loads and answers', async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const site = await StaticSite.start();
   const context = await launch();
-  try {
-    const { page, key } = await openPage(context, site.url, path);
-    for (const headSize of [80, 100]) {
-      const file = join(folder, `heads-${headSize}.gguf`);
-      await writeFile(file, tinyChat(headSize));
-      await choose(page, file);
-      const id = await page.evaluate(async () => {
-        const [gguf] = document.querySelector('input')?.files ?? [];
-        if (!gguf) throw new Error('no file was chosen');
-        return (await (await window.localtext).models.add(gguf)).id;
-      });
-      expect(await askAddedModel(page, key, id)).toMatch(/^[aeinrst]+$/);
-    }
-  } finally {
-    await context.close();
-    await site.stop();
+  const { page, key } = await openPage(context, site.url, path);
+  for (const headSize of [80, 100]) {
+    const file = join(folder, `heads-${headSize}.gguf`);
+    await writeFile(file, tinyChat(headSize));
+    await choose(page, file);
+    const id = await page.evaluate(async () => {
+      const [gguf] = document.querySelector('input')?.files ?? [];
+      if (!gguf) throw new Error('no file was chosen');
+      return (await (await window.localtext).models.add(gguf)).id;
+    });
+    expect(await askAddedModel(page, key, id)).toMatch(/^[aeinrst]+$/);
   }
 });
 
 test('the playground shows what a dropped file is, adds it and removes it', async () => {
   const site = await StaticSite.start();
   const context = await launch();
-  try {
-    const page = await context.newPage();
-    await page.goto(`${site.url}/#/models`);
-    const card = page.getByRole('region', { name: 'Your own model' });
-    await drop(page, 'notes.gguf', [...Buffer.from('not weights, but a text that is long enough')]);
-    await card.getByRole('alert').getByText('notes.gguf is not a GGUF').waitFor();
-    const gguf = writeGguf({ metadata: chatMetadata, tensors: [oneTensor] });
-    await drop(page, 'tiny.gguf', [...gguf]);
-    await card.getByText('llama, Q8_0').waitFor();
-    await card.getByText('It fits.').waitFor();
-    expect(await violations(page)).toEqual([]);
-    await card.getByLabel('Id').fill('amber-phoenix-4');
-    await card.getByLabel('Id').press('Enter');
-    await card.getByRole('alert').getByText('is taken by another model').waitFor();
-    await card.getByLabel('Id').fill('mine');
-    await card.getByLabel('Id').press('Enter');
-    const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'mine' }) });
-    await model.getByText('added by you').waitFor();
-    expect(await violations(page)).toEqual([]);
-    await model.getByRole('button', { name: 'Remove mine' }).press('Enter');
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
-    await model.waitFor({ state: 'detached' });
-    expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
-  } finally {
-    await context.close();
-    await site.stop();
-  }
+  const page = await context.newPage();
+  await page.goto(`${site.url}/#/models`);
+  const card = page.getByRole('region', { name: 'Your own model' });
+  await drop(page, 'notes.gguf', [...Buffer.from('not weights, but a text that is long enough')]);
+  await card.getByRole('alert').getByText('notes.gguf is not a GGUF').waitFor();
+  const gguf = writeGguf({ metadata: chatMetadata, tensors: [oneTensor] });
+  await drop(page, 'tiny.gguf', [...gguf]);
+  await card.getByText('llama, Q8_0').waitFor();
+  await card.getByText('It fits.').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await card.getByLabel('Id').fill('amber-phoenix-4');
+  await card.getByLabel('Id').press('Enter');
+  await card.getByRole('alert').getByText('is taken by another model').waitFor();
+  await card.getByLabel('Id').fill('mine');
+  await card.getByLabel('Id').press('Enter');
+  const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'mine' }) });
+  await model.getByText('added by you').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await model.getByRole('button', { name: 'Remove mine' }).press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
+  await model.waitFor({ state: 'detached' });
+  expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
 });
 
 /** Drops a file on the card for models of the user's. */
@@ -266,7 +239,6 @@ async function drop(page: Page, name: string, bytes: number[]): Promise<void> {
 
 test('chats that begin alike share their beginning, where the tokenizer puts a token before every text', async () => {
   const folder = await tempFolder('added');
-  folders.push(folder);
   const gguf = await readFile(chosen);
   const [name, boolean] = ['tokenizer.ggml.add_bos_token', 7];
   const type = gguf.indexOf(name) + name.length;
@@ -276,37 +248,32 @@ test('chats that begin alike share their beginning, where the tokenizer puts a t
   await writeFile(file, gguf);
   const site = await StaticSite.start();
   const context = await launch();
-  try {
-    const { page, key } = await openPage(context, site.url, path);
-    await choose(page, file);
-    const usages = await page.evaluate(async (apiKey) => {
-      const { models } = await window.localtext;
-      const [chosenFile] = document.querySelector('input')?.files ?? [];
-      if (!chosenFile) throw new Error('no file was chosen');
-      const { id: model } = await models.add(chosenFile);
-      const client = window.client(apiKey, { timeout: 240_000 });
-      const ask = async (question: number): Promise<{ prompt: number; cached: number }> => {
-        const { usage } = await client.chat.completions.create({
-          model,
-          messages: [
-            { role: 'system', content: 'The sea is wide and deep, and ships cross it. '.repeat(20) },
-            { role: 'user', content: `What is ${question}?` },
-          ],
-          max_tokens: 4,
-        });
-        return {
-          prompt: usage?.prompt_tokens ?? 0,
-          cached: usage?.prompt_tokens_details?.cached_tokens ?? 0,
-        };
+  const { page, key } = await openPage(context, site.url, path);
+  await choose(page, file);
+  const usages = await page.evaluate(async (apiKey) => {
+    const { models } = await window.localtext;
+    const [chosenFile] = document.querySelector('input')?.files ?? [];
+    if (!chosenFile) throw new Error('no file was chosen');
+    const { id: model } = await models.add(chosenFile);
+    const client = window.client(apiKey, { timeout: 240_000 });
+    const ask = async (question: number): Promise<{ prompt: number; cached: number }> => {
+      const { usage } = await client.chat.completions.create({
+        model,
+        messages: [
+          { role: 'system', content: 'The sea is wide and deep, and ships cross it. '.repeat(20) },
+          { role: 'user', content: `What is ${question}?` },
+        ],
+        max_tokens: 4,
+      });
+      return {
+        prompt: usage?.prompt_tokens ?? 0,
+        cached: usage?.prompt_tokens_details?.cached_tokens ?? 0,
       };
-      return Promise.all([1, 2, 3, 4].map(ask));
-    }, key);
-    const computed = usages.map(({ prompt, cached }) => prompt - cached).toSorted((a, b) => b - a);
-    const [first = 0, ...others] = computed;
-    expect(first).toBeGreaterThan(200);
-    for (const tokens of others) expect(tokens).toBeLessThan(30);
-  } finally {
-    await context.close();
-    await site.stop();
-  }
+    };
+    return Promise.all([1, 2, 3, 4].map(ask));
+  }, key);
+  const computed = usages.map(({ prompt, cached }) => prompt - cached).toSorted((a, b) => b - a);
+  const [first = 0, ...others] = computed;
+  expect(first).toBeGreaterThan(200);
+  for (const tokens of others) expect(tokens).toBeLessThan(30);
 });

@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { withBuiltIn } from '../../src/catalog/with-built-in.ts';
 import { installLanguageModel } from '../support/fake-language-model.ts';
@@ -14,10 +14,6 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   context = await launchWithWeights();
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 declare global {

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
@@ -21,11 +21,6 @@ beforeAll(async () => {
   context = await launchWithWeights({ servedBy: site.url });
   ({ page, key, keyId } = await openPage(context, siteUrl));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 interface Parameters {
@@ -195,8 +190,11 @@ test('after an abort mid-stream the next request is answered, and nothing else r
     return deltas;
   }, key);
   expect(received).toBeGreaterThanOrEqual(5);
-  const { models } = await page.evaluate(async () => (await window.localtext).status());
-  expect(models.map(({ running, queued }) => running + queued)).toEqual(models.map(() => 0));
+  const busy = async (): Promise<number> => {
+    const { models } = await page.evaluate(async () => (await window.localtext).status());
+    return models.reduce((sum, { running, queued }) => sum + running + queued, 0);
+  };
+  await expect.poll(busy).toBe(0);
 });
 
 test('the list of keys never shows a key again', async () => {

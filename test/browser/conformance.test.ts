@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { cases } from '../conformance/cases.ts';
 import type { Answer } from '../conformance/conformance-case.ts';
@@ -62,11 +62,6 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 function send(request: PlainRequest): Promise<Omit<Answer, 'sent'>> {

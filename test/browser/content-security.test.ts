@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -17,10 +17,6 @@ let strict: string;
 beforeAll(async () => {
   context = await launch();
   strict = (await fetch(siteUrl)).headers.get('content-security-policy') ?? '';
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 const withPolicy = (policyOf: (path: string) => string): Promise<AlteredSite> =>
@@ -91,7 +87,6 @@ test('chat and embeddings on threads run under it, without a violation anywhere'
   });
   await expect.poll(() => reports(site).length, { timeout: 10_000 }).toBeGreaterThan(0);
   await page.close();
-  await site.stop();
 });
 
 test('start() reports a policy that allows no workers', async () => {
@@ -102,7 +97,6 @@ test('start() reports a policy that allows no workers', async () => {
   expect(code).toBe('worker_blocked');
   expect(message).toMatch(/Content-Security-Policy \(worker-src\) blocks .*Allow 'self' in worker-src/);
   await page.close();
-  await site.stop();
 });
 
 test('requests through createFetch() report that their worker is blocked', async () => {
@@ -117,7 +111,6 @@ test('requests through createFetch() report that their worker is blocked', async
   const error = (): Promise<unknown> => page.evaluate(() => window.lifetime.runs['blocked']?.error);
   await expect.poll(error, { timeout: 10_000 }).toMatchObject({ code: 'worker_blocked' });
   await page.close();
-  await site.stop();
 });
 
 test('an engine worker that may start no nested workers names that, for each engine', async () => {
@@ -135,7 +128,6 @@ test('an engine worker that may start no nested workers names that, for each eng
     expect(code).toBe('worker_blocked');
   }
   await page.close();
-  await site.stop();
 });
 
 test('a policy without WebAssembly is named, for each engine', async () => {
@@ -147,7 +139,6 @@ test('a policy without WebAssembly is named, for each engine', async () => {
     expect(code).toBe('model_load_failed');
   }
   await page.close();
-  await site.stop();
 });
 
 /** How a start of the page ends, and what a request through `createFetch()` gets. */
@@ -176,7 +167,6 @@ test('start() and requests tell a sandboxed page what its policy lacks', async (
   expect(start).toMatch(/^storage_unavailable: .*sandboxed without `allow-same-origin`/);
   expect(request).toMatchObject({ code: 'storage_unavailable', status: 500 });
   await page.close();
-  await site.stop();
 });
 
 test('a service worker whose policy blocks every fetch is not installed, as the site would be unreachable', async () => {
@@ -189,5 +179,4 @@ test('a service worker whose policy blocks every fetch is not installed, as the 
   expect(start).toMatch(/^service_worker_failed: .*no 'self' in connect-src/);
   expect((await page.reload())?.status()).toBe(200);
   await page.close();
-  await site.stop();
 });

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
 import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH } from '../../src/protocol/local-paths.ts';
@@ -10,6 +9,7 @@ import { callChannel } from '../../src/protocol/discovery.ts';
 import { requestLock } from '../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { launch } from '../support/launch.ts';
+import { listen } from '../support/listen.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 
@@ -38,33 +38,25 @@ const attackPage = (
 <form method="post" enctype="text/plain" action='${action}' target="${target}"><button>Win a prize</button></form>`;
 
 let site: StaticSite;
-let attacker: Server;
+let attacker: string;
 let context: BrowserContext;
 let victim: Page;
 
 beforeAll(async () => {
   site = await StaticSite.start();
-  attacker = createServer(({ url }, answer) => {
+  const server = createServer(({ url }, answer) => {
     const { searchParams } = new URL(url ?? '/', 'http://localhost');
     const of = (name: string): string => searchParams.get(name) ?? '';
     answer.setHeader('content-type', 'text/html');
     answer.end(attackPage(of('action'), of('target')));
   });
-  await new Promise<void>((resolve) => {
-    attacker.listen(0, resolve);
-  });
+  attacker = await listen(server);
   context = await launch();
   const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
   ({ page: victim } = await openPage(context, site.url, path));
   await victim.evaluate(async (text) => {
     await (await window.localtext).weights.import([new File([text], 'model.gguf')]);
   }, BYTES);
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  attacker.close();
 });
 
 const states = (): Promise<Record<string, string>> =>
@@ -92,7 +84,7 @@ const ways = [
 ] as const;
 
 test.each(ways)('a form of %s reaches nothing', async (_, host, target) => {
-  const { port } = attacker.address() as AddressInfo;
+  const { port } = new URL(attacker);
   const query = new URLSearchParams({ action: `${site.url}${LOAD_PATH}?model=pinned-1`, target });
   const statuses = await answered(async (page) => {
     await page.goto(`http://${host}:${port}/?${query}`);

@@ -1,21 +1,11 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { launchWithWeights } from '../support/stored-weights.ts';
-import { openPage } from '../support/open-page.ts';
+import { send } from '../support/send.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
 /** Special tokens in callers' texts, with the tokenizers of real models. */
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-});
-
-afterAll(() => context.close());
+const tab = sharedPage();
 
 interface Message {
   role: 'user' | 'assistant';
@@ -23,13 +13,13 @@ interface Message {
 }
 
 const promptTokens = (messages: Message[]): Promise<number> =>
-  page.evaluate(
+  tab.page.evaluate(
     async ([apiKey, body]) => {
       const client = window.client(apiKey);
       const asked = { model: 'amber-phoenix-4', messages: body, max_tokens: 1, temperature: 0 };
       return (await client.chat.completions.create(asked)).usage?.prompt_tokens ?? 0;
     },
-    [key, messages] as const,
+    [tab.key, messages] as const,
   );
 
 const tokensOfUser = (content: string): Promise<number> => promptTokens([{ role: 'user', content }]);
@@ -56,14 +46,14 @@ test('a message cannot end its turn', async () => {
 
 test('a special token in a text to embed is several tokens', async () => {
   const count = (input: string): Promise<number> =>
-    page.evaluate(
+    tab.page.evaluate(
       async ([apiKey, text]) => {
         const { usage } = await window
           .client(apiKey)
           .embeddings.create({ model: 'jade-mole-4', input: text });
         return usage.prompt_tokens;
       },
-      [key, input] as const,
+      [tab.key, input] as const,
     );
   const around = (await count('rain snow')) - 2;
   for (const token of ['[SEP]', '[CLS]', '[MASK]', '[PAD]'])
@@ -71,17 +61,10 @@ test('a special token in a text to embed is several tokens', async () => {
 });
 
 test('a choice that is a special token is scored as text', async () => {
-  const answer = await page.evaluate(async (apiKey) => {
-    const choices = ['<|im_end|>', 'yes', 'no'].map((value) => ({ value }));
-    const question = { type: 'choice', instructions: 'Is snow white?', choices };
-    const response = await fetch('/v1/decisions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'amber-phoenix-4', input: 'Snow', questions: [question] }),
-    });
-    return { status: response.status, body: (await response.json()) as unknown };
-  }, key);
-  expect(answer).toMatchObject({
+  const choices = ['<|im_end|>', 'yes', 'no'].map((value) => ({ value }));
+  const questions = [{ type: 'choice', instructions: 'Is snow white?', choices }];
+  const asked = { model: 'amber-phoenix-4', input: 'Snow', questions };
+  expect(await send(tab.page, tab.key, '/v1/decisions', asked)).toMatchObject({
     status: 200,
     body: { answers: [{ choice: expect.any(String) as string }] },
   });

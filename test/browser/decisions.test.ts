@@ -1,25 +1,16 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
 
 import { crash, engineOf } from './lifetime/support/kill.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
+import { send } from '../support/send.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
 /** Decisions on real weights. */
 
 const siteUrl = inject('siteUrl');
-let context: BrowserContext;
-let page: Page;
-let key: string;
 
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, siteUrl));
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const tab = sharedPage();
 
 interface Decision {
   answers: {
@@ -31,20 +22,12 @@ interface Decision {
   usage: { input_tokens: number; input_tokens_details: { cached_tokens: number } };
 }
 
-const decide = (body: Record<string, unknown>, tab = page): Promise<Decision> =>
-  tab.evaluate(
-    async ([apiKey, request]) => {
-      const response = await fetch('/v1/decisions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'amber-phoenix-4', ...request }),
-      });
-      const answer = await response.json();
-      if (!response.ok) throw new Error(JSON.stringify(answer));
-      return answer;
-    },
-    [key, body] as const,
-  );
+async function decide(asked: object, page = tab.page): Promise<Decision> {
+  const json = { model: 'amber-phoenix-4', ...asked };
+  const { status, text, body } = await send<Decision>(page, tab.key, '/v1/decisions', json);
+  if (status !== 200) throw new Error(text);
+  return body;
+}
 
 const choice = (instructions: string, ...values: string[]) => ({
   type: 'choice',
@@ -147,18 +130,18 @@ test('four large decisions leave room for a short chat', async () => {
     ended.push(name);
   });
   await expect.poll(runningJobs).toBe(4);
-  await page.evaluate(async (apiKey) => {
+  await tab.page.evaluate(async (apiKey) => {
     const messages = [{ role: 'user' as const, content: 'Hi' }];
     await window
       .client(apiKey)
       .chat.completions.create({ model: 'amber-phoenix-4', messages, max_tokens: 2 });
-  }, key);
+  }, tab.key);
   expect(ended).toEqual([]);
   await Promise.all(large);
 });
 
 const runningJobs = (): Promise<number> =>
-  page.evaluate(async () => {
+  tab.page.evaluate(async () => {
     const { models } = await (await window.localtext).status();
     return models.find(({ id }) => id === 'amber-phoenix-4')?.running ?? 0;
   });
@@ -181,12 +164,12 @@ const countAnswers = async (leader: Page): Promise<() => Promise<number>> => {
 };
 
 test('the next tab continues with the first question without an answer, where the leading one crashes', async () => {
-  const { page: leader } = await openPage(context, siteUrl);
-  const { page: heir } = await openPage(context, siteUrl);
+  const { page: leader } = await openPage(tab.context, siteUrl);
+  const { page: heir } = await openPage(tab.context, siteUrl);
   // The first tab's process has the service worker, which a crash would end, too.
-  await page.close();
-  const leads = (tab: Page): Promise<boolean> =>
-    tab.evaluate(async () => (await (await window.localtext).status()).leader);
+  await tab.page.close();
+  const leads = (leading: Page): Promise<boolean> =>
+    leading.evaluate(async () => (await (await window.localtext).status()).leader);
   await expect.poll(() => leads(leader)).toBe(true);
   const questions = many(12);
   const whole = await decide({ input, questions }, heir);

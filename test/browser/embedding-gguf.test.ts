@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -11,7 +11,9 @@ import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { miniLmGguf, POOLINGS } from '../support/mini-lm-gguf.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { send } from '../support/send.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 const siteUrl = inject('siteUrl');
 const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
@@ -51,26 +53,6 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, siteUrl, `/test-page.html#options=${options}`));
 });
 
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
-});
-
-/** Adds a file as the user does. @returns what `inspect()` says of it, and its id */
-async function add(file: string) {
-  await page.evaluate(() =>
-    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
-  await page.locator('input[type=file]').setInputFiles(file);
-  return page.evaluate(async () => {
-    const { models } = await window.localtext;
-    const files = [...(document.querySelector('input')?.files ?? [])];
-    const { embedding, architecture, canChat, contextLength } = await models.inspect(files);
-    const { id } = await models.add(files);
-    return { id, embedding, architecture, canChat, contextLength };
-  });
-}
-
 const embed = (model: string, input: string[], more = {}) =>
   page.evaluate(
     async ([apiKey, id, texts, extra]) => {
@@ -81,18 +63,10 @@ const embed = (model: string, input: string[], more = {}) =>
     [key, model, input, more] as const,
   );
 
-const status = (model: string, body: object): Promise<[number, { error: { param: string } }]> =>
-  page.evaluate(
-    async ([apiKey, id, extra]) => {
-      const response = await fetch('/v1/embeddings', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: id, ...extra }),
-      });
-      return [response.status, (await response.json()) as { error: { param: string } }] as const;
-    },
-    [key, model, body] as const,
-  ) as Promise<[number, { error: { param: string } }]>;
+async function status(model: string, more: object) {
+  const sent = await send<{ error: { param: string } }>(page, key, '/v1/embeddings', { model, ...more });
+  return [sent.status, sent.body] as const;
+}
 
 const cosine = (a: number[], b: number[]): number =>
   a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
@@ -100,8 +74,8 @@ const cosine = (a: number[], b: number[]): number =>
 test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () => {
   const file = join(folder, 'all-MiniLM-L6-v2.F32.gguf');
   await writeFile(file, await miniLmGguf());
-  const { id, ...details } = await add(file);
-  expect(details).toEqual({
+  const { id, ...details } = await addGguf(page, file);
+  expect(details).toMatchObject({
     architecture: 'bert',
     canChat: false,
     contextLength: 512,
@@ -123,27 +97,23 @@ test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () 
 test('vectors of the first token are those of native llama.cpp, in GGUF and in ONNX', async () => {
   const file = join(folder, 'first-token.gguf');
   await writeFile(file, await miniLmGguf(POOLINGS.cls));
-  const { id, embedding } = await add(file);
+  const { id, embedding } = await addGguf(page, file);
   expect(embedding).toEqual({ dimensions: 384, pooling: 'cls' });
   const gguf = await embed(id, TEXTS);
   const onnx = await embed(CLS, TEXTS);
   const mean = await embed('jade-mole-4', TEXTS);
   const server = await LlamaServer.start(file, 'key', [], { pooling: 'CLS' });
-  try {
-    for (const [index, vector] of (await server.embed(TEXTS)).entries()) {
-      expect(cosine(vector, gguf.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
-      expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
-      expect(cosine(vector, mean.vectors[index] ?? []), TEXTS[index]).toBeLessThan(0.99);
-    }
-  } finally {
-    await server.stop();
+  for (const [index, vector] of (await server.embed(TEXTS)).entries()) {
+    expect(cosine(vector, gguf.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(cosine(vector, mean.vectors[index] ?? []), TEXTS[index]).toBeLessThan(0.99);
   }
 });
 
 test('a decoder with the pooling of its last token makes the vectors of native llama.cpp', async () => {
   const file = join(folder, 'last-token.gguf');
   await writeFile(file, await firstLayers(SMOLLM2, 2, LAST));
-  const { id, ...details } = await add(file);
+  const { id, ...details } = await addGguf(page, file);
   expect(details).toMatchObject({
     architecture: 'llama',
     canChat: false,
@@ -151,11 +121,7 @@ test('a decoder with the pooling of its last token makes the vectors of native l
   });
   const own = await embed(id, TEXTS);
   const server = await LlamaServer.start(file, 'key', [], { pooling: 'LAST' });
-  try {
-    const native = await server.embed(TEXTS);
-    for (const [index, vector] of own.vectors.entries())
-      expect(cosine(vector, native[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
-  } finally {
-    await server.stop();
-  }
+  const native = await server.embed(TEXTS);
+  for (const [index, vector] of own.vectors.entries())
+    expect(cosine(vector, native[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
 });

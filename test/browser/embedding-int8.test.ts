@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -10,10 +10,6 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   context = await launchWithWeights();
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 /** Three sentences, and their similarities as Sentence Transformers publishes them for this model, on its quickstart page. */

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -9,10 +9,6 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 const failure = (page: Page, model: string): Promise<string> =>

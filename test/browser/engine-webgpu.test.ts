@@ -1,26 +1,9 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
-import { openPage } from '../support/open-page.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
-
-const siteUrl = inject('siteUrl');
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights({ webgpu: 'software' });
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  ({ page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-});
+import { sharedPage } from '../support/shared-page.ts';
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
@@ -38,8 +21,10 @@ const catalog: Catalog = {
   ],
 };
 
+const tab = sharedPage({ catalog }, undefined, { webgpu: 'software' });
+
 test('shaders are compiled before a model is ready, as a phase of its load', async () => {
-  const { phases, compileMs, firstMs } = await page.evaluate(async (apiKey) => {
+  const { phases, compileMs, firstMs } = await tab.page.evaluate(async (apiKey) => {
     const localtext = await window.localtext;
     const since: Record<string, number> = {};
     await localtext.ready('webgpu', { onProgress: ({ phase }) => (since[phase] ??= performance.now()) });
@@ -47,13 +32,13 @@ test('shaders are compiled before a model is ready, as a phase of its load', asy
     const began = performance.now();
     await window.client(apiKey).embeddings.create({ model: 'webgpu', input: 'The first text.' });
     return { phases: Object.keys(since), compileMs: ready - compile, firstMs: performance.now() - began };
-  }, key);
+  }, tab.key);
   console.log(`shaders ${Math.round(compileMs)} ms, the first request after them ${Math.round(firstMs)} ms`);
   expect(phases.slice(-2)).toEqual(['compile', 'ready']);
 });
 
 test('embeddings on WebGPU agree with those on WASM', async () => {
-  const { vectors, fingerprints } = await page.evaluate(async (apiKey) => {
+  const { vectors, fingerprints } = await tab.page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const input = ['The weather is lovely today.', 'He drove to the stadium.'];
     const answers = await Promise.all(
@@ -64,7 +49,7 @@ test('embeddings on WebGPU agree with those on WASM', async () => {
       vectors: answers.map(({ data }) => data.map(({ embedding }) => embedding)),
       fingerprints: models.slice(0, 2).map(({ fingerprint }) => fingerprint),
     };
-  }, key);
+  }, tab.key);
   expect(fingerprints).toEqual([
     expect.stringMatching(/wasm-\d+t$/) as string,
     expect.stringMatching(/webgpu$/) as string,
@@ -78,20 +63,20 @@ test('embeddings on WebGPU agree with those on WASM', async () => {
 });
 
 test('a GPU that the browser takes away: the next variant answers, and the status names the reason', async () => {
-  const worker = page.workers().find((each) => /\/worker[-.]/.test(each.url()));
+  const worker = tab.page.workers().find((each) => /\/worker[-.]/.test(each.url()));
   // As after several losses, when Chromium offers a GPU no more.
   await worker?.evaluate(() =>
     Object.defineProperty(navigator.gpu, 'requestAdapter', { value: async () => null }),
   );
-  await crashGpu(context);
-  const { dimensions, reasons } = await page.evaluate(async (apiKey) => {
+  await crashGpu(tab.context);
+  const { dimensions, reasons } = await tab.page.evaluate(async (apiKey) => {
     const { data } = await window.client(apiKey).embeddings.create({ model: 'either', input: 'hello' });
     const { models } = await (await window.localtext).status();
     return {
       dimensions: data[0]?.embedding.length,
       reasons: models.find(({ id }) => id === 'either')?.reasons,
     };
-  }, key);
+  }, tab.key);
   expect(dimensions).toBe(384);
   const why = expect.stringMatching(/minilm-webgpu runs on WebGPU alone, and the browser offers no GPU now/);
   expect(reasons).toMatchObject([

@@ -1,25 +1,10 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { launchWithWeights } from '../support/stored-weights.ts';
-import { openPage } from '../support/open-page.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
 /** What the engines themselves must hold to, on real weights, asked for through /v1. */
 
-const siteUrl = inject('siteUrl');
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, siteUrl));
-  await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const tab = sharedPage({}, 'amber-phoenix-4');
 
 interface Answer {
   status: number;
@@ -36,7 +21,7 @@ type Body = Record<string, unknown> & { content?: string };
 
 /** All at once; at temperature 0. */
 const askAll = (bodies: Body[]): Promise<Answer[]> =>
-  page.evaluate(
+  tab.page.evaluate(
     async ([apiKey, requests]) =>
       Promise.all(
         requests.map(async ({ content, ...body }) => {
@@ -61,7 +46,7 @@ const askAll = (bodies: Body[]): Promise<Answer[]> =>
           };
         }),
       ),
-    [key, bodies] as const,
+    [tab.key, bodies] as const,
   );
 
 const ask = async (body: Body): Promise<Answer> => {
@@ -82,7 +67,10 @@ test('concurrent chats give the same texts as alone; a refused one fails alone',
 
 test('text that is not UTF-8 is replaced, and neither the engine nor what runs beside it ends', async () => {
   const crashes: string[] = [];
-  page.on('console', (message) => message.text().includes('engine crashed') && crashes.push(message.text()));
+  tab.page.on(
+    'console',
+    (message) => message.text().includes('engine crashed') && crashes.push(message.text()),
+  );
   const beside = { content: 'Name a river.', max_tokens: 8 };
   const alone = await ask(beside);
   // In this model's vocabulary 218 is the byte 0x80, which no character begins with.
@@ -174,7 +162,7 @@ test('an assistant message at the end is answered, not continued', async () => {
 
 // `SlotPredictor` predicts which slot llama.cpp's server picks, by rules that are the server's own and may change.
 test('five conversations over four slots: each prompt is computed once', async () => {
-  const usages = await page.evaluate(async (apiKey) => {
+  const usages = await tab.page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     // Long words, so that few tokens are worth keeping.
     const words =
@@ -200,7 +188,7 @@ test('five conversations over four slots: each prompt is computed once', async (
     for (const messages of conversations)
       second.push(await usageOf([...messages, { role: 'user', content: 'Go on.' }]));
     return { first, second };
-  }, key);
+  }, tab.key);
   // The system message once, and of each second turn only what is new.
   for (const { cached } of usages.first.slice(1)) expect(cached).toBeGreaterThanOrEqual(24);
   for (const [at, { cached }] of usages.second.entries()) {
@@ -210,7 +198,7 @@ test('five conversations over four slots: each prompt is computed once', async (
 });
 
 test('concurrent embeddings equal those in turn', async () => {
-  const { together, turn } = await page.evaluate(async (apiKey) => {
+  const { together, turn } = await tab.page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const embed = async (input: string) => {
       const { data } = await client.embeddings.create({ model: 'jade-mole-4', input });
@@ -221,7 +209,7 @@ test('concurrent embeddings equal those in turn', async () => {
     const inTurn: number[][] = [];
     for (const input of inputs) inTurn.push(await embed(input));
     return { together: atOnce, turn: inTurn };
-  }, key);
+  }, tab.key);
   for (const [at, vector] of turn.entries()) {
     const cosine = vector.reduce((sum, value, index) => sum + value * (together[at]?.[index] ?? 0), 0);
     expect(cosine).toBeCloseTo(1, 5);

@@ -1,8 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -10,6 +9,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { listen } from '../support/listen.ts';
 
 /** What the OpenAI client makes of failures that are found late: it has its own classes for statuses alone. */
 
@@ -36,16 +36,11 @@ async function refusingServer() {
     };
     return sleep(LATE_MS).then(() => answer(response, 400, { error: { ...error, param: 'messages' } }));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, close: () => server.close() };
+  return listen(server);
 }
 
 let context: BrowserContext;
 let site: AlteredSite;
-let server: Awaited<ReturnType<typeof refusingServer>>;
 let page: Page;
 let key: string;
 
@@ -54,7 +49,6 @@ beforeAll(async () => {
   /** Its bytes are there, and its hash is another: found once all of it has been read. */
   const files = small.files.map((file) => ({ ...file, sha256: '0'.repeat(64) }));
   const broken: Variant = { ...small, name: 'broken', files };
-  server = await refusingServer();
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
   const upstream: Variant = {
@@ -63,7 +57,7 @@ beforeAll(async () => {
     license: 'MIT',
     contextLength: 2048,
     files: [],
-    baseUrl: `${server.url}/v1`,
+    baseUrl: `${await refusingServer()}/v1`,
     model: 'm',
   };
   const chat = (id: string, variant: Variant) => ({
@@ -80,12 +74,6 @@ beforeAll(async () => {
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => (await window.localtext).ready('small'));
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  server.close();
 });
 
 interface Seen {

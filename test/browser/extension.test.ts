@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { bundleSamples } from '../support/bundle-samples.ts';
 import { extensionId } from '../support/extension-id.ts';
 import { launch } from '../support/launch.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Chromium answers a range of an extension's file with status 200, the bytes of the range and no length. */
 
@@ -44,29 +44,23 @@ beforeAll(async () => {
   for (const [name, content] of files) await writeFile(join(folder, name), content);
 });
 
-afterAll(() => removeFolder(folder));
-
 test('the page of an extension downloads weights from the extension', async () => {
   const context = await launch({
     extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
   });
-  try {
-    const page = await context.newPage();
-    await page.goto(`chrome-extension://${extensionId(folder)}/page.html`);
-    const file = {
-      path: 'weights.bin',
-      bytes: weights.length,
-      sha256: createHash('sha256').update(weights).digest('hex'),
-    };
-    const stored = await page.evaluate(
-      (wanted) =>
-        (globalThis as unknown as { store(file: unknown): Promise<{ chunks: number; bytes: number }> }).store(
-          wanted,
-        ),
-      file,
-    );
-    expect(stored).toEqual({ chunks: 3, bytes: weights.length });
-  } finally {
-    await context.close();
-  }
+  const page = await context.newPage();
+  await page.goto(`chrome-extension://${extensionId(folder)}/page.html`);
+  const file = {
+    path: 'weights.bin',
+    bytes: weights.length,
+    sha256: createHash('sha256').update(weights).digest('hex'),
+  };
+  const stored = await page.evaluate(
+    (wanted) =>
+      (globalThis as unknown as { store(file: unknown): Promise<{ chunks: number; bytes: number }> }).store(
+        wanted,
+      ),
+    file,
+  );
+  expect(stored).toEqual({ chunks: 3, bytes: weights.length });
 });

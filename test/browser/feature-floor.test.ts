@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { AlteredSite } from '../support/altered-site.ts';
@@ -14,10 +14,6 @@ let site: AlteredSite;
 
 beforeAll(async () => {
   [context, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'))]);
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 /** A page of the site, in which this script has run before any other. */
@@ -113,5 +109,4 @@ test('without the origin private file system, weights are kept in the Cache API 
   await tab.start();
   await load();
   expect(fresh.asked.filter((path) => path.startsWith('/models/') && path.includes('model.'))).toEqual([]);
-  await fresh.stop();
 });

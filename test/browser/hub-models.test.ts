@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { askAddedModel } from '../support/ask-added-model.ts';
@@ -43,10 +43,6 @@ beforeAll(async () => {
   context = await launch({ webgpu: 'software' });
   const hash = `#options=${encodeURIComponent(JSON.stringify(options))}`;
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html${hash}`));
-});
-afterAll(async () => {
-  await context?.close();
-  await hub?.stop();
 });
 
 const ready = (model: string): Promise<{ code: unknown; message: string } | null> =>

@@ -3,15 +3,16 @@ import { join } from 'node:path';
 
 import type OpenAI from 'openai';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
+import { send } from '../support/send.ts';
 
 /** Images in chat messages, on a model of SmolVLM's architecture with random weights, beside llama.cpp's own server. */
 
@@ -38,13 +39,6 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
 });
 
-afterAll(async () => {
-  await context.close();
-  await llama.stop();
-  model.close();
-  await removeFolder(folder);
-});
-
 interface Answer {
   choices: {
     message: { content: string; tool_calls?: OpenAI.ChatCompletionMessageFunctionToolCall[] };
@@ -63,15 +57,11 @@ const text = (content: string) => ({ type: 'text', text: content });
 const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 
 /** The status and the body of an answer. */
-const ask = (body: object, path = '/v1/chat/completions') =>
-  page.evaluate(
-    async ([secret, url, json]) => {
-      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(url, { method: 'POST', headers, body: json });
-      return { status: response.status, ...((await response.json()) as Answer) };
-    },
-    [key, path, JSON.stringify({ model: VISION_MODEL, temperature: 0, max_tokens: 8, ...body })] as const,
-  );
+async function ask(more: object, path = '/v1/chat/completions') {
+  const json = { model: VISION_MODEL, temperature: 0, max_tokens: 8, ...more };
+  const { status, body } = await send<Answer>(page, key, path, json);
+  return { status, ...body };
+}
 
 const reply = async (body: object): Promise<string> => {
   const { choices, error } = await ask(body);
@@ -284,11 +274,8 @@ test('invalid and too large images are refused by name', async () => {
 });
 
 test('the list of models says which see', async () => {
-  const data = await page.evaluate(async (secret) => {
-    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } });
-    return ((await response.json()) as Answer).data;
-  }, key);
-  const seeing = data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
+  const { body } = await send<Answer>(page, key, '/v1/models');
+  const seeing = body.data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
   expect(seeing).toEqual([VISION_MODEL]);
 });
 

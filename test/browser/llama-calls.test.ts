@@ -1,5 +1,5 @@
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -11,10 +11,8 @@ const GGUF = 'models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 /** A page with llama.cpp alone, on a model of two layers. */
 async function open(): Promise<Page> {
   const site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
-  onTestFinished(() => site.stop());
   site.serve(`/${GGUF}`, await firstLayers(`public/${GGUF}`, 2));
   const context = await launch();
-  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(`${site.url}/llama-page.html`);
   return page;

@@ -1,29 +1,15 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { launchWithWeights } from '../support/stored-weights.ts';
-import { openPage } from '../support/open-page.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-  await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const tab = sharedPage({}, 'amber-phoenix-4');
 
 /** Its emoji and most of its letters are several tokens each in this model's vocabulary. */
 const SCRIPTS = '😀🎉 👩‍👩‍👧 नमस्ते שלום 你好 ความรัก እንኳን';
 
 /** Texts and tokens that a request has with and without log probabilities, whole and streamed, by the SDK. */
 const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: string, form: string | null) =>
-  page.evaluate(
+  tab.page.evaluate(
     async ([apiKey, path, content, forced]) => {
       type Token = {
         token: string;
@@ -125,7 +111,7 @@ const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: str
         for (const stream of [false, true]) seen.push(await request(scores, stream));
       return seen;
     },
-    [key, endpoint, input, form] as const,
+    [tab.key, endpoint, input, form] as const,
   );
 
 describe.each([

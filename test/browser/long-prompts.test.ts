@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -16,8 +16,6 @@ beforeAll(async () => {
     for (const model of ['amber-phoenix-4', 'jade-mole-4']) await localtext.ready(model);
   });
 });
-
-afterAll(() => context.close());
 
 interface Timed {
   status: number;

@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -8,6 +8,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
 import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tiny-model.ts';
+import { send } from '../support/send.ts';
 
 let context: BrowserContext;
 let server: ModelServer;
@@ -77,12 +78,6 @@ beforeAll(async () => {
   context = await launch();
 });
 
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  server.close();
-});
-
 test('a truncated, false or wrong file is named in the error, and all other models keep running', async () => {
   const variants = [...Object.keys(faults), 'fine'].map((name) =>
     tinyVariant({ ...good, ...faults[name]?.files }, server.url, name),
@@ -118,18 +113,10 @@ test('a truncated, false or wrong file is named in the error, and all other mode
       },
       { apiKey: key, id: model },
     );
-  const status = (model: string, input: string): Promise<string> =>
-    page.evaluate(
-      async ({ apiKey, ...body }) => {
-        const response = await fetch('/v1/embeddings', {
-          method: 'POST',
-          headers: { authorization: `Bearer ${apiKey}` },
-          body: JSON.stringify(body),
-        });
-        return `${response.status} ${response.ok ? '' : await response.text()}`;
-      },
-      { apiKey: key, model, input },
-    );
+  const status = async (model: string, input: string): Promise<string> => {
+    const { status: code, text } = await send(page, key, '/v1/embeddings', { model, input });
+    return `${code} ${code === 200 ? '' : text}`;
+  };
   const before = await embed('fine');
   expect(before).toHaveLength(16);
   expect(Math.hypot(...before)).toBeCloseTo(1, 5);

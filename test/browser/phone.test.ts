@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { VariantReason } from '../../src/protocol/status.ts';
 import { launch } from '../support/launch.ts';
@@ -38,12 +38,6 @@ beforeAll(async () => {
   page.setDefaultTimeout(60_000);
   await page.goto(site.url);
 });
-afterAll(async () => {
-  await persistent.close();
-  await site.stop();
-  await slow.stop();
-});
-
 /** Reasons of all models. There are none until the engine of the reloaded page has reported its status. */
 async function variantReasons(): Promise<VariantReason[]> {
   let reasons: VariantReason[] = [];
@@ -87,7 +81,6 @@ test('asks before it downloads, and takes the smallest variant', async () => {
 
 test('a desktop asks, too, where the browser is to save data', async () => {
   const desktop = await launch();
-  onTestFinished(() => desktop.close());
   await desktop.addInitScript(
     `Object.defineProperty(navigator, 'connection', { value: { saveData: true } });`,
   );

@@ -1,7 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -9,6 +9,8 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { writeThinkingGguf } from '../support/thinking-gguf.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { send } from '../support/send.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 /** A model at hand whose template thinks, with a part of its layers. It does not end its thoughts: their budget does. */
 const MODEL = 'thinker';
@@ -26,19 +28,7 @@ beforeAll(async () => {
   await writeThinkingGguf(file, file);
   context = await launch();
   ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
-  await page.evaluate(() =>
-    document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
-  await page.locator('input').setInputFiles(file);
-  await page.evaluate(async (id) => {
-    const [gguf] = document.querySelector('input')?.files ?? [];
-    if (gguf) await (await window.localtext).models.add(gguf, { id });
-  }, MODEL);
-});
-
-afterAll(async () => {
-  await context.close();
-  await rm(folder, { recursive: true, force: true });
+  await addGguf(page, file, MODEL);
 });
 
 const words = expect.stringMatching(/^[^<]*\w[^<]*$/) as string;
@@ -67,14 +57,8 @@ test('a stop sequence is looked for in the answer alone', async () => {
 });
 
 test('says that it can think, and does not when not asked', async () => {
-  const model = await page.evaluate(
-    ([apiKey, id]) =>
-      fetch(`/v1/models/${id}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((response) =>
-        response.json(),
-      ),
-    [key, MODEL] as const,
-  );
-  expect(model).toMatchObject({ localtext: { thinks: true } });
+  const { body } = await send(page, key, `/v1/models/${MODEL}`);
+  expect(body).toMatchObject({ localtext: { thinks: true } });
   for (const more of [{}, { reasoning_effort: 'none' }]) {
     const { choices, usage } = await ask({ ...more, max_tokens: 4 });
     expect(choices[0]).toMatchObject({ reasoning: '', text: words });
@@ -111,18 +95,6 @@ test('the AI SDK and LangChain see the thoughts', async () => {
     'text-end',
   ]);
   expect(langchain).toMatchObject({ reasoning: aiSdk.reasoning, text: words, streamed: aiSdk.reasoning });
-});
-
-test('/v1/responses has them as an item before the message', async () => {
-  const seen = await page.evaluate(([apiKey, id]) => window.clients.openai.thoughtsOfResponse(apiKey, id), [
-    key,
-    MODEL,
-  ] as const);
-  expect(seen).toMatchObject({ reasoning: words, text: words, reasoningTokens: 6 });
-  expect(seen.types.indexOf('response.reasoning_text.done')).toBeGreaterThan(0);
-  expect(seen.types.indexOf('response.reasoning_text.done')).toBeLessThan(
-    seen.types.indexOf('response.output_text.delta'),
-  );
 });
 
 test('the playground folds them, and does not send them again', async () => {

@@ -2,13 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { bertReranker, qwenReranker } from '../support/reranker-gguf.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { send } from '../support/send.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 /** Rerankers in GGUF beside native llama.cpp, on the same files with random weights. */
 
@@ -33,38 +35,7 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, inject('siteUrl')));
 });
 
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
-});
-
-/** Adds a file as the user does. @returns what `inspect()` says of it, and its id */
-async function add(file: string) {
-  await page.evaluate(() =>
-    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
-  await page.locator('input[type=file]').setInputFiles(file);
-  return page.evaluate(async () => {
-    const { models } = await window.localtext;
-    const files = [...(document.querySelector('input')?.files ?? [])];
-    const { reranks, architecture, canChat, problem } = await models.inspect(files);
-    const { id } = await models.add(files);
-    return { id, reranks, architecture, canChat, problem };
-  });
-}
-
-const post = (path: string, body: object) =>
-  page.evaluate(
-    async ([bearer, to, json]) => {
-      const response = await fetch(to, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-        body: JSON.stringify(json),
-      });
-      return { status: response.status, body: (await response.json()) as unknown };
-    },
-    [key, path, body] as const,
-  );
+const post = (path: string, body: object) => send(page, key, path, body);
 
 interface Ranking {
   results: { index: number; relevance_score: number }[];
@@ -77,8 +48,8 @@ test.each([
 ])('a reranker of the shape of %s has the scores of native llama.cpp', async (architecture, make) => {
   const file = join(folder, `${architecture}-reranker.gguf`);
   await writeFile(file, await make());
-  const { id, ...details } = await add(file);
-  expect(details).toEqual({ architecture, reranks: true, canChat: false, problem: null });
+  const { id, ...details } = await addGguf(page, file);
+  expect(details).toMatchObject({ architecture, reranks: true, canChat: false, problem: null });
   const { status, body } = await post('/v1/rerank', { model: id, query: QUERY, documents: DOCUMENTS });
   expect(status, JSON.stringify(body)).toBe(200);
   const { results, usage } = body as Ranking;
@@ -88,14 +59,15 @@ test.each([
   expect(usage.total_tokens).toBeGreaterThan(100);
 
   const server = await LlamaServer.start(file, 'key', [], { pooling: 'RANK' });
-  try {
-    const native = await server.rank(QUERY, DOCUMENTS);
-    const spread = Math.max(...native) - Math.min(...native);
-    for (const { index, relevance_score: score } of results)
-      expect(Math.abs(score - (native[index] ?? NaN)) / spread, DOCUMENTS[index]).toBeLessThan(0.002);
-  } finally {
-    await server.stop();
-  }
+  const native = await server.rank(QUERY, DOCUMENTS);
+  const spread = Math.max(...native) - Math.min(...native);
+  for (const { index, relevance_score: score } of results)
+    expect(Math.abs(score - (native[index] ?? NaN)) / spread, DOCUMENTS[index]).toBeLessThan(0.002);
+
+  // A place of the model's prompt in a query is not filled with the document.
+  const places = { model: id, query: '{document}'.repeat(20), documents: ['An owl. '.repeat(20)] };
+  const { usage: ofPlaces } = (await post('/v1/rerank', places)).body as Ranking;
+  expect(ofPlaces.total_tokens).toBeLessThan(300);
 
   // Longer than the context: the document is cut.
   const long = { model: id, query: QUERY, documents: ['An owl. '.repeat(2000), 'museum'] };

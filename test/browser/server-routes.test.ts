@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { PacedServer } from '../support/paced-server.ts';
@@ -11,8 +11,6 @@ import { stopServiceWorker } from '../support/service-worker-control.ts';
 /** Requests go to a server from the service worker itself. */
 
 const SECRET = 'sk-of-the-site-77ab';
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 const SOON = { timeout: 20_000, interval: 50 };
 /** A document of the site without the library. */
 const PLAIN = '/counting-worker.js';
@@ -42,11 +40,6 @@ beforeAll(async () => {
     return `/test-page.html?options=${encodeURIComponent(JSON.stringify(given))}`;
   };
   context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-  server.stop();
 });
 
 const wholeText = (tokens: number) => Array.from({ length: tokens }, (_, index) => `${index} `).join('');

@@ -1,11 +1,12 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright';
-import { afterAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeEach, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { delay, withTimeout } from '../../src/base/async.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
+import { send } from '../support/send.ts';
 
 const origin = inject('siteUrl');
 let context: BrowserContext | null = null;
@@ -37,16 +38,10 @@ async function open(): Promise<void> {
   ({ page, key, keyId } = await openPage(context, origin, path));
 }
 
-afterAll(async () => {
-  await context?.close();
-});
-
-const models = (bearer: string): Promise<{ status: number; ids: string[] }> =>
-  page.evaluate(async (token) => {
-    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${token}` } });
-    const { data = [] } = (await response.json().catch(() => ({}))) as { data?: { id: string }[] };
-    return { status: response.status, ids: data.map(({ id }) => id) };
-  }, bearer);
+async function models(bearer: string): Promise<{ status: number; ids: string[] }> {
+  const { status, body } = await send<{ data?: { id: string }[] } | null>(page, bearer, '/v1/models');
+  return { status, ids: (body?.data ?? []).map(({ id }) => id) };
+}
 
 const full = {
   name: 'LocaltextError',

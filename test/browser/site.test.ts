@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -12,10 +12,6 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
 });
 
 test('every answer isolates the page; hashed files live long, the rest is asked for again', async () => {

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 
 import sirv from 'sirv';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
+import { listen } from '../support/listen.ts';
 
 /** The published demo: static files below a path, on a host that sends no headers. */
 
@@ -23,9 +23,7 @@ async function serve(): Promise<string> {
     request.url = path.slice((isModel ? `${BASE}models` : BASE.slice(0, -1)).length);
     (isModel ? models : site)(request, response, notFound);
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
-  return `http://localhost:${(server.address() as AddressInfo).port}${BASE}`;
+  return `${await listen(server, 'localhost')}${BASE}`;
 }
 
 test('the demo below a path: isolated on the first visit, and it answers', async () => {
@@ -34,7 +32,6 @@ test('the demo below a path: isolated on the first visit, and it answers', async
   await promisify(execFile)(process.execPath, ['scripts/demo.mjs', '--base', BASE, '--no-weights'], { env });
   const url = await serve();
   const context = await launch();
-  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(url);
   // The page reloads itself once.

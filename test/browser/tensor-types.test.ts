@@ -2,13 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { inFormat, inKnownFormat, type LowBit } from '../support/low-bit.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 const LAYERS = 2;
@@ -23,11 +24,6 @@ beforeAll(async () => {
   ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
 });
 
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
-});
-
 /** What a model says first: its text, and the log probabilities of the likeliest first tokens. */
 interface Said {
   quantization: string;
@@ -38,16 +34,10 @@ interface Said {
 /** Adds a file as the user does, asks its model, and removes it. */
 async function answerOf(name: string, file: Uint8Array): Promise<Said> {
   await writeFile(join(folder, `${name}.gguf`), file);
-  await page.evaluate(() =>
-    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
-  await page.locator('input[type=file]').setInputFiles(join(folder, `${name}.gguf`));
-  return page.evaluate(async () => {
+  const { id: added, quantization } = await addGguf(page, join(folder, `${name}.gguf`));
+  const said = await page.evaluate(async (id) => {
     const { models, keys } = await window.localtext;
     const { key } = await keys.ensure({ label: 'types' });
-    const files = [...(document.querySelector('input')?.files ?? [])];
-    const { quantization } = await models.inspect(files);
-    const { id } = await models.add(files);
     const { choices } = await window.client(key, { timeout: 240_000 }).chat.completions.create({
       model: id,
       messages: [{ role: 'user', content: 'What is the capital of France?' }],
@@ -59,8 +49,9 @@ async function answerOf(name: string, file: Uint8Array): Promise<Said> {
     await models.remove(id);
     const top = choices[0]?.logprobs?.content?.[0]?.top_logprobs ?? [];
     const first = Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
-    return { quantization, text: choices[0]?.message.content, first };
-  });
+    return { text: choices[0]?.message.content, first };
+  }, added);
+  return { quantization, ...said };
 }
 
 /** The largest difference between the log probabilities of tokens that both name, and how many these are. */

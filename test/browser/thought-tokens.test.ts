@@ -1,12 +1,14 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { scriptedGguf } from '../support/scripted-gguf.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { send } from '../support/send.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 /** Models whose thoughts are between control tokens, which llama.cpp's server writes only where it is told to. */
 
@@ -28,41 +30,19 @@ beforeAll(async () => {
   folder = await tempFolder('thought-tokens');
   context = await launch();
   ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
-  await page.evaluate(() =>
-    document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
   for (const [id, bytes] of Object.entries(models)) {
     const file = join(folder, `${id}.gguf`);
     await writeFile(file, bytes);
-    await page.locator('input').setInputFiles(file);
-    await page.evaluate(async (name) => {
-      const [gguf] = document.querySelector('input')?.files ?? [];
-      if (gguf) await (await window.localtext).models.add(gguf, { id: name });
-    }, id);
+    await addGguf(page, file, id);
   }
 });
-
-afterAll(async () => {
-  await context.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const post = (path: string, body: object) =>
-  page.evaluate(
-    async ([apiKey, url, text]) => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-      const response = await fetch(url, { method: 'POST', headers, body: text });
-      return (await response.json()) as Record<string, unknown>;
-    },
-    [key, path, JSON.stringify(body)] as const,
-  );
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
 describe.each(['brackets'])('thoughts of the model %s', (model) => {
   test('are reasoning_content, and the answer is the content', async () => {
-    const chat = await post('/v1/chat/completions', { model, messages, temperature: 0 });
-    expect(chat).toMatchObject({
+    const { body } = await send(page, key, '/v1/chat/completions', { model, messages, temperature: 0 });
+    expect(body).toMatchObject({
       choices: [{ message: { reasoning_content: 'I add.', content: 'Four.' }, finish_reason: 'stop' }],
     });
   });
@@ -79,13 +59,5 @@ describe.each(['brackets'])('thoughts of the model %s', (model) => {
       order: ['reasoning', 'text'],
       finish: 'stop',
     });
-  });
-
-  test('are a reasoning item of a response', async () => {
-    const { output } = await post('/v1/responses', { model, input: 'Hi', temperature: 0 });
-    expect(output).toMatchObject([
-      { type: 'reasoning', content: [{ text: 'I add.' }] },
-      { type: 'message', content: [{ text: 'Four.' }] },
-    ]);
   });
 });

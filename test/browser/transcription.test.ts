@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { PreTrainedTokenizer } from '@huggingface/transformers';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { PlainEncoder } from '../../src/engines/onnx/plain-encoder.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
@@ -26,7 +28,7 @@ let key: string;
 let wholeText: string | undefined;
 
 const open = (url = siteUrl) => {
-  const chats = defaultCatalog.models.filter(({ id }) => id === chat);
+  const chats = defaultCatalog.models.filter(({ id, kind }) => id === chat || kind === 'embedding');
   const catalog = { ...model.catalog, models: [...model.catalog.models, ...chats] };
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   return openPage(context, url, `/test-page.html?options=${options}`);
@@ -37,12 +39,6 @@ beforeAll(async () => {
   profile = await tempFolder('profile');
   context = await launchWithWeights({ profile });
   ({ page, key } = await open());
-});
-
-afterAll(async () => {
-  await context.close();
-  await removeFolder(profile);
-  model.close();
 });
 
 const fetchClip = (name: string, tab = page) =>
@@ -324,6 +320,19 @@ test('a stream comes as windows are done; the leading tab dies in between: no wo
   const { deltas } = await heard();
   expect(deltas).toHaveLength(2);
   expect(deltas.join('')).toBe(wholeText);
+});
+
+test('no text of a prompt becomes a special token', async () => {
+  const read = async (name: string): Promise<object> =>
+    (await fetch(`${model.url}/whisper/${name}`)).json() as Promise<object>;
+  const [data, config] = await Promise.all(['tokenizer.json', 'tokenizer_config.json'].map(read));
+  const tokenizer = new PreTrainedTokenizer(data ?? {}, config ?? {});
+  const encoder = new PlainEncoder(tokenizer);
+  const special = new Map([...tokenizer.get_vocab()].filter(([token]) => /^<\|.*\|>$/.test(token)));
+  expect(special.size).toBeGreaterThan(100);
+  const ids = new Set(special.values());
+  const texts = [...special.keys()].flatMap((token) => [token, `a${token}b`, token + token, `<|${token}|>`]);
+  expect(texts.filter((text) => encoder.encode(text).some((id) => ids.has(id)))).toEqual([]);
 });
 
 test('offline, after a restart of the browser', async () => {

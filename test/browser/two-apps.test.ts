@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright';
 import sirv from 'sirv';
 import { build } from 'vite';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { listen } from '../support/listen.ts';
+import { send } from '../support/send.ts';
 
 /** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
@@ -49,7 +49,7 @@ const catalogOf = (app: App): Catalog => ({
 });
 
 let folder: string;
-let server: Server;
+let origin: string;
 let context: BrowserContext;
 const requested: string[] = [];
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await build({ mode: 'browser-tests', logLevel: 'warn', base: './', build: { outDir: folder } });
   const files = sirv(folder);
   const models = sirv('public/models');
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const [, app = '', rest = ''] = /^\/([ab])\/(.*)$/.exec(request.url ?? '') ?? [];
     requested.push(request.url ?? '');
     const missing = (): void => void response.writeHead(404).end();
@@ -67,35 +67,19 @@ beforeAll(async () => {
     else if (rest.startsWith('models/')) models(request, response, missing);
     else files(request, response, missing);
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, 'localhost', resolve);
-  });
+  origin = await listen(server, 'localhost');
   context = await launch();
 });
 
-afterAll(async () => {
-  await context.close();
-  server.closeAllConnections();
-  server.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 const open = (app: App): Promise<StartedPage> => {
-  const { port } = server.address() as AddressInfo;
   const options = JSON.stringify({ catalog: catalogOf(app), isolation: [] });
-  return openPage(
-    context,
-    `http://localhost:${port}`,
-    `/${app}/test-page.html?options=${encodeURIComponent(options)}`,
-  );
+  return openPage(context, origin, `/${app}/test-page.html?options=${encodeURIComponent(options)}`);
 };
 
-const listed = (page: Page, key: string) =>
-  page.evaluate(async (bearer) => {
-    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } });
-    const { data = [] } = (await response.json()) as { data?: { id: string }[] };
-    return { status: response.status, ids: data.map(({ id }) => id) };
-  }, key);
+async function listed(page: Page, key: string) {
+  const { status, body } = await send<{ data?: { id: string }[] }>(page, key, '/v1/models');
+  return { status, ids: (body.data ?? []).map(({ id }) => id) };
+}
 
 const embed = ({ page, key }: StartedPage, app: App): Promise<number | undefined> =>
   page.evaluate(

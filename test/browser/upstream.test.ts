@@ -1,17 +1,16 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { startFaultProxy } from '../support/llama-server/fault-proxy.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
+import { send } from '../support/send.ts';
 
 const SECRET = 'sk-of-the-site-5f1c';
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 const weights = `public/models/${small.files[0]?.path}`;
 
 let context: BrowserContext;
@@ -50,12 +49,6 @@ beforeAll(async () => {
   context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-});
-
-afterAll(async () => {
-  await context.close();
-  await llama.stop();
-  proxy.close();
 });
 
 const request = {
@@ -153,22 +146,10 @@ test('an abort stops the server’s work', async () => {
   expect(await llama.metric('tokens_predicted_total')).toBeLessThan(800);
 });
 
-const failure = (model: string) =>
-  page.evaluate(
-    async ({ apiKey, body }) => {
-      const response = await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      return {
-        status: response.status,
-        retryAfter: response.headers.get('retry-after'),
-        body: await response.text(),
-      };
-    },
-    { apiKey: key, body: { ...request, model } },
-  );
+const failure = async (model: string) => {
+  const { status, headers, text } = await send(page, key, '/v1/chat/completions', { ...request, model });
+  return { status, retryAfter: headers['retry-after'] ?? null, body: text };
+};
 
 test('the site’s key is nowhere that callers can look', async () => {
   const seen = await page.evaluate(async (apiKey) => {

@@ -1,30 +1,16 @@
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { launchWithWeights } from '../support/stored-weights.ts';
-import { openPage } from '../support/open-page.ts';
 import { engineOf } from './lifetime/support/kill.ts';
 import { recordSpans, type TracedSpan } from '../support/record-spans.ts';
+import { sharedPage } from '../support/shared-page.ts';
 
-const siteUrl = inject('siteUrl');
-let context: BrowserContext;
-let page: Page;
-let key: string;
-
-beforeAll(async () => {
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, siteUrl));
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const tab = sharedPage();
 
 /** Browsers round what `performance.now()` tells. */
 const COARSE_MS = 0.1;
 
 const chat = () =>
-  page.evaluate(async (apiKey) => {
+  tab.page.evaluate(async (apiKey) => {
     const stream = await window.client(apiKey).chat.completions.create({
       model: 'amber-phoenix-4',
       messages: [{ role: 'user', content: 'Count from one to ten.' }],
@@ -35,12 +21,12 @@ const chat = () =>
     let id = '';
     for await (const chunk of stream) ({ id } = chunk);
     return id.replace('chatcmpl-', '');
-  }, key);
+  }, tab.key);
 
 const embed = () =>
-  page.evaluate(async (apiKey) => {
+  tab.page.evaluate(async (apiKey) => {
     await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: 'a fox' });
-  }, key);
+  }, tab.key);
 
 function only(spans: TracedSpan[], name: string): TracedSpan {
   const [found, ...others] = spans.filter((span) => span.name === `localtext ${name}`);
@@ -50,7 +36,7 @@ function only(spans: TracedSpan[], name: string): TracedSpan {
 
 test("a chat's stages are in the browser's own trace, in order, and nowhere else", async () => {
   let id = '';
-  const spans = await recordSpans(context, async () => {
+  const spans = await recordSpans(tab.context, async () => {
     id = await chat();
   });
   const queue = only(spans, 'queue');
@@ -80,11 +66,11 @@ test("a chat's stages are in the browser's own trace, in order, and nowhere else
     expect(detail).toMatchObject({ requestId: id, model: 'amber-phoenix-4' });
   expect(load.detail).toMatchObject({ model: 'smollm2-135m-instruct-q4_1' });
 
-  const embedded = await recordSpans(context, embed);
+  const embedded = await recordSpans(tab.context, embed);
   expect(only(embedded, 'queue').end).toBeLessThan(only(embedded, 'compute').start + COARSE_MS);
   only(embedded, 'request');
 
   const left = () => performance.getEntriesByType('measure').length;
-  expect(await engineOf(page)?.evaluate(left)).toBe(0);
-  expect(await context.serviceWorkers()[0]?.evaluate(left)).toBe(0);
+  expect(await engineOf(tab.page)?.evaluate(left)).toBe(0);
+  expect(await tab.context.serviceWorkers()[0]?.evaluate(left)).toBe(0);
 });

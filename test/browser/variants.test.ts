@@ -1,9 +1,10 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import type { Catalog, UpstreamVariant, WebLlmVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { send } from '../support/send.ts';
 
 const siteUrl = inject('siteUrl');
 let context: BrowserContext;
@@ -11,13 +12,6 @@ let context: BrowserContext;
 beforeAll(async () => {
   context = await launchWithWeights({ webgpu: 'software' });
 });
-
-afterAll(async () => {
-  await context.close();
-});
-
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 
 const base = { license: 'Apache-2.0', contextLength: 2048 };
 /** Its files are not on the site: loading it fails. */
@@ -94,11 +88,7 @@ test('where a GPU build, its files and a server all fail, the small weights answ
     reason: 'needs a GPU, and WebGPU runs in software here',
   });
   expect(JSON.stringify(models)).not.toContain('sk-secret');
-  const model = await page.evaluate(async (apiKey) => {
-    const headers = { authorization: `Bearer ${apiKey}` };
-    return (await fetch('/v1/models/gpt-4o-mini', { headers })).json() as Promise<unknown>;
-  }, key);
-  expect(model).toMatchObject({
+  expect((await send(page, key, '/v1/models/gpt-4o-mini')).body).toMatchObject({
     id: 'gpt-4o-mini',
     owned_by: 'test',
     localtext: {

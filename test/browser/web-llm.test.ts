@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
 import { launch } from '../support/launch.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
@@ -15,11 +15,6 @@ beforeAll(async () => {
   site = await startWebLlmSite();
   context = await launch({ webgpu: 'software' });
   page = await open(context);
-});
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
 });
 
 async function open(browser: BrowserContext): Promise<Page> {

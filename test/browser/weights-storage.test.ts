@@ -1,5 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -26,10 +26,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await context.close();
-});
-
-afterAll(async () => {
-  await site.stop();
 });
 
 const open = async (options: object = {}): Promise<Page> =>

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -20,11 +20,6 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(context.pages().map((page) => page.close()));
   await site.start();
-});
-
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const stored = (page: Page) =>

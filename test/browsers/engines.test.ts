@@ -37,10 +37,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     ]);
     tab = await SiteTab.open(browser, site.url, {});
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('chat: the same 16 tokens through the OpenAI SDK', async () => {
     await tab.ready(CHAT);

@@ -29,10 +29,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     [browser, other] = await Promise.all([launch(), OtherOrigin.start()]);
   });
   afterEach(() => site.stop());
-  afterAll(async () => {
-    await browser?.close();
-    await other?.stop();
-  });
+  afterAll(() => browser?.close());
 
   function addFile(path: string, text: string, headers: OutgoingHttpHeaders = {}): void {
     const type = path.endsWith('.js') ? 'text/javascript' : 'text/html';

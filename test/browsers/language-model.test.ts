@@ -15,10 +15,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     tab = await browser.open(`${site.url}/language-model-page.html`);
     await waitFor(tab, () => 'LanguageModel' in window);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('LanguageModel downloads, streams, follows an expression, and aborts', async () => {
     expect(await tab.evaluate(() => LanguageModel.availability())).toBe('downloadable');

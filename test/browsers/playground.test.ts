@@ -57,11 +57,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await writeFile(path, await tab.screenshot());
     console.error(`A screenshot is in ${path}.`);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-    await slow?.stop();
-  });
+  afterAll(() => browser?.close());
 
   /** The page hears of its new width with the next frame. */
   const resize = async (width: number, height: number): Promise<void> => {

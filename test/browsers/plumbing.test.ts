@@ -27,10 +27,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
   afterEach(async () => {
     for (const tab of tabs.splice(0)) await tab.close();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('a first visit streams a chat, and refuses a wrong key, model and path', async () => {
     const tab = await open();

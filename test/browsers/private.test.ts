@@ -12,10 +12,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
   beforeAll(async () => {
     [browser, site] = await Promise.all([launch({ isPrivate: true }), StaticSite.start()]);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('a private window streams a chat, also after a reload', async () => {
     const tab = await SiteTab.open(browser, site.url);

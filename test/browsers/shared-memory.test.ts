@@ -19,10 +19,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'firefox'))('$nam
     ]);
     tab = await SiteTab.open(browser, site.url, {});
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test.each(['amber-phoenix-4', 'jade-mole-4'])(
     '%s: without shared memory the error says so, before a download',

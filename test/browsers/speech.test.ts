@@ -30,7 +30,10 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     const mp3 = await tab.speak(TEXT, 'mp3');
     expect(mp3).toMatchObject({ type: 'audio/mpeg', error: null });
     expect(isPlausible(mp3.bytes, 8000), `${mp3.bytes}`).toBe(true);
-    for (const format of ['opus', 'aac', 'flac']) {
+    const flac = await tab.speak(TEXT, 'flac');
+    expect(flac).toMatchObject({ type: 'audio/flac', error: null });
+    expect(flac.bytes, `${flac.bytes}`).toBeLessThan(pcm.bytes);
+    for (const format of ['opus', 'aac']) {
       const { bytes, error } = await tab.speak(TEXT, format);
       if (error === null) expect(isPlausible(bytes, 8000), `${format}: ${bytes}`).toBe(true);
       else expect(error).toMatch(new RegExp(`cannot be ${format} in this browser\\. Use mp3, .*wav, pcm`));

@@ -20,10 +20,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     ]);
     site.files.set('/localtext-sw.js', (text) => `${text}\n${TELL}`);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('a service worker that was stopped while idle answers the next request', async () => {
     const tab = await SiteTab.open(browser, site.url);

@@ -23,10 +23,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
     ]);
     tab = await SiteTab.open(browser, site.url, {});
   });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
+  afterAll(() => browser?.close());
 
   test('98 MB of weights are downloaded in 230 MB of memory at most', async () => {
     const memory: number[] = [];

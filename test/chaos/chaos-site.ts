@@ -15,7 +15,6 @@ export interface ChaosSite {
   clip: string;
   /** Answers in place of the site, by path. */
   handlers: AlteredSite['handlers'];
-  stop(): Promise<void>;
 }
 
 export async function startChaosSite(): Promise<ChaosSite> {
@@ -27,10 +26,5 @@ export async function startChaosSite(): Promise<ChaosSite> {
     catalog: extendCatalog(defaultCatalog, { models: [...speech.catalog.models, ...seeing] }),
     handlers: site.handlers,
     clip: `${speech.url}/clips/sentence.ogg`,
-    async stop() {
-      await site.stop();
-      speech.close();
-      vision.close();
-    },
   };
 }

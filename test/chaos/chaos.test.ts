@@ -1,4 +1,4 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { startChaosSite } from './chaos-site.ts';
@@ -13,9 +13,7 @@ test(
   { timeout: 180_000 + rounds * 60_000, retry: 0 },
   async () => {
     const site = await startChaosSite();
-    onTestFinished(() => site.stop());
     const context = await launchWithWeights({ servedBy: site.url });
-    onTestFinished(() => context.close());
     const driver = new Driver(context, { ...site, siteUrl: inject('siteUrl'), seed, events: EVENTS });
     try {
       await driver.setUp();

@@ -1,8 +1,8 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { findRoot, treeBytes } from '../support/process-memory.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { startChaosSite } from './chaos-site.ts';
 import { Driver } from './driver.ts';
 
@@ -18,11 +18,8 @@ test(
   { timeout: 600_000 + minutes * 60_000, retry: 0 },
   async () => {
     const site = await startChaosSite();
-    onTestFinished(() => site.stop());
     const profile = await tempFolder('soak');
-    onTestFinished(() => removeFolder(profile));
     const context = await launchWithWeights({ profile, servedBy: site.url });
-    onTestFinished(() => context.close());
     const faults: string[] = [];
     context.on('console', (message) => {
       if (/an engine crashed|prompt cache/.test(message.text())) faults.push(message.text());

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../src/weights/backends/storage-backend.ts';
 import { browserOfFile } from '../support/browser-of-file.ts';
@@ -18,7 +18,6 @@ const browser = browserOfFile();
 test('react-ai-sdk: a first visit shows the download, its progress and the time left; a cancelled one is continued, and the agent in the page streams', async () => {
   const { url } = await preview('react-ai-sdk');
   const site = await SlowSite.start(new URL(url).origin, 12e6);
-  onTestFinished(() => site.stop());
   const { page, faults } = await openExample(browser.context, site.url, { downloads: false });
   const panel = page.locator('.model');
   const download = panel.getByRole('button', { name: 'Download' });

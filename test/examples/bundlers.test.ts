@@ -24,7 +24,6 @@ async function workFolder(): Promise<string> {
 
 async function serve(folder: string): Promise<string> {
   const server = await serveFolder(folder);
-  onTestFinished(() => server.stop());
   return server.url;
 }
 

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { extensionId } from '../support/extension-id.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -10,7 +10,7 @@ import { publishHubModels, standIns } from '../support/hub-mirror.ts';
 import { launch } from '../support/launch.ts';
 import { ModelHub } from '../support/model-hub.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { ask, openExample } from './support/drive.ts';
 import { run } from './support/workspace.ts';
 
@@ -21,13 +21,11 @@ async function load(change: (folder: string) => Promise<void>) {
   const example = join(inject('examples'), 'chrome-extension');
   await run(example, 'npm', 'run', 'build');
   const folder = await tempFolder('extension');
-  onTestFinished(() => removeFolder(folder));
   await cp(join(example, 'extension'), folder, { recursive: true });
   await change(folder);
   const context = await launch({
     extraArgs: [`--load-extension=${folder}`, `--disable-extensions-except=${folder}`],
   });
-  onTestFinished(() => context.close());
   return { open: () => openExample(context, `chrome-extension://${extensionId(folder)}/panel.html`) };
 }
 
@@ -67,7 +65,6 @@ test('chrome-extension: streams with the weights of its package, while its backg
 
 test('chrome-extension: a model of the hub is downloaded on first use', async () => {
   const hub = await ModelHub.start();
-  onTestFinished(() => hub.stop());
   const model = 'lfm2.5-350m';
   const [path = ''] = Object.keys(standIns.find((each) => each.model.id === model)?.files ?? {});
   const weights = await firstLayers(`public/models/${CHAT}.Q8_0.gguf`, 2);

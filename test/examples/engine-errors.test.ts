@@ -1,19 +1,20 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
+import { listen } from '../support/listen.ts';
 
 /** What the engine worker refuses or fails at has one status: in the installed package's dev server and in its build. */
 
@@ -38,16 +39,14 @@ const errors: Record<string, ErrorCase> = {
   'weights that the site lacks': { model: 'no-weights', status: 500, code: 'weights_unavailable' },
 };
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 const folder = join(inject('examples'), 'engine-errors');
 const chat = (id: string, ...variants: Variant[]) => ({ id, kind: 'chat' as const, created: 1, variants });
 let context: BrowserContext;
-let upstream: ReturnType<typeof createServer>;
+let upstreamUrl: string;
 
 beforeAll(async () => {
   context = await launch();
-  upstream = createServer((request, response) => {
+  const upstream = createServer((request, response) => {
     response.setHeader('access-control-allow-origin', '*');
     response.setHeader('access-control-allow-headers', '*, authorization');
     response.setHeader('cross-origin-resource-policy', 'cross-origin');
@@ -56,7 +55,7 @@ beforeAll(async () => {
     const status = request.url?.endsWith('/models') ? 200 : Number(request.url?.split('/')[1]);
     return response.writeHead(status).end('{"object":"list","data":[]}');
   });
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  upstreamUrl = await listen(upstream);
   await writeSite();
 });
 
@@ -64,14 +63,7 @@ afterEach(async () => {
   for (const page of context.pages()) await page.close();
 });
 
-afterAll(async () => {
-  await context.close();
-  upstream.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 async function writeSite(): Promise<void> {
-  const { port } = upstream.address() as AddressInfo;
   const server = (name: string, baseUrl: string): UpstreamVariant => ({
     engine: 'upstream',
     name,
@@ -86,17 +78,17 @@ async function writeSite(): Promise<void> {
   const absent = {
     ...small,
     name: 'absent',
-    files: [{ ...small?.files[0], path: 'absent.gguf', sha256: 'a'.repeat(64) }],
+    files: [{ ...small.files[0], path: 'absent.gguf', sha256: 'a'.repeat(64) }],
   } as Variant;
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [
       ...[401, 429, 500].map((status) =>
-        chat(`up-${status}`, server(`server-${status}`, `http://127.0.0.1:${port}/${status}`)),
+        chat(`up-${status}`, server(`server-${status}`, `${upstreamUrl}/${status}`)),
       ),
       chat('up-down', down),
       chat('no-weights', absent),
-      ...defaultCatalog.models.filter(({ id }) => id === 'amber-phoenix-4'),
+      ...defaultCatalog.models.filter(({ id }) => ['amber-phoenix-4', 'jade-mole-4'].includes(id)),
       chat('falls-back', { ...down, name: 'down-too' }, { ...small, name: 'device' } as Variant),
     ],
   };
@@ -147,7 +139,6 @@ describe.each(['dev', 'preview'] as const)('%s', (mode) => {
     if (mode === 'preview') await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build');
     await linkModels(join(folder, 'public'));
     const server = await startVite(folder, mode, await freePort(), '/app/');
-    onTestFinished(() => server.stop());
     const { page } = await openExample(context, server.url);
     const got: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
@@ -18,7 +18,6 @@ test('vite-openai chats on the dev server', async () => {
   const folder = join(examples, 'vite-openai');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'dev', await freePort(), '/app/');
-  onTestFinished(() => server.stop());
   const { page, faults } = await openExample(browser.context, server.url);
   expect(await ask(page)).toMatch(/Paris/);
   const status = page.getByRole('status').last();
@@ -37,7 +36,6 @@ test('language-model: a page written for Chrome alone downloads the model and an
   const folder = join(examples, 'language-model');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'dev', await freePort());
-  onTestFinished(() => server.stop());
   const page = await browser.context.newPage();
   // Chromium has a class of its own, without a model: other browsers have none.
   await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'LanguageModel'));
@@ -55,7 +53,6 @@ test('plain-html: init copies all it needs; a host without headers still gets an
   expect(said).toContain('localtext pull --to public/models');
   await linkModels(join(folder, 'public'));
   const server = await serveFolder(join(folder, 'public'));
-  onTestFinished(() => server.stop());
   const { page, faults } = await openExample(browser.context, `${server.url}/`);
   expect(await ask(page)).toMatch(/Paris/);
   await page.reload();
@@ -73,7 +70,6 @@ test('plain-html: after a start that failed, "Try again" leads to a chat', async
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'public'));
   const server = await serveFolder(join(folder, 'public'));
-  onTestFinished(() => server.stop());
   const page = await browser.context.newPage();
   await page.addInitScript(() => {
     // Not again in the page that is reloaded for its isolation.
@@ -101,7 +97,6 @@ test.each(['--remove', '--remove=all'])(
     const site = join(folder, 'public');
     await linkModels(site);
     const server = await serveFolder(site);
-    onTestFinished(() => server.stop());
     const { page } = await openExample(browser.context, `${server.url}/`);
     expect(await ask(page)).toMatch(/Paris/);
     await run(folder, 'npx', 'localtext', 'init', 'public', flag);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { inject, onTestFinished, test } from 'vitest';
+import { inject, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
@@ -27,6 +27,5 @@ test('sveltekit, on its own preview server', async () => {
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'static'));
   const server = await startVite(folder, 'preview', port);
-  onTestFinished(() => server.stop());
   await chatAndEmbed(browser.context, server.url);
 });

@@ -1,15 +1,10 @@
-import { join } from 'node:path';
-
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
-import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
-import { preview, startVite } from './support/vite-server.ts';
-import { linkModels } from './support/models.ts';
-import { run } from './support/workspace.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { preview } from './support/vite-server.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 async function installFaults(page: Page): Promise<unknown[]> {
   const session = await page.context().newCDPSession(page);
@@ -19,7 +14,6 @@ async function installFaults(page: Page): Promise<unknown[]> {
 test('offline-chat: installable, and goes on with the conversation after a reload without its server', async () => {
   const server = await preview('offline-chat');
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   await ask(page);
   const entries = page.locator('li');
@@ -42,17 +36,10 @@ test('offline-chat: installable, and goes on with the conversation after a reloa
 });
 
 test("workbox-site: the site's own Workbox worker installs an app that chats in flight mode", async () => {
-  const folder = join(inject('examples'), 'workbox-site');
-  await run(folder, 'npm', 'run', 'build');
-  await linkModels(join(folder, 'public'));
-  const port = await freePort();
-  const server = await startVite(folder, 'preview', port);
-  onTestFinished(() => server.stop());
+  const server = await preview('workbox-site');
   const profile = await tempFolder('flight');
-  onTestFinished(() => removeFolder(profile));
 
   const first = await launch({ profile });
-  onTestFinished(() => first.close());
   const online = await openExample(first, server.url);
   expect(await ask(online.page)).toMatch(/Paris/);
   expect(await installFaults(online.page)).toEqual([]);
@@ -68,7 +55,6 @@ test("workbox-site: the site's own Workbox worker installs an app that chats in 
 
   // Another process of the browser, on the same profile, and nothing that would answer.
   const second = await launch({ profile });
-  onTestFinished(() => second.close());
   const offline = await openExample(second, `${server.url}somewhere/in/the/app`);
   expect(await offline.page.title()).toBe('Flight mode');
   await offline.page.goto(server.url);

@@ -3,9 +3,9 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { run } from './support/workspace.ts';
 
 const installed = join(inject('examples'), 'node_modules/localtext');
@@ -95,7 +95,6 @@ test('no chunk imports an entry, which a query string in its address would load 
 
 test('localtext init copies every script that another one imports; the package has web-llm once', async () => {
   const folder = await tempFolder('init');
-  onTestFinished(() => removeFolder(folder));
   await run(folder, process.execPath, join(installed, 'dist/node/cli.js'), 'init', folder);
   const copied = new Set(await readdir(join(folder, 'localtext')));
   const imported = new Set<string>();
@@ -117,7 +116,6 @@ test('localtext init copies every script that another one imports; the package h
 
 test("the second command of an example's README installs the packed package", async () => {
   const folder = await tempFolder('readme');
-  onTestFinished(() => removeFolder(folder));
   const tarball = inject('tarball');
   await copyFile(tarball, join(folder, basename(tarball)));
   const example = join(folder, 'examples/plain-html');

@@ -1,23 +1,13 @@
-import { join } from 'node:path';
-
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
-import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
-import { linkModels } from './support/models.ts';
-import { startVite } from './support/vite-server.ts';
-import { run } from './support/workspace.ts';
+import { preview } from './support/vite-server.ts';
 
 test('read-aloud: an article is read to its end, also without the server', async () => {
-  const folder = join(inject('examples'), 'read-aloud');
-  await run(folder, 'npm', 'run', 'build');
-  await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
+  const server = await preview('read-aloud');
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   const button = page.locator('#read');
   const marked = (text: string) => page.locator('[aria-current]', { hasText: text });

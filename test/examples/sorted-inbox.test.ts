@@ -1,26 +1,16 @@
-import { join } from 'node:path';
-
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
-import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
-import { linkModels } from './support/models.ts';
-import { startVite } from './support/vite-server.ts';
-import { run } from './support/workspace.ts';
+import { preview } from './support/vite-server.ts';
 
 /** Minimum of 24 mails. The weights sort 23. */
 const LEAST_RIGHT = 21;
 
 test('sorted-inbox: most mails are sorted as they are labelled, also without the server', async () => {
-  const folder = join(inject('examples'), 'sorted-inbox');
-  await run(folder, 'npm', 'run', 'build');
-  await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
+  const server = await preview('sorted-inbox');
   const context = await launch();
-  onTestFinished(() => context.close());
   const { page, faults } = await openExample(context, server.url);
   const sorted = async (): Promise<number> => {
     const text = await page.getByText('as a person did').innerText({ timeout: 90_000 });

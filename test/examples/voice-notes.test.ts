@@ -42,14 +42,12 @@ test('voice-notes: what was said is written down and found by its meaning, also 
   await run(folder, 'npm', 'run', 'build');
   await addModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
   const context = await launch({
     extraArgs: [
       '--use-fake-device-for-media-stream',
       `--use-file-for-fake-audio-capture=${clipPath('sentence.wav')}`,
     ],
   });
-  onTestFinished(() => context.close());
   await context.grantPermissions(['microphone']);
   const { page, faults } = await openExample(context, server.url);
   await page.evaluate((note) => localStorage.setItem('voice-notes:notes', JSON.stringify([note])), OTHER);

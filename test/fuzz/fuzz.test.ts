@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { judge, MAX_WAIT_MS, percentile, type Outcome } from './outcome.ts';
@@ -30,8 +30,6 @@ beforeAll(async () => {
   watchdog = await context.newPage();
   await watchdog.goto(url);
 });
-
-afterAll(() => context.close());
 
 /** How long the requests of another tab take until `until` resolves, in milliseconds. */
 async function watch(key: string, until: Promise<unknown>): Promise<number[]> {

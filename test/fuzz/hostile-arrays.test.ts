@@ -16,7 +16,10 @@ import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
 const MAX_MS = 1000;
 const never = new AbortController().signal;
 
-const JOBS: { [K in Kind]: JobOf<K> } = {
+/** Kinds that servers answer. */
+type ServerKind = Exclude<Kind, 'toolChoice'>;
+
+const JOBS: { [K in ServerKind]: JobOf<K> } = {
   chat: {
     kind: 'chat',
     model: 'm',
@@ -47,7 +50,7 @@ const JOBS: { [K in Kind]: JobOf<K> } = {
 };
 
 /** Just below the bounds of each: one event, or a whole answer. */
-const SIZES: Record<Kind, number> = {
+const SIZES: Record<ServerKind, number> = {
   chat: 2 ** 18,
   embedding: 2 ** 25,
   transcription: 2 ** 23,
@@ -57,7 +60,7 @@ const SIZES: Record<Kind, number> = {
   rerank: 1001 * 4096,
 };
 
-async function read(kind: Kind, body: string): Promise<void> {
+async function read(kind: ServerKind, body: string): Promise<void> {
   const common = {
     license: 'MIT',
     contextLength: 4096,

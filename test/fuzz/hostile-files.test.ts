@@ -8,7 +8,7 @@ import { cpuTime } from '../support/cpu-time.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
 import { hostileFile, type HostileFile } from './hostile-file.ts';
 
-const files = Number(process.env['LOCALTEXT_FUZZ_FILES'] ?? 1000);
+const files = Number(process.env['LOCALTEXT_FUZZ_FILES'] ?? 250);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 const MAX_MS = 1000;

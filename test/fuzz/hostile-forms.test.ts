@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { FORMATS, speechModel } from '../support/speech/speech-model.ts';
@@ -20,10 +20,6 @@ beforeAll(async () => {
   page = await context.newPage();
   const options = encodeURIComponent(JSON.stringify({ catalog: model.catalog }));
   await page.goto(`${inject('siteUrl')}/fuzz-page.html?options=${options}`);
-});
-afterAll(async () => {
-  await context.close();
-  model.close();
 });
 
 test(

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { Random } from '../chaos/random.ts';
@@ -67,11 +67,6 @@ beforeAll(async () => {
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   path = `/test-page.html#options=${options}`;
   ({ page, key } = await openPage(context, site.url, path));
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-  server.close();
 });
 
 /** The error, or `loaded`. */

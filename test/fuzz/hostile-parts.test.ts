@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -28,10 +28,6 @@ beforeAll(async () => {
     const limits = { requestsPerMinute: 1e6, tokensPerMinute: 1e9 };
     return (await (await window.localtext).keys.issue({ label: 'fuzz', limits })).key;
   });
-});
-afterAll(async () => {
-  await context.close();
-  model.close();
 });
 
 /** Two at a time. */

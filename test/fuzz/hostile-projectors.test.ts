@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
 import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
@@ -124,10 +124,6 @@ beforeAll(async () => {
     })),
   };
   await openCatalog(catalog);
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 async function openCatalog(catalog: Catalog): Promise<void> {

@@ -9,7 +9,7 @@ import { Random } from '../chaos/random.ts';
 import { CONTAINERS, hostileContainer } from './hostile-container.ts';
 import { hostileSound } from './hostile-sound.ts';
 
-const sounds = Number(process.env['LOCALTEXT_FUZZ_SOUNDS'] ?? 500);
+const sounds = Number(process.env['LOCALTEXT_FUZZ_SOUNDS'] ?? 150);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 /** The engine ends a worker that takes longer. */

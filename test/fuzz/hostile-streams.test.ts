@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { FakeEngine } from '../support/fake-engine.ts';
 import { servedModels, speechForm, type ServedModels } from './served-models.ts';
@@ -17,17 +17,21 @@ const spoken = (delta: string): string =>
 
 let models: ServedModels;
 /** Bytes that the server has sent. */
-let sent: number;
+let sent = 0;
 
 beforeAll(async () => {
   // Each reply alone may have 64 MB.
   models = await servedModels(4_000_000);
 });
-afterAll(() => models.close());
-
 /** Sends the block as fast as it is read, up to so many bytes, and then the end. */
-function pour(response: ServerResponse, block: string, most: number, end = ''): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+function pour(
+  response: ServerResponse,
+  block: string,
+  most: number,
+  end = '',
+  type = 'text/event-stream',
+): void {
+  response.writeHead(200, { 'content-type': type });
   let own = 0;
   const push = (): void => {
     while (own < most && !response.destroyed) {
@@ -41,35 +45,6 @@ function pour(response: ServerResponse, block: string, most: number, end = ''): 
 }
 
 const chat = (more: object) => ({ model: 'chat', messages: [{ role: 'user', content: 'hi' }], ...more });
-
-test('the choices of an answer in one piece have one bound together', { timeout: 120_000 }, async () => {
-  sent = 0;
-  models.answer = (response) => pour(response, event(PIECE), 8 * MEGABYTE, event('', 'stop'));
-  const response = await models.send('/chat/completions', chat({ n: 16 }));
-  const text = await response.text();
-  expect([response.status, text.slice(0, 200)]).toEqual([400, expect.stringContaining('exceeds 64 MB')]);
-  expect(sent).toBeLessThan(110 * MEGABYTE);
-  expect(models.open()).toBe(0);
-});
-
-test('log probabilities count against it', { timeout: 120_000 }, async () => {
-  sent = 0;
-  const top = Array.from({ length: 20 }, () => ({ token: 'a', logprob: -1, bytes: null }));
-  const content = Array.from({ length: 100 }, () => ({
-    token: 'a',
-    logprob: -1,
-    bytes: null,
-    top_logprobs: top,
-  }));
-  const chunk = { choices: [{ index: 0, delta: { content: 'a'.repeat(100) }, logprobs: { content } }] };
-  const block = `data: ${JSON.stringify(chunk)}\n\n`;
-  models.answer = (response) => pour(response, block, 30 * MEGABYTE, event('', 'stop'));
-  const body = chat({ n: 16, logprobs: true, top_logprobs: 20 });
-  const response = await models.send('/chat/completions', body);
-  expect(response.status).toBe(400);
-  await response.text();
-  expect(sent).toBeLessThan(150 * MEGABYTE);
-});
 
 test.each([false, true])(
   'endless replies to several choices end with an error (streamed: %s)',
@@ -121,12 +96,19 @@ const BLOCKS: Record<string, string> = {
 /** What the sockets of this process hold, and the streams of its `fetch()`. */
 const BUFFERED = 24 * MEGABYTE;
 
-test.each(Object.entries(REQUESTS))(
+const SPEECH: [string, (typeof REQUESTS)[string]] = [
+  'speech',
+  (prefix) => ['/audio/speech', { model: `${prefix}voice`, input: 'Hi', response_format: 'wav' }],
+];
+
+test.each([...Object.entries(REQUESTS), SPEECH])(
   'a client that reads nothing holds up the server: %s',
   async (name, request) => {
     sent = 0;
     models.answer = (response, path) =>
-      pour(response, BLOCKS[path] ?? event(PIECE), Number.POSITIVE_INFINITY);
+      path === '/v1/audio/speech'
+        ? pour(response, PIECE, Number.POSITIVE_INFINITY, '', 'audio/wav')
+        : pour(response, BLOCKS[path] ?? event(PIECE), Number.POSITIVE_INFINITY);
     const leave = new AbortController();
     const response = await models.send(...request(''), leave.signal);
     await sleep(500);

@@ -8,7 +8,7 @@ import { cpuTime } from '../support/cpu-time.ts';
 import { hostileConversation } from './hostile-conversation.ts';
 import { hostileTemplate } from './hostile-template.ts';
 
-const templates = Number(process.env['LOCALTEXT_FUZZ_TEMPLATES'] ?? 300);
+const templates = Number(process.env['LOCALTEXT_FUZZ_TEMPLATES'] ?? 60);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 /** The engine ends a worker whose template takes longer. */

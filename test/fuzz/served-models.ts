@@ -7,6 +7,7 @@ import { vi } from 'vitest';
 import { catalogDirectory } from '../../src/service/model-list/models.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { ModelKind } from '../../src/jobs/kinds.ts';
 import { withDatabase } from '../../src/database/database.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';
 import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
@@ -18,7 +19,7 @@ import { FakeEngine } from '../support/fake-engine.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
 
 export interface ServedModels {
-  /** Answers the requests to the models `chat`, `vectors` and `speech`. */
+  /** Answers the requests to the models `chat`, `vectors`, `speech`, `voice` and `rank`. */
   answer(response: ServerResponse, path: string): void;
   /** Engine of the models `device-chat` and `device-speech`. */
   device: FakeEngine;
@@ -27,7 +28,6 @@ export interface ServedModels {
   spent(): Promise<number>;
   /** Reservations that nothing has settled yet. */
   open(): number;
-  close(): void;
 }
 
 const WIDE = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
@@ -47,7 +47,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
     });
   });
   const baseUrl = `${await listen(server)}/v1`;
-  const model = (id: string, kind: 'chat' | 'embedding' | 'transcription', isServed: boolean) => ({
+  const model = (id: string, kind: ModelKind, isServed: boolean) => ({
     id,
     kind,
     created: 1,
@@ -71,6 +71,8 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       model('chat', 'chat', true),
       model('vectors', 'embedding', true),
       model('speech', 'transcription', true),
+      model('voice', 'speech', true),
+      model('rank', 'rerank', true),
       model('device-chat', 'chat', false),
       model('device-speech', 'transcription', false),
     ],
@@ -118,10 +120,6 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
       return WIDE.tokensPerMinute - (record?.tokens.level ?? Number.NaN);
     },
     open: () => open,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
   });
 }
 

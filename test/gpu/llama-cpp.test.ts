@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -31,7 +31,7 @@ type Kind = (typeof KINDS)[number];
 const catalog: Catalog = {
   ...defaultCatalog,
   models: defaultCatalog.models
-    .filter(({ id }) => id === MODEL)
+    .filter(({ id, kind }) => id === MODEL || kind === 'embedding')
     .map((model) => ({ ...model, variants: model.variants.slice(-1) })),
 };
 
@@ -77,11 +77,6 @@ beforeAll(async () => {
   console.log(`loaded ${await fingerprint()} in ${Math.round(performance.now() - began)} ms`);
   expect(await fingerprint(), 'the kernels need a GPU with shader-f16').toMatch(/-webgpu$/);
 }, TIMEOUT_MS);
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-});
 
 test('the same texts as on WASM, one at a time and all at once', async () => {
   for (const kind of KINDS) expect(await ask(tab, REQUESTS[kind]), kind).toBe(texts[kind]);

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { CHAT_ARCHITECTURES, ENCODERS } from '../../src/gguf/architectures.ts';
 import { launch } from '../support/launch.ts';
 import { installLlama } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { addGguf } from '../support/add-gguf.ts';
 
 /** A small model with random weights for each architecture that is accepted: it loads and answers in the page. */
 
@@ -38,24 +39,13 @@ beforeAll(async () => {
   ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
 });
 
-afterAll(async () => {
-  await context.close();
-  await removeFolder(folder);
-});
-
 /** Adds a file as the user does, asks its model, and removes it. @returns the answer's status and tokens, or numbers of a vector */
 async function answerOf(architecture: string): Promise<[number, unknown]> {
-  await page.evaluate(() =>
-    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
-  );
-  await page.locator('input[type=file]').setInputFiles(join(folder, `${architecture}.gguf`));
-  return page.evaluate(async () => {
+  const added = await addGguf(page, join(folder, `${architecture}.gguf`));
+  return page.evaluate(async ({ id, embedding }) => {
     const { models, keys } = await window.localtext;
     const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
     const { key } = await keys.ensure({ label: 'architectures', limits });
-    const files = [...(document.querySelector('input')?.files ?? [])];
-    const { embedding } = await models.inspect(files);
-    const { id } = await models.add(files);
     const content = 'What is the capital of France?';
     const [path, body] = embedding
       ? ['embeddings', { input: content }]
@@ -73,7 +63,7 @@ async function answerOf(architecture: string): Promise<[number, unknown]> {
     await models.remove(id);
     const counted = answer.data?.[0]?.embedding.length ?? answer.usage?.prompt_tokens;
     return [response.status, answer.error?.message ?? counted] as [number, unknown];
-  });
+  }, added);
 }
 
 test.each(ARCHITECTURES)('a small %s with random weights loads and answers', async (architecture) => {

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../src/grammar/compile-schema.ts';
 import { Random } from '../chaos/random.ts';
@@ -11,7 +11,7 @@ import { anySchema } from '../support/grammar/any-schemas.ts';
 import { randomSchema } from '../support/grammar/random-schemas.ts';
 import { validator } from '../support/grammar/validate.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** llama.cpp itself, with a model that says anything, under the grammars of generated schemas. */
 
@@ -19,20 +19,14 @@ const SEED = Number(process.env['SEED'] ?? 20_261_125);
 const SCHEMAS = Number(process.env['SCHEMAS'] ?? 500);
 const MAX_TOKENS = 150;
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
 let llama: LlamaServer;
 let folder: string;
 
 beforeAll(async () => {
   folder = await tempFolder('json-schemas');
   const weights = join(folder, 'two-layers.gguf');
-  await writeFile(weights, await firstLayers(`public/models/${small?.files[0]?.path}`, 2));
+  await writeFile(weights, await firstLayers(`public/models/${small.files[0]?.path}`, 2));
   llama = await LlamaServer.start(weights, 'secret');
-});
-
-afterAll(async () => {
-  await llama.stop();
-  await removeFolder(folder);
 });
 
 /** Every fourth has keywords at random. What cannot be enforced is passed over. */

@@ -3,44 +3,22 @@ import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { EmbedderTab } from '../browser/weights-faults/support/embedder-tab.ts';
+import { CHUNK, CHUNKS, FILE, MODEL, path, VARIANT } from '../browser/weights-faults/support/fault-rig.ts';
 import { FaultSite } from '../support/fault-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** A browser is killed while it downloads, as by an empty battery, and started again with what is on its disk. */
-
-const VARIANT = 'all-minilm-l6-v2-int8';
-const MODEL = 'jade-mole-4';
-const FILE = `models/${VARIANT}/onnx/model.onnx`;
-/** The file has six chunks. */
-const CHUNK = 4 * 2 ** 20;
-const CHUNKS = 6;
-
-const catalog: Catalog = {
-  ownedBy: 'test',
-  models: defaultCatalog.models
-    .filter(({ id }) => id === MODEL)
-    .map((model) => ({
-      ...model,
-      variants: model.variants
-        .filter(({ name }) => name === VARIANT)
-        .map((variant) => ({ ...variant, optIn: false })),
-    })),
-};
-const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
 
 let site: FaultSite;
 let body: Buffer;
 let hash: string;
 /** What whole weights give. */
 let known: number[];
-const profiles: string[] = [];
 
 const open = async (context: BrowserContext): Promise<EmbedderTab> =>
   new EmbedderTab(await openPage(context, site.url, path), MODEL, VARIANT);
@@ -52,10 +30,6 @@ beforeAll(async () => {
   const context = await launch();
   known = await (await open(context)).embed();
   await context.close();
-});
-afterAll(async () => {
-  for (const profile of profiles) await removeFolder(profile);
-  await site.stop();
 });
 
 /** The browser's own processes end with the first of them. */
@@ -93,7 +67,6 @@ test.each([
   'killed %s: the next start downloads what is missing, and the answer is right',
   async (_, asked, delayMs, least) => {
     const profile = await tempFolder('killed');
-    profiles.push(profile);
     site.reset(() => ({ delayMs }));
     const first = await open(await launch({ profile }));
     void first.ready();

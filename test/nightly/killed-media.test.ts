@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
+import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
+import { voices } from '../../src/catalog/voice-models.ts';
 import type { Body, Run } from '../browser/lifetime/site/run.ts';
 import { crash } from '../browser/lifetime/support/kill.ts';
 import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
@@ -11,7 +13,7 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 import { dataUrl, PICTURES, png } from '../support/vision/pictures.ts';
 import { VISION_MODEL } from '../support/vision/vision-site.ts';
 
-/** The leading tab dies while its engine fetches, decodes or computes pictures, or hears a file. */
+/** The leading tab dies, or the storage fills, while its engine fetches, decodes or computes pictures, or hears a file. */
 
 const rounds = Number(process.env['LOCALTEXT_KILLED_MEDIA'] ?? 3);
 const ENDED_MS = 120_000;
@@ -32,10 +34,6 @@ beforeAll(async () => {
     waiting.push(response);
   });
   context = await launchWithWeights({ servedBy: site.url });
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const about = (...urls: string[]): Body => ({
@@ -92,5 +90,52 @@ test.each(Object.keys(REQUESTS))(
     }
     console.log(`${name}: ${JSON.stringify(endings)}`);
     await leader.page.close();
+  },
+);
+
+/** Bytes of a text that is spoken, or the status of the answer. */
+const speak = (tab: Tab): Promise<number> =>
+  tab.page.evaluate(async (key) => {
+    const response = await fetch('/v1/audio/speech', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'silver-lark-4',
+        input: 'The sea is wide. A small boat goes far. '.repeat(4),
+        response_format: 'pcm',
+      }),
+    });
+    return response.ok ? (await response.arrayBuffer()).byteLength : response.status;
+  }, tab.key);
+
+test(
+  'requests that are in flight while the storage fills are answered, and so are those after them',
+  { timeout: 600_000 },
+  async () => {
+    const tab = await Tab.open(context, inject('siteUrl'), { catalog: extendCatalog(site.catalog, voices) });
+    const names = Object.keys(REQUESTS);
+    const answers = async (): Promise<unknown[]> => {
+      const runs = [];
+      for (const name of names) runs.push(essence(await tab.run(REQUESTS[name]?.() ?? {}, ENDED_MS)));
+      return [...runs, await speak(tab)];
+    };
+    const expected = await answers();
+    expect(expected.at(-1)).toBeGreaterThan(24_000);
+    const session = await context.newCDPSession(tab.page);
+    const origin = inject('siteUrl');
+    waiting = [];
+    const begun = [];
+    for (const name of names) begun.push(await tab.begin(REQUESTS[name]?.() ?? {}));
+    const speech = speak(tab);
+    await expect.poll(() => waiting?.length, { timeout: 60_000 }).toBe(1);
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+    for (const response of waiting) response.end(picture.subarray(20));
+    waiting = null;
+    const found = [];
+    for (const run of begun) found.push(essence(await tab.ended(run, ENDED_MS)));
+    expect([...found, await speech]).toEqual(expected);
+    expect(await answers()).toEqual(expected);
+    await session.send('Storage.overrideQuotaForOrigin', { origin });
+    await tab.page.close();
   },
 );

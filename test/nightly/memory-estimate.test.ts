@@ -54,7 +54,6 @@ const embed: Use = (page, key, id) =>
   );
 
 const speech = await speechModel();
-afterAll(() => speech.close());
 
 const transcribe: Use = (page, key, id) =>
   page.evaluate(

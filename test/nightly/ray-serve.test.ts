@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { RayCluster } from '../support/ray-cluster.ts';
 import { freePort } from '../support/static-site.ts';
@@ -11,8 +11,6 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 /** The example `ray-serve`: two replicas of a chat model, and one for embeddings. */
 
 const SECRET = 'sk-of-the-cluster';
-const small = defaultCatalog.models[0]?.variants.at(-1);
-if (!small) throw new Error('the default catalog has no small weights');
 
 let context: BrowserContext;
 let cluster: RayCluster;
@@ -49,7 +47,6 @@ beforeAll(async () => {
 }, 600_000);
 
 afterAll(async () => {
-  await context.close();
   await cluster.stop();
 });
 

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page, Worker } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -33,10 +33,6 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
 });
-afterAll(async () => {
-  await context.close();
-  await site.stop();
-});
 
 const ask = (content: string): Promise<string> =>
   page.evaluate(
@@ -51,37 +47,6 @@ const ask = (content: string): Promise<string> =>
     },
     [key, content] as const,
   );
-
-test('requests in turn, at temperature 0, are answered as before', async () => {
-  const prompts = ['Name a colour.', 'Count to ten.', 'Say hello.', 'What is a fish?'];
-  const round = async (): Promise<string[]> => {
-    const texts: string[] = [];
-    for (const prompt of prompts) texts.push(await ask(prompt));
-    return texts;
-  };
-  await round();
-  expect(await round()).toEqual(await round());
-});
-
-test('a seed repeats its first choice, alone and beside a second one', async () => {
-  const choices = await page.evaluate(async (apiKey) => {
-    const texts: (string | null | undefined)[][] = [];
-    for (let round = 0; round < 21; round++) {
-      const answer = await window.client(apiKey).chat.completions.create({
-        model: 'amber-phoenix-4',
-        messages: [{ role: 'user', content: 'Name a colour.' }],
-        max_tokens: 30,
-        temperature: 1,
-        seed: 7,
-        n: round === 0 ? 1 : 2,
-      });
-      texts.push(answer.choices.map(({ message }) => message.content));
-    }
-    return texts;
-  }, key);
-  expect(new Set(choices[1]).size).toBe(2);
-  expect(new Set(choices.map(([first]) => first))).toEqual(new Set(choices[0]));
-});
 
 interface Counting {
   gc(options: { type: 'major'; execution: 'async' }): Promise<void>;

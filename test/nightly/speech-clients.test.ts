@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { findPython } from '../../src/node/cli/pull/wheels.ts';
 import { bridge } from '../support/http-bridge.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { clipPath, SENTENCE, speechModel } from '../support/speech/speech-model.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Client libraries that the repository does not depend on, outside the browser: openai for Python, @ai-sdk/openai and LangChain. */
 
@@ -30,7 +30,7 @@ const CLIP = clipPath('sentence.wav');
 
 let model: Awaited<ReturnType<typeof speechModel>>;
 let context: BrowserContext;
-let site: Awaited<ReturnType<typeof bridge>>;
+let site: string;
 let key: string;
 let folder: string;
 
@@ -44,13 +44,6 @@ beforeAll(async () => {
   site = await bridge(opened.page);
 });
 
-afterAll(async () => {
-  site.close();
-  await context.close();
-  model.close();
-  await removeFolder(folder);
-});
-
 test('openai for Python', async () => {
   const python = await findPython(AbortSignal.timeout(60_000));
   if (!python) throw new Error('This test needs Python 3.11 or later, with pip.');
@@ -58,7 +51,7 @@ test('openai for Python', async () => {
   const packages = join(folder, 'python');
   await run(command, [...args, '-m', 'pip', 'install', '--quiet', '--target', packages, OPENAI_PYTHON]);
   const program = join(HERE, 'openai_client.py');
-  const { stdout } = await run(command, [...args, program, `${site.url}/v1`, key, CLIP, packages]);
+  const { stdout } = await run(command, [...args, program, `${site}/v1`, key, CLIP, packages]);
   expect(JSON.parse(stdout)).toEqual({
     text: SENTENCE,
     srt: expect.stringMatching(/^1\n00:00:00,000 --> 00:00:02,\d{3}\nThe boat/) as string,
@@ -77,7 +70,7 @@ test('experimental_transcribe of the AI SDK', async () => {
   await run('npm', ['install', '--prefix', folder, ...flags, ...AI_SDK]);
   const program = join(folder, 'ai-sdk.mjs');
   await copyFile(join(HERE, 'ai-sdk.mjs'), program);
-  const { stdout } = await run(process.execPath, [program, `${site.url}/v1`, key, CLIP]);
+  const { stdout } = await run(process.execPath, [program, `${site}/v1`, key, CLIP]);
   expect(JSON.parse(stdout)).toEqual({
     text: SENTENCE,
     language: 'en',
@@ -93,6 +86,6 @@ test("LangChain's loader of sound", async () => {
   await run('npm', ['install', '--prefix', folder, ...flags, ...LANGCHAIN]);
   const program = join(folder, 'langchain.mjs');
   await copyFile(join(HERE, 'langchain.mjs'), program);
-  const { stdout } = await run(process.execPath, [program, `${site.url}/v1`, key, CLIP]);
+  const { stdout } = await run(process.execPath, [program, `${site}/v1`, key, CLIP]);
   expect(JSON.parse(stdout)).toEqual([SENTENCE]);
 });

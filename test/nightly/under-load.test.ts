@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { AlteredSite } from '../support/altered-site.ts';
@@ -50,10 +50,6 @@ beforeAll(async () => {
   serve(site);
   context = await launchWithWeights({ servedBy: site.url });
   path = `/test-page.html#options=${encodeURIComponent(JSON.stringify({ catalog: { ownedBy: 'rig', models } }))}`;
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 beforeEach(async () => {
   await Promise.all(context.pages().map((page) => page.close()));

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import OpenAI from 'openai';
 import { transformWithOxc } from 'vite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { fakeService } from '../support/fake-service.ts';
 import { readSamples } from '../support/read-samples.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { clientOf } from '../support/openai-client.ts';
 
 type Chat = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type Shorten = (client: OpenAI, chat: Chat, replyTokens?: number) => Promise<Chat>;
@@ -17,7 +18,6 @@ type Shorten = (client: OpenAI, chat: Chat, replyTokens?: number) => Promise<Cha
 async function readShorten(): Promise<Shorten> {
   const sample = (await readSamples()).find(({ code }) => code.includes('function shorten'));
   const folder = await tempFolder('shorten');
-  onTestFinished(() => removeFolder(folder));
   const file = join(folder, 'shorten.mjs');
   const { code } = await transformWithOxc(sample?.code ?? '', 'shorten.ts');
   await writeFile(file, code);
@@ -30,13 +30,7 @@ test('the documentation’s helper drops the oldest turns of a chat until it fit
   const engine = new FakeEngine(({ input }) => ({
     promptTokens: 'messages' in input ? input.messages.length * 100 : 0,
   }));
-  const { service, key } = await fakeService({ engine });
-  const client = new OpenAI({
-    apiKey: key,
-    baseURL: 'https://site.example/v1',
-    maxRetries: 0,
-    fetch: (url, init) => service(new Request(url, init)),
-  });
+  const client = clientOf(await fakeService({ engine }));
   const turn = (index: number) => [
     { role: 'user' as const, content: `question ${index}` },
     { role: 'assistant' as const, content: `answer ${index}` },

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { ask, openExample } from '../examples/support/drive.ts';
 import { linkModels } from '../examples/support/models.ts';
@@ -21,14 +21,11 @@ beforeAll(async () => {
   context = await launch();
 });
 
-afterAll(() => context.close());
-
 test('a new Vite app with the packed package chats below its own base, isolated, and asks no other origin', async () => {
   await rm(join(folder, 'dist'), { recursive: true, force: true });
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'public'));
-  const { url, stop } = await startVite(folder, 'preview', await freePort(), '/app/');
-  onTestFinished(stop);
+  const { url } = await startVite(folder, 'preview', await freePort(), '/app/');
   const foreign: string[] = [];
   context.on('request', (request) => {
     if (!/^(http:\/\/localhost:|blob:|data:)/.test(request.url())) foreign.push(request.url());

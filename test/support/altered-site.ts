@@ -8,6 +8,8 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { listen, stop } from './listen.ts';
+
 export interface Alterations {
   /**
    * Keeps the headers for WASM threads. Default false: one thread a model, which two cores can share among three tabs.
@@ -61,9 +63,7 @@ export class AlteredSite {
 
   static async start(origin: string, alterations: Alterations = {}): Promise<AlteredSite> {
     const site = new AlteredSite(origin, alterations);
-    await new Promise<void>((resolve) => {
-      site.#server.listen(0, 'localhost', resolve);
-    });
+    await listen(site.#server, 'localhost');
     return site;
   }
 
@@ -76,11 +76,8 @@ export class AlteredSite {
     this.handlers.set(path, (_, answer) => answer.end(body));
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => {
-      this.#server.close(resolve);
-    });
+  stop(): Promise<void> {
+    return stop(this.#server);
   }
 
   #alterationOf(path: string): ((text: string) => string) | undefined {

@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 
 import { launch, type LaunchOptions } from './launch.ts';
 
@@ -9,6 +9,5 @@ export function browserOfFile(options?: LaunchOptions): { readonly context: Brow
   beforeAll(async () => {
     browser.context = await launch(options);
   });
-  afterAll(() => browser.context.close());
   return browser;
 }

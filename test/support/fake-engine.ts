@@ -1,10 +1,11 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
 import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
-import type { DecisionAnswer, DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
+import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
 import type { RerankEvent, RerankJob } from '../../src/jobs/rerank.ts';
 import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
+import type { ToolChoiceEvent, ToolChoiceJob } from '../../src/jobs/tool-choice.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
   EngineClient,
@@ -71,8 +72,9 @@ export class FakeEngine implements EngineClient {
   words: Iterable<string> = [' Hello'];
   /** A transcription has one word, and no end. */
   stallsAfterWord = false;
-  /** Answer to the question which tool a chat needs. */
-  toolChoice: DecisionAnswer = null;
+  /** Scores of a choice of tools. */
+  toolScores: ToolChoiceEvent['scores'] = null;
+  readonly toolChoices: ToolChoiceJob[] = [];
   /** How embeddings and rankings wait, and fail. */
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
@@ -88,6 +90,7 @@ export class FakeEngine implements EngineClient {
       transcription: (transcription) => this.#transcribe(transcription, request),
       speech: (speech) => this.#speak(speech, request),
       rerank: (ranking) => this.#rank(ranking, request),
+      toolChoice: (choice) => this.#choose(choice, request),
       decision: (decision) => this.#decide(decision, request),
     };
     return runs[job.kind](job);
@@ -178,13 +181,21 @@ export class FakeEngine implements EngineClient {
     await pause(0, signal);
     const answers = job.questions.map(({ type, options }) => {
       if (type === 'predicate') return [2 / 3];
-      if (type === 'tool') return this.toolChoice;
       return options.map((_, index) => (index === 0 ? 2 : 1) / (options.length + 1));
     });
     const progress = { answers, promptTokens: 12, cachedTokens: 4, labelTokens: 0 };
     yield { type: 'delta', progress };
     const timings = { queueMs: 0, computeMs: 1 };
     yield { type: 'done', progress, fingerprint: FAKE_FINGERPRINT, timings };
+  }
+
+  async *#choose(
+    job: ToolChoiceJob,
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | ToolChoiceEvent, void, undefined> {
+    this.toolChoices.push(job);
+    await pause(0, signal);
+    yield { type: 'done', scores: this.toolScores, promptTokens: 12, fingerprint: FAKE_FINGERPRINT };
   }
 
   /** Longer documents are more relevant. */

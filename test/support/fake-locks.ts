@@ -13,11 +13,14 @@ export class FakeLocks {
 
   readonly manager = {
     request: (name: string, ...rest: unknown[]) => this.#request(name, rest),
-    query: () =>
-      Promise.resolve({
+    query: () => {
+      // Requests before a query are carried out before it.
+      for (const name of this.#queues.keys()) this.#grantNext(name);
+      return Promise.resolve({
         held: [...this.#held].map(([name, { mode }]) => ({ name, mode })),
         pending: [...this.#queues].flatMap(([name, queue]) => queue.map(({ mode }) => ({ name, mode }))),
-      }),
+      });
+    },
   } as unknown as LockManager;
 
   heldNames(): string[] {

@@ -53,8 +53,4 @@ export class FaultSite {
     this.#site.asked.length = 0;
     this.sent = 0;
   }
-
-  stop(): Promise<void> {
-    return this.#site.stop();
-  }
 }

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import type { Page } from 'playwright';
 
-/** Hands requests of programs outside the browser to a page's /v1, and its whole answers back. */
-export async function bridge(page: Page): Promise<{ url: string; close(): void }> {
+import { listen } from './listen.ts';
+
+/** Hands requests of programs outside the browser to a page's /v1, and its whole answers back. @returns the origin for them */
+export async function bridge(page: Page): Promise<string> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url = '/', headers } = request;
     const sent = ['authorization', 'content-type', 'accept'].flatMap((name) => {
@@ -35,13 +36,5 @@ export async function bridge(page: Page): Promise<{ url: string; close(): void }
       response.end(String(error));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return listen(server);
 }

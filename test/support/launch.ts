@@ -1,5 +1,6 @@
 import { chromium, type BrowserContext } from 'playwright';
 
+import { atEnd } from './at-end.ts';
 import { findBrowser } from './find-browser.ts';
 import { removeFolder, tempFolder } from './temp-folder.ts';
 
@@ -54,8 +55,7 @@ export async function launch(options: LaunchOptions = {}): Promise<BrowserContex
       ...(options.extraArgs ?? []),
     ],
   });
-  if (options.profile === undefined) {
-    context.on('close', () => void removeFolder(profile));
-  }
+  atEnd(() => context.close(), true);
+  if (options.profile === undefined) context.on('close', () => void removeFolder(profile));
   return context;
 }

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 
+import { listen, stop } from './listen.ts';
+
 /** A file of a repository: bytes, or a path on this machine. */
 type Content = Buffer | string;
 
@@ -45,7 +47,7 @@ export class ModelHub {
 
   static async start(): Promise<ModelHub> {
     const hub = new ModelHub();
-    await new Promise<void>((resolve) => hub.#server.listen(0, 'localhost', resolve));
+    await listen(hub.#server, 'localhost');
     return hub;
   }
 
@@ -53,11 +55,8 @@ export class ModelHub {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => {
-      this.#server.close(resolve);
-    });
+  stop(): Promise<void> {
+    return stop(this.#server);
   }
 
   /** Publishes files at a commit made of the repository's name. */

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { listen } from './listen.ts';
+
 /** One pixel. */
 const IMAGE = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -26,21 +28,12 @@ export class OtherOrigin {
 
   static async start(): Promise<OtherOrigin> {
     const other = new OtherOrigin();
-    await new Promise<void>((resolve) => {
-      other.#server.listen(0, 'localhost', resolve);
-    });
+    await listen(other.#server, 'localhost');
     return other;
   }
 
   get url(): string {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => {
-      this.#server.close(resolve);
-    });
   }
 
   /** `/private/…` is for visitors with a cookie; browsers send it to every port of the host. */

@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 
+import { listen, stop } from './listen.ts';
+
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, content-type',
@@ -36,15 +38,12 @@ export class PacedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
   }
 
-  start(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.listen(0, '127.0.0.1', resolve);
-    });
+  async start(): Promise<void> {
+    await listen(this.#server);
   }
 
-  stop(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
+  stop(): Promise<void> {
+    return stop(this.#server);
   }
 
   readonly answer = (

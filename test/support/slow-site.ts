@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { atEnd } from './at-end.ts';
+
 import { freePort } from './static-site.ts';
 
 const CHUNK = 64 * 1024;
@@ -33,6 +35,7 @@ export class SlowSite {
     });
     const site = new SlowSite(server, port, bytesPerSecond);
     await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
+    atEnd(() => site.stop());
     return site;
   }
 

@@ -1,6 +1,8 @@
 import { createServer } from 'node:net';
 import { preview, type PreviewServer } from 'vite';
 
+import { atEnd } from './at-end.ts';
+
 /** A built site on a static server that can go away and come back at the same address. */
 export class StaticSite {
   readonly port: number;
@@ -21,6 +23,7 @@ export class StaticSite {
   static async start(mode = 'browser-tests'): Promise<StaticSite> {
     const site = new StaticSite(await freePort(), mode);
     await site.start();
+    atEnd(() => site.stop());
     return site;
   }
 

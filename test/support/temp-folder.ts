@@ -2,12 +2,17 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { atEnd } from './at-end.ts';
+
 /** `localtext-test-<process>-<what>-<random>` */
 const NAME = /^localtext-test-(\d+)-/;
 
-/** A new folder in the system's temporary one. Its name has this process's id, for `removeLeftFolders()`. */
-export const tempFolder = (what: string): Promise<string> =>
-  mkdtemp(join(tmpdir(), `localtext-test-${process.pid}-${what}-`));
+/** A folder in the system's temporary one for a file's tests. Its name has this process's id, for `removeLeftFolders()`. */
+export async function tempFolder(what: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `localtext-test-${process.pid}-${what}-`));
+  atEnd(() => removeFolder(folder));
+  return folder;
+}
 
 /** Removes a folder that a browser may still write to. */
 export const removeFolder = (path: string): Promise<void> =>

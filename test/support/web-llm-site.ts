@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
-import { createServer, type Plugin, type ViteDevServer } from 'vite';
-import { removeFolder, tempFolder } from './temp-folder.ts';
+import { createServer, type Plugin } from 'vite';
+import { atEnd } from './at-end.ts';
+import { tempFolder } from './temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A page with the web-llm adapter in a worker, and nothing else of the product. */
-export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startWebLlmSite(): Promise<{ url: string }> {
   const cacheDir = await tempFolder('web-llm');
   const server = await createServer({
     root,
@@ -19,13 +20,9 @@ export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<
     optimizeDeps: { entries: ['test/support/web-llm/*.ts'] },
   });
   await server.listen();
+  atEnd(() => server.close());
   const [url = ''] = server.resolvedUrls?.local ?? [];
-  return { url, stop: () => stop(server, cacheDir) };
-}
-
-async function stop(server: ViteDevServer, cacheDir: string): Promise<void> {
-  await server.close();
-  await removeFolder(cacheDir);
+  return { url };
 }
 
 const page: Plugin = {

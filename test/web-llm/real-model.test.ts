@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../src/jobs/chat.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';
 import { MLC_FOLDER, MLC_HOW, mlcUrls, mlcVariant } from '../support/mlc-model.ts';
 import { findRoot, treeBytes } from '../support/process-memory.ts';
-import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 import type { Abort } from '../support/web-llm/web-llm-worker.ts';
 
@@ -39,12 +39,6 @@ beforeAll(async () => {
   console.log(`on ${gpu ?? 'a GPU in software'}`);
   await page.waitForFunction(() => 'webLlm' in window);
   await load(variant.name);
-});
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await removeFolder(profile);
 });
 
 /** Opens the page in a browser with such a GPU. Resolves to its name, or to null where WebGPU is not on a GPU. */

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request } from 'node:http';
 import { extname, join } from 'node:path';
+import { listen } from '../support/listen.ts';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html',
@@ -14,7 +14,7 @@ const TYPES: Record<string, string> = {
 };
 
 /** Serves the files of a folder, and everything else from a site, at one origin. */
-export async function overlaySite(folder: string, port: number): Promise<Server & { url: string }> {
+export async function overlaySite(folder: string, port: number): Promise<string> {
   const server = createServer(async (asked, answer) => {
     const { pathname } = new URL(asked.url ?? '/', 'http://localhost');
     const file = join(folder, decodeURIComponent(pathname));
@@ -36,7 +36,5 @@ export async function overlaySite(folder: string, port: number): Promise<Server 
     forwarded.on('error', () => answer.destroy());
     asked.pipe(forwarded);
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port: own } = server.address() as AddressInfo;
-  return Object.assign(server, { url: `http://localhost:${own}` });
+  return listen(server, 'localhost');
 }

@@ -2,7 +2,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { speechModel } from '../../test/support/speech/speech-model.ts';
 import type { GivenUpKind } from './page/given-up.ts';
 import type { SpeechFiles } from './page/speech.ts';
-import { ratio, summarize, type Row } from './row.ts';
+import { inTurn, ratio, summarize, type Row } from './row.ts';
 import { openBenchPage, type Stage } from './stage.ts';
 
 const ROWS: { kind: GivenUpKind; count: number; short: string; long: string }[] = [
@@ -35,26 +35,19 @@ export async function givenUp({ context, page, site, rounds }: Stage): Promise<R
     const rows: Row[] = [];
     for (const { kind, count, short: what, long } of ROWS) {
       await short(kind);
-      const alone: number[] = [];
-      const beside: number[] = [];
-      for (let round = 0; round < rounds; round++) {
-        alone.push(await short(kind));
+      const beside = async (): Promise<number> => {
         const other = await openBenchPage(context, site);
         const args = [kind, files, (asked += 1000), count] as const;
         await other.page.evaluate((all) => window.bench.calls.giveUp(...all), args);
-        beside.push(await short(kind));
+        const ms = await short(kind);
         if ((await jobs(kind)) === 0) throw new Error(`the ${long} ended before the short ones`);
         await other.page.close();
         while ((await jobs(kind)) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-      rows.push(
-        ratio(
-          `${what} beside ${count} ${long} that a tab has given up ÷ alone`,
-          { 'beside, ms': beside },
-          { 'alone, ms': alone },
-          { atMost: 3 },
-        ),
-      );
+        return ms;
+      };
+      const figures = await inTurn(rounds, { 'beside, ms': beside, 'alone, ms': () => short(kind) });
+      const name = `${what} beside ${count} ${long} that a tab has given up ÷ alone`;
+      rows.push(ratio(name, figures, { atMost: 3 }));
     }
     return rows;
   } finally {

@@ -21,41 +21,34 @@ import { webLlm } from './web-llm-row.ts';
 
 type Measurement = (stage: Stage) => Promise<Row | Row[]>;
 
-const inPage =
-  (name: PageMeasurement): Measurement =>
-  ({ page, rounds }) =>
-    page.evaluate(([which, count]) => window.bench.measure(which, count), [name, rounds] as const);
+const inPage = (...names: PageMeasurement[]): Record<string, Measurement> =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      ({ page, rounds }) =>
+        page.evaluate(([which, count]) => window.bench.measure(which, count), [name, rounds] as const),
+    ]),
+  );
 
 /** Measurements by the names that `npm run bench -- --row` takes. Each begins in a reloaded page. */
 export const measurements: Record<string, Measurement> = {
-  decode: inPage('decode'),
-  'decode-package': inPage('decodePackage'),
-  'prefill-package': inPage('prefillPackage'),
+  ...inPage('decode', 'decode-package', 'prefill-package', 'drafts'),
   'web-llm': webLlm,
   'gpu-embeddings': gpuEmbeddings,
   'gpu-chat': gpuChat,
   native,
-  'first-token': inPage('firstToken'),
+  ...inPage('first-token'),
   'first-token-stopped': firstTokenStopped,
   'first-token-parts': firstTokenParts,
   'models-warm': modelsWarm,
   'models-stopped': modelsStopped,
   'warm-start': warmStart,
-  batching: inPage('batching'),
-  gaps: inPage('gaps'),
-  'beside-prefill': inPage('besidePrefill'),
+  ...inPage('batching', 'gaps', 'beside-prefill'),
   'beside-load': besideLoad,
   abort,
   'given-up': givenUp,
-  prefill: inPage('prefill'),
-  turns: inPage('turns'),
-  interleaved: inPage('interleaved'),
-  choices: inPage('choices'),
-  decisions: inPage('decisions'),
-  embeddings: inPage('short'),
-  'embeddings-mixed': inPage('mixed'),
-  'embeddings-mixed-int8': inPage('mixedInt8'),
-  'embeddings-concurrent': inPage('concurrent'),
+  ...inPage('prefill', 'turns', 'interleaved', 'choices', 'decisions'),
+  ...inPage('embeddings', 'embeddings-mixed', 'embeddings-mixed-int8', 'embeddings-concurrent'),
   speech,
   voice,
   'voice-heard': voiceHeard,
@@ -66,7 +59,7 @@ export const measurements: Record<string, Measurement> = {
   'first-reply': firstReply,
   messages,
   inputs,
-  'in-flight': inPage('inFlight'),
+  ...inPage('in-flight'),
   tabs,
   'server-streams': serverStreams,
 };

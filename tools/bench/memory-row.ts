@@ -1,39 +1,32 @@
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { findRoot, peakTreeBytes } from '../../test/support/process-memory.ts';
-import { ratio, type Row } from './row.ts';
+import { inTurn, ratio, type Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
 import { removeFolder, tempFolder } from '../../test/support/temp-folder.ts';
-
-const MEGABYTE = 1e6;
 
 /** Measures memory in a separate browser, which it closes; the stored weights stay. */
 export async function memory({ site, rounds }: Stage): Promise<Row> {
   if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
   const profile = await tempFolder('bench');
   try {
-    await peakBytes(profile, site.url, 1);
-    const one: number[] = [];
-    const empty: number[] = [];
-    const six: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      one.push((await peakBytes(profile, site.url, 1)) / MEGABYTE);
-      empty.push((await peakBytes(profile, site.url, 1, 5)) / MEGABYTE);
-      six.push((await peakBytes(profile, site.url, 6)) / MEGABYTE);
-    }
-    return ratio(
-      'peak memory while one tab chats: 6 tabs ÷ 1 tab',
-      { '6 tabs, MB': six },
-      { '1 tab, MB': one },
-      { atMost: 1.1 },
-      { '1 tab and 5 that show a file, MB': empty },
+    const peak = (tabs: number, empty?: number) => peakMegabytes(profile, site.url, tabs, empty);
+    const figures = await inTurn(
+      rounds,
+      {
+        '6 tabs, MB': () => peak(6),
+        '1 tab, MB': () => peak(1),
+        '1 tab and 5 that show a file, MB': () => peak(1, 5),
+      },
+      true,
     );
+    return ratio('peak memory while one tab chats: 6 tabs ÷ 1 tab', figures, { atMost: 1.1 });
   } finally {
     await removeFolder(profile);
   }
 }
 
-async function peakBytes(profile: string, url: string, tabs: number, empty = 0): Promise<number> {
+async function peakMegabytes(profile: string, url: string, tabs: number, empty = 0): Promise<number> {
   const context = await launch({ profile, extraArgs: NO_GPU });
   try {
     for (let open = 0; open < empty; open++)
@@ -56,7 +49,7 @@ async function peakBytes(profile: string, url: string, tabs: number, empty = 0):
       );
     await chat(1);
     const root = await findRoot(`--user-data-dir=${profile}`);
-    return await peakTreeBytes(root, chat(100));
+    return (await peakTreeBytes(root, chat(100))) / 1e6;
   } finally {
     await context.close();
   }

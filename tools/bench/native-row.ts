@@ -4,13 +4,8 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 import { textOfTokens } from './page/long-text.ts';
-import { ratio, type Row } from './row.ts';
+import { inTurn, ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
-
-interface Pairs {
-  ours: number[];
-  theirs: number[];
-}
 
 /** node-llama-cpp is only for the bench and has 100 MB: it is installed here when the row is measured. */
 const FOLDER = resolve('dist/bench/native');
@@ -25,54 +20,44 @@ export async function native({ page, rounds }: Stage): Promise<Row[]> {
   const threads = await page.evaluate(() => window.bench.calls.engineThreads());
   await install();
   const child = fork('tools/bench/native/llama.mjs', [FOLDER, GGUF, String(threads)]);
-  const decoded: Pairs = { ours: [], theirs: [] };
-  const prefilled: Pairs = { ours: [], theirs: [] };
-  const long: Pairs = { ours: [], theirs: [] };
   const ask = async (message: number | string): Promise<number> => {
     child.send(message);
     return Number(await answer(child));
   };
+  /** @param salt keeps the prompt out of the cache */
+  const prefill = (salt: string, tokens: number) =>
+    inTurn(
+      rounds,
+      {
+        'native, ms': (round) => ask(textOfTokens(`${salt}${round}`, tokens)),
+        'ours, ms': (round) =>
+          page.evaluate(([id, length]) => window.bench.calls.prefillOurs(id, length), [
+            `${salt}${round}`,
+            tokens,
+          ] as const),
+      },
+      true,
+    );
   try {
     await answer(child);
-    for (let round = 0; round <= rounds; round++) {
-      decoded.ours.push(await page.evaluate((count) => window.bench.calls.decodeOurs(count), DECODED));
-      decoded.theirs.push(await ask(DECODED));
-      for (const [pairs, tokens] of [
-        [prefilled, PREFILLED],
-        [long, LONG],
-      ] as const) {
-        const prompt = [`n${round}`, tokens] as const;
-        pairs.ours.push(
-          await page.evaluate(([salt, length]) => window.bench.calls.prefillOurs(salt, length), prompt),
-        );
-        pairs.theirs.push(await ask(textOfTokens(...prompt)));
-      }
-    }
+    const decoded = await inTurn(
+      rounds,
+      {
+        'ours, tokens/s': () => page.evaluate((count) => window.bench.calls.decodeOurs(count), DECODED),
+        'native, tokens/s': () => ask(DECODED),
+      },
+      true,
+    );
+    const prefilled = await prefill('n', PREFILLED);
+    const long = await prefill('m', LONG);
+    return [
+      ratio('decode on the CPU through /v1 ÷ native llama.cpp', decoded, { atLeast: 0.85 }),
+      ratio('prefill on the CPU through /v1 ÷ native llama.cpp', prefilled, { atLeast: 1.2 }),
+      ratio('prefill of 2,000 tokens on the CPU through /v1 ÷ native llama.cpp', long, { atLeast: 1.2 }),
+    ];
   } finally {
     child.kill();
   }
-  // The first round is a warm-up.
-  for (const pairs of [decoded, prefilled, long]) for (const side of [pairs.ours, pairs.theirs]) side.shift();
-  return [
-    ratio(
-      'decode on the CPU through /v1 ÷ native llama.cpp',
-      { 'ours, tokens/s': decoded.ours },
-      { 'native, tokens/s': decoded.theirs },
-      { atLeast: 0.85 },
-    ),
-    ratio(
-      'prefill on the CPU through /v1 ÷ native llama.cpp',
-      { 'native, ms': prefilled.theirs },
-      { 'ours, ms': prefilled.ours },
-      { atLeast: 1.2 },
-    ),
-    ratio(
-      'prefill of 2,000 tokens on the CPU through /v1 ÷ native llama.cpp',
-      { 'native, ms': long.theirs },
-      { 'ours, ms': long.ours },
-      { atLeast: 1.2 },
-    ),
-  ];
 }
 
 async function install(): Promise<void> {

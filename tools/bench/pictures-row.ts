@@ -32,8 +32,7 @@ export async function pictures({ page, rounds }: Stage): Promise<Row> {
     }
     return ratio(
       'a second question about a picture ÷ the first: first token',
-      { 'second, ms': seconds },
-      { 'first, ms': firsts },
+      { 'second, ms': seconds, 'first, ms': firsts },
       { atMost: 0.3 },
     );
   } finally {

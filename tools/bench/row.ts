@@ -30,28 +30,39 @@ export function summarize(values: number[]): Summary {
   };
 }
 
-/** Null: the row has no goal. */
-export function met({ goal, values }: Row): boolean | null {
-  if (goal === undefined) return null;
-  const { median } = summarize(values);
-  return 'atLeast' in goal ? median >= goal.atLeast : median <= goal.atMost;
+/** Figures by their name and unit, with a value for each round. */
+type Figures<Name extends string = string> = Record<Name, number[]>;
+
+/**
+ * Measures the sides one after another, in the other order every second round.
+ * @param warmsUp whether to measure a first round, -1, that does not count
+ */
+export async function inTurn<Name extends string>(
+  rounds: number,
+  sides: Record<Name, (round: number) => Promise<number>>,
+  warmsUp = false,
+): Promise<Figures<Name>> {
+  const names = Object.keys(sides) as Name[];
+  const figures = Object.fromEntries(names.map((name) => [name, []])) as unknown as Figures<Name>;
+  for (let round = warmsUp ? -1 : 0; round < rounds; round++)
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const value = await sides[name](round);
+      if (round >= 0) figures[name].push(value);
+    }
+  return figures;
 }
 
-/** One side of a comparison: its name with the unit, and a value for each round. */
-type Side = Record<string, number[]>;
-
-/** Compares pair by pair, so that a drift of the machine's speed cancels out. */
+/** Compares the first two figures pair by pair, so that a drift of the machine's speed cancels out. */
 const paired =
   (unit: Row['unit'], compare: (a: number, b: number) => number) =>
-  (name: string, first: Side, second: Side, goal?: Goal, more: Side = {}): Row => {
-    const [of = []] = Object.values(first);
-    const [to = []] = Object.values(second);
+  (name: string, detail: Figures, goal?: Goal): Row => {
+    const [of = [], to = []] = Object.values(detail);
     const values = of.map((value, round) => compare(value, to[round] ?? Number.NaN));
-    return { name, unit, values, ...(goal && { goal }), detail: { ...first, ...second, ...more } };
+    return { name, unit, values, ...(goal && { goal }), detail };
   };
 
-/** A row of the first side's values over the second's. */
+/** A row of the first figures over the second ones. */
 export const ratio = paired('ratio', (a, b) => a / b);
 
-/** A row of the first side's values less the second's, in milliseconds. */
+/** A row of the first figures less the second ones, in milliseconds. */
 export const difference = paired('ms', (a, b) => a - b);

@@ -1,26 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
+import { withTimeout } from '../../src/base/async.ts';
 import { pullTestWeights } from '../../test/support/pull-test-weights.ts';
-import { MLC_HOW, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
+import { MLC_HOW } from '../../test/support/mlc-model.ts';
 import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
-import { HEAD, line } from './report.ts';
+import { HEAD, line, writeTable } from './report.ts';
 import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
 import { openStage, type Stage } from './stage.ts';
-import { writeTable } from './write-table.ts';
-import { WEB_LLM_HOW } from './web-llm-row.ts';
 
 const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write]]
 
   --row         measures this alone; may be given more than once
-  --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}, and web-llm with an MLC model
+  --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}
   --rounds      how often each is measured; 3 when not given
   --write       writes the table in docs/performance.md afterwards
 
-The row web-llm needs a GPU. ${MLC_HOW}
+The row web-llm needs an MLC model. ${MLC_HOW}
 
 Rows: ${Object.keys(measurements).join(', ')}
 
@@ -46,13 +44,11 @@ export async function bench(args: string[]): Promise<void> {
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new RangeError(`--rounds takes a whole number from 1, not ${values.rounds}`);
   const without = Object.keys(measurements).filter((name) => !GPU_ROWS.includes(name));
-  const wanted = values.row ?? (values.gpu ? [...GPU_ROWS, 'web-llm'] : without);
+  const wanted = values.row ?? (values.gpu ? GPU_ROWS : without);
   const unknown = wanted.filter((name) => !(name in measurements));
   if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
 
-  const mlc = mlcUrls();
-
-  const failed = await measureAll(wanted, rounds, mlc);
+  const failed = await measureAll(wanted, rounds);
   if (values.write) {
     const result = await readResult();
     if (result === null) throw new Error(`There is no ${RESULT_FILE}: measure first.`);
@@ -62,14 +58,11 @@ export async function bench(args: string[]): Promise<void> {
 }
 
 /** Measures the rows; a failed row does not stop the others. @returns the failed rows with their reasons */
-async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null): Promise<string[]> {
-  const names = wanted.filter((name) => name !== 'web-llm' || mlc !== null);
-  if (names.length < wanted.length) console.log(`Not measured: web-llm. ${WEB_LLM_HOW}`);
-  if (names.length === 0) return [];
+async function measureAll(names: string[], rounds: number): Promise<string[]> {
   await pullTestWeights();
   console.log('Building the page…');
   await build({ mode: 'bench', logLevel: 'warn' });
-  const stage = await openStage(rounds, mlc);
+  const stage = await openStage(rounds);
   const failed: string[] = [];
   try {
     const result = await resultFor(describeMachine(`Chromium ${stage.version}`));
@@ -95,17 +88,12 @@ async function measure(name: string, stage: Stage): Promise<Measured> {
   const began = performance.now();
   const about = circumstances();
   const seconds = (): number => Math.round((performance.now() - began) / 1000);
-  const limit = new AbortController();
   try {
     await stage.reload();
-    const late = sleep(ROW_LIMIT_MS, null, { signal: limit.signal }).then(() => {
-      throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
-    });
-    const rows = [(await Promise.race([measurements[name]?.(stage), late])) ?? []].flat();
-    return { ...about, seconds: seconds(), rows };
+    const rows = await withTimeout(Promise.resolve(measurements[name]?.(stage) ?? []), ROW_LIMIT_MS);
+    if (rows === null) throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
+    return { ...about, seconds: seconds(), rows: [rows].flat() };
   } catch (error) {
     return { ...about, seconds: seconds(), error: error instanceof Error ? error.message : String(error) };
-  } finally {
-    limit.abort();
   }
 }

@@ -1,22 +1,14 @@
 import { stopServiceWorker } from '../../test/support/service-worker-control.ts';
-import { difference, type Row } from './row.ts';
+import { difference, inTurn, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 export async function modelsWarm({ page, rounds }: Stage): Promise<Row> {
   await page.evaluate(() => window.bench.calls.models());
-  const values: number[] = [];
-  const empty: number[] = [];
-  for (let i = 0; i < rounds * 4; i++) {
-    values.push(await page.evaluate(() => window.bench.calls.models()));
-    empty.push(await page.evaluate(() => window.bench.calls.emptyAnswer()));
-  }
-  return {
-    name: 'GET /v1/models, warm',
-    unit: 'ms',
-    values,
-    goal: { atMost: 4 },
-    detail: { 'an empty answer of the service worker, ms': empty },
-  };
+  const { 'list, ms': values, ...detail } = await inTurn(rounds * 4, {
+    'list, ms': () => page.evaluate(() => window.bench.calls.models()),
+    'an empty answer of the service worker, ms': () => page.evaluate(() => window.bench.calls.emptyAnswer()),
+  });
+  return { name: 'GET /v1/models, warm', unit: 'ms', values, goal: { atMost: 4 }, detail };
 }
 
 export async function modelsStopped({ page, rounds }: Stage): Promise<Row> {
@@ -30,20 +22,18 @@ export async function modelsStopped({ page, rounds }: Stage): Promise<Row> {
 }
 
 export async function firstTokenStopped({ page, rounds }: Stage): Promise<Row> {
-  const raw: number[] = [];
-  const ours: number[] = [];
-  for (let round = 0; round <= rounds * 2; round++) {
-    raw.push(await page.evaluate(() => window.bench.calls.firstTokenRaw()));
-    // Its prompt is in the cache then, as it is in the raw engine's.
-    if (round === 0) await page.evaluate(() => window.bench.calls.firstTokenOurs());
-    await stopServiceWorker(page);
-    ours.push(await page.evaluate(() => window.bench.calls.firstTokenOurs()));
-  }
-  const measured = { raw: raw.slice(1), ours: ours.slice(1) };
-  return difference(
-    "first token from a stopped service worker − the raw engine's",
-    { 'ours, ms': measured.ours },
-    { 'raw, ms': measured.raw },
-    { atMost: 30 },
+  const figures = await inTurn(
+    rounds * 2,
+    {
+      'ours, ms': async (round) => {
+        // Its prompt is in the cache then, as it is in the raw engine's.
+        if (round < 0) await page.evaluate(() => window.bench.calls.firstTokenOurs());
+        await stopServiceWorker(page);
+        return page.evaluate(() => window.bench.calls.firstTokenOurs());
+      },
+      'raw, ms': () => page.evaluate(() => window.bench.calls.firstTokenRaw()),
+    },
+    true,
   );
+  return difference("first token from a stopped service worker − the raw engine's", figures, { atMost: 30 });
 }

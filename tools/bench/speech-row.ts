@@ -1,6 +1,6 @@
 import { speechModel } from '../../test/support/speech/speech-model.ts';
 import type { SpeechFiles } from './page/speech.ts';
-import { ratio, type Row } from './row.ts';
+import { inTurn, ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 const CLIP = 'sentences.ogg';
@@ -20,25 +20,18 @@ export async function speech({ page, rounds }: Stage): Promise<Row[]> {
         threads,
       ] as const);
     await timeRaw();
-    const ours: number[] = [];
-    const raw: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      ours.push((await time()).ms);
-      raw.push(await timeRaw());
-    }
+    const figures = await inTurn(rounds, {
+      'transformers.js, ms': timeRaw,
+      'ours, ms': async () => (await time()).ms,
+    });
     return [
       {
         name: 'speech to text: seconds of sound transcribed in a second',
         unit: 'ratio',
-        values: ours.map((ms) => (CLIP_SECONDS * 1000) / ms),
+        values: figures['ours, ms'].map((ms) => (CLIP_SECONDS * 1000) / ms),
         goal: { atLeast: 3 },
       },
-      ratio(
-        "speech to text: time of transformers.js' pipeline ÷ ours",
-        { 'transformers.js, ms': raw },
-        { 'ours, ms': ours },
-        { atLeast: 1 },
-      ),
+      ratio("speech to text: time of transformers.js' pipeline ÷ ours", figures, { atLeast: 1 }),
     ];
   } finally {
     model.close();

@@ -1,7 +1,6 @@
 import type { BrowserContext, Page } from 'playwright';
 
 import { launch } from '../../test/support/launch.ts';
-import type { MlcUrls } from '../../test/support/mlc-model.ts';
 import { StaticSite } from '../../test/support/static-site.ts';
 
 /** What is compared runs on the processor: a GPU would be another run. */
@@ -13,8 +12,6 @@ export interface Stage {
   page: Page;
   site: StaticSite;
   rounds: number;
-  /** Model for the row on a GPU; null if none was given. */
-  mlc: MlcUrls | null;
   /** Version of the browser. */
   version: string;
   /** A page in which nothing has happened; its service worker and the stored weights stay. */
@@ -37,7 +34,7 @@ export async function openBenchPage(
   return { page, reload };
 }
 
-export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<Stage> {
+export async function openStage(rounds: number): Promise<Stage> {
   const site = await StaticSite.start();
   const context = await launch({ extraArgs: NO_GPU });
   const { page, reload } = await openBenchPage(context, site);
@@ -46,7 +43,6 @@ export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<St
     page,
     site,
     rounds,
-    mlc,
     version: context.browser()?.version() ?? 'of an unknown version',
     reload,
     async close() {

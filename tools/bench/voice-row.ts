@@ -1,16 +1,17 @@
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
 
 import type { Page } from 'playwright';
 import { voices } from '../../src/catalog/voice-models.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
-import { findRoot, peakTreeBytes, treeCpuMs } from '../../test/support/process-memory.ts';
+import { findRoot, treeCpuMs } from '../../test/support/process-memory.ts';
 import { speechModel, wordErrorRate } from '../../test/support/speech/speech-model.ts';
 import { removeFolder, tempFolder } from '../../test/support/temp-folder.ts';
 import type { Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
-import { SENTENCES } from './voice-sentences.ts';
+
+/** Everyday words, without figures and names that can be written in several ways. */
+const SENTENCES = readFileSync('tools/bench/voice-sentences.txt', 'utf8').trim().split('\n');
 
 const MODEL = 'silver-lark-4';
 const SENTENCE = 'The boat left the harbor before sunrise.';
@@ -26,28 +27,22 @@ interface Opened {
 
 /** The voice of hibari-tts on the processor, in a browser of its own. */
 export async function voice({ site, rounds }: Stage): Promise<Row[]> {
-  if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
-  const counted = await countingServer(site.url);
+  if (process.platform !== 'linux') throw new Error('processor time is measured on Linux alone');
   const profile = await tempFolder('bench');
   const context = await launch({ profile, extraArgs: NO_GPU });
   try {
     const catalog = { ownedBy: 'localtext', models: voices.models ?? [] };
     const options = encodeURIComponent(JSON.stringify({ catalog }));
-    const opened = await openPage(context, counted.url, `/test-page.html?options=${options}`);
-    const idle = counted.bytes();
+    const opened = await openPage(context, site.url, `/test-page.html?options=${options}`);
     await firstSound(opened, SENTENCE);
-    const visit = counted.bytes() - idle;
     const first: number[] = [];
     const speed: number[] = [];
-    const peaks: number[] = [];
     const cpu: number[] = [];
     const root = await findRoot(`--user-data-dir=${profile}`);
     for (let round = 0; round < rounds; round++) {
       first.push((await firstSound(opened, SENTENCE)).firstMs);
       const cpuBefore = await treeCpuMs(root);
-      const long = firstSound(opened, SENTENCES.slice(0, 8).join(' '));
-      peaks.push((await peakTreeBytes(root, long)) / 1e6);
-      const { seconds, allMs } = await long;
+      const { seconds, allMs } = await firstSound(opened, SENTENCES.slice(0, 8).join(' '));
       speed.push((seconds * 1000) / allMs);
       cpu.push((seconds * 1000) / ((await treeCpuMs(root)) - cpuBefore));
     }
@@ -60,16 +55,9 @@ export async function voice({ site, rounds }: Stage): Promise<Row[]> {
         detail: { 'seconds of sound in a second of processor time': cpu },
       },
       { name: 'text to speech: first sound of a sentence', unit: 'ms', values: first, goal: { atMost: 500 } },
-      { name: 'text to speech: memory of the browser meanwhile', unit: 'MB', values: peaks },
-      {
-        name: 'text to speech: bytes until the first sound of a first visit',
-        unit: 'MB',
-        values: [visit / 1e6],
-      },
     ];
   } finally {
     await context.close();
-    counted.close();
     await removeFolder(profile);
   }
 }
@@ -148,28 +136,3 @@ const hear = ({ page, key }: Opened, text: string): Promise<string> =>
     },
     [key, MODEL, text] as const,
   );
-
-/** Passes requests on to a site, and counts the bytes of its answers as they travel. */
-async function countingServer(target: string): Promise<{ url: string; bytes(): number; close(): void }> {
-  let bytes = 0;
-  const server = createServer((asked, answer) => {
-    const headers = { ...asked.headers, host: new URL(target).host };
-    const forward = request(target + (asked.url ?? '/'), { method: asked.method, headers }, (response) => {
-      answer.writeHead(response.statusCode ?? 502, response.headers);
-      response.on('data', (chunk: Buffer) => (bytes += chunk.length));
-      response.pipe(answer);
-    });
-    forward.on('error', () => answer.destroy());
-    asked.pipe(forward);
-  });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://localhost:${port}`,
-    bytes: () => bytes,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}

@@ -1,64 +1,51 @@
-import { serveFolder } from '../../test/examples/support/plain-server.ts';
-import { MLC_HOW, type MlcUrls } from '../../test/support/mlc-model.ts';
+import { MLC_HOW, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
 import { type GpuPage, onGpu } from './gpu-stage.ts';
-import { bringMlcFiles } from './mlc-files.ts';
+import { readMlcModel } from './mlc-files.ts';
 import type { Speed } from './page/web-llm.ts';
 import { difference, ratio, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
 const DECODED = 64;
 
-/** What to do where the row was not measured. */
-export const WEB_LLM_HOW = `It needs a GPU and an MLC model. ${MLC_HOW}`;
-
-/** Any other origin may ask, as of a model hub. */
-const CORS = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'content-length, content-range, etag',
-};
+const HOW = `It needs a GPU and an MLC model. ${MLC_HOW}`;
 
 /** Measures in a separate browser, which may use the GPU. */
-export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row[]> {
-  if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
-  return onGpu(site, WEB_LLM_HOW, (opened) => compare(opened, mlc, rounds));
+export async function webLlm({ site, rounds }: Stage): Promise<Row[]> {
+  const mlc = mlcUrls();
+  if (mlc === null) throw new Error(`No model was given. ${HOW}`);
+  return onGpu(site, HOW, (opened) => compare(opened, mlc, rounds));
 }
 
 async function compare({ page, reload }: GpuPage, mlc: MlcUrls, rounds: number): Promise<Row[]> {
-  const files = await bringMlcFiles(mlc);
-  const server = await serveFolder(files.folder, CORS);
-  try {
-    const catalog = files.catalog(server.url);
-    let contextLength: number | null = null;
-    const raw: Speed[] = [];
-    const ours: Speed[] = [];
-    // Each engine runs in a reloaded page, so that only one is on the GPU.
-    const measureOurs = async (): Promise<void> => {
-      await reload();
-      const { fingerprint, ...speed } = await page.evaluate(
-        ([models, count]) => window.bench.calls.webLlmOurs(models, count),
-        [catalog, DECODED] as const,
-      );
-      ours.push(speed);
-      if (!files.slidingWindow) contextLength = Number(fingerprint.split('-').at(-1));
-    };
-    const measureRaw = async (): Promise<void> => {
-      await reload();
-      const model = { ...files.urls(server.url), contextLength };
-      raw.push(
-        await page.evaluate(([which, count]) => window.bench.calls.webLlmRaw(which, count), [
-          model,
-          DECODED,
-        ] as const),
-      );
-    };
-    // Ours first: how much context fits on this GPU is known then.
-    for (let round = 0; round <= rounds; round++)
-      for (const measure of round % 2 === 0 ? [measureOurs, measureRaw] : [measureRaw, measureOurs])
-        await measure();
-    return rows(raw.slice(1), ours.slice(1));
-  } finally {
-    await server.stop();
-  }
+  const { catalog, slidingWindow } = await readMlcModel(mlc);
+  let contextLength: number | null = null;
+  const raw: Speed[] = [];
+  const ours: Speed[] = [];
+  // Each engine runs in a reloaded page, so that only one is on the GPU.
+  const measureOurs = async (): Promise<void> => {
+    await reload();
+    const { fingerprint, ...speed } = await page.evaluate(
+      ([models, count]) => window.bench.calls.webLlmOurs(models, count),
+      [catalog, DECODED] as const,
+    );
+    ours.push(speed);
+    if (!slidingWindow) contextLength = Number(fingerprint.split('-').at(-1));
+  };
+  const measureRaw = async (): Promise<void> => {
+    await reload();
+    const model = { ...mlc, contextLength };
+    raw.push(
+      await page.evaluate(([which, count]) => window.bench.calls.webLlmRaw(which, count), [
+        model,
+        DECODED,
+      ] as const),
+    );
+  };
+  // Ours first: how much context fits on this GPU is known then.
+  for (let round = 0; round <= rounds; round++)
+    for (const measure of round % 2 === 0 ? [measureOurs, measureRaw] : [measureRaw, measureOurs])
+      await measure();
+  return rows(raw.slice(1), ours.slice(1));
 }
 
 function rows(raw: Speed[], ours: Speed[]): Row[] {
@@ -67,14 +54,12 @@ function rows(raw: Speed[], ours: Speed[]): Row[] {
   return [
     ratio(
       "decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine",
-      { 'ours, tokens/s': speeds(ours) },
-      { 'raw, tokens/s': speeds(raw) },
+      { 'ours, tokens/s': speeds(ours), 'raw, tokens/s': speeds(raw) },
       { atLeast: 0.98 },
     ),
     difference(
       "first token on WebGPU through the SDK and /v1 − web-llm's own engine",
-      { 'ours, ms': firsts(ours) },
-      { 'raw, ms': firsts(raw) },
+      { 'ours, ms': firsts(ours), 'raw, ms': firsts(raw) },
       { atMost: 10 },
     ),
   ];

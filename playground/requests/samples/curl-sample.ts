@@ -1,12 +1,13 @@
-import type { Body } from './literal.ts';
+import { prettyJson } from '../../format.ts';
 
-export function curlSample(body: Body, path: string): string {
+/** @param body JSON text, whose numbers stay */
+export function curlSample(body: string, path: string): string {
   return `# /v1 lives inside the page, where curl cannot reach it.
 # For a server that speaks the same API: set SERVER (https://host) and API_KEY.
 curl "$SERVER"${quoted(path)} \\
   -H "Authorization: Bearer $API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d ${quoted(JSON.stringify(body, null, 2))}`;
+  -d ${quoted(prettyJson(body))}`;
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

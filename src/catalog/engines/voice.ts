@@ -7,14 +7,17 @@ export interface VoiceVariant extends VariantBase {
   engine: 'voice';
   /** Backend. Only WASM. */
   device?: 'wasm';
-  /** File of each voice, by the name that requests use. The first is the default. */
+  /** File of each voice, by the name that requests use: its network, or its style of `network`. The first is the default. */
   voices: Record<string, string>;
+  /** Network that all voices share (Kokoro). */
+  network?: string;
 }
 
 export const voice: EngineRules<VoiceVariant> = {
   fields: {
     device: z.literal('wasm').optional(),
     voices: z.record(z.string().regex(/^[\w-]{1,64}$/), z.string().min(1)),
+    network: z.string().min(1).optional(),
   },
   kinds: () => ['speech'],
   memory: proportional(220e6, 4),

@@ -15,7 +15,7 @@ import {
   type ModelKind,
   type ModelOf,
 } from '#jobs';
-import { rank } from '#models';
+import { rank, type ModelManager } from '#models';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseFacts } from '#scheduling';
 import type { fetchImages } from './fetch-images.ts';
@@ -24,11 +24,10 @@ import type { Engine } from '#engine-kit';
 
 /** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
-  /** Completes the job before it queues. @throws ServiceError 400 */
-  prepare?(
-    request: { job: JobOf<K>; imageOrigins: readonly string[] },
-    signal: AbortSignal,
-  ): Promise<JobOf<K>>;
+  /** Completes the job before it queues; null: no model runs it. @throws ServiceError */
+  prepare?(request: Unprepared<K>, signal: AbortSignal): Promise<JobOf<K> | null>;
+  /** The answer if no model runs the job, or if that fails. Absent: an error. */
+  otherwise?: EventOf<K>;
   /** Adapts the job to the engine. @throws ServiceError 400 */
   compile?(engine: Engine<ModelOf<K>>, job: JobOf<K>): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run: RunJob<K>;
@@ -42,6 +41,13 @@ interface JobRules<K extends Kind> {
   yieldsWhenBrief?(job: JobOf<K>): boolean;
   /** Selects which equal requests of the client share the job's answer. Absent: all. */
   sharedWith?(job: JobOf<K>): 'all' | 'retries' | 'none';
+}
+
+interface Unprepared<K extends Kind> {
+  job: JobOf<K>;
+  imageOrigins: readonly string[];
+  models: ModelManager;
+  onStage(stage: 'loading'): void;
 }
 
 export type RunJob<K extends Kind> = (
@@ -87,6 +93,20 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
   embedding: { run: runOnEngine, work: () => 0 },
   rerank: { run: rank, work: () => 0 },
+  toolChoice: {
+    prepare: async ({ job, models, onStage }, signal) => {
+      const { model, variants: _, ...others } = job;
+      if (models.loadedModel(model, 'chat', job).state !== 'ready') onStage('loading');
+      const { variant } = await models.ready(model, signal, job);
+      const chooser = 'toolChooser' in variant ? variant.toolChooser : undefined;
+      return chooser === undefined ? null : { ...others, model: chooser };
+    },
+    async *run(...args) {
+      yield* (await import('#models/decide')).chooseTool(...args);
+    },
+    otherwise: { type: 'done', scores: null, promptTokens: 0, fingerprint: '' },
+    work: () => 0,
+  },
   transcription: {
     run: runOnEngine,
     hasLongParts: true,
@@ -111,11 +131,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
 };
 
-export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+export const jobRules = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
 /** What the policy of slots must know about a job. */
 export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
-  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = rulesOf(job.kind);
+  const { work, restarts, hasLongParts = false, yieldsWhenBrief } = jobRules(job.kind);
   return {
     client: origin?.client ?? '',
     pauses,
@@ -147,10 +167,16 @@ async function withGrammar(
   { takesSchemas }: Engine<'chat'>,
   job: ChatJob,
 ): Promise<{ job: ChatJob; loosened?: string[] }> {
+  if (takesSchemas) return { job };
+  if (job.countOnly) {
+    const { constraint: _, ...unconstrained } = job;
+    return { job: unconstrained };
+  }
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
-  if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
-  const { compileSchema } = await import('#grammar');
-  const { gbnf, loosened } = compileSchema(constraint.schema, constraint);
+  if (constraint?.kind !== 'json_schema') return { job };
+  const { compileSchema, continueGrammar } = await import('#grammar');
+  const { gbnf: whole, loosened } = compileSchema(constraint.schema, constraint);
+  const gbnf = job.resume ? continueGrammar(whole, job.resume.text) : whole;
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

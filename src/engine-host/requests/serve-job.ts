@@ -13,8 +13,8 @@ import {
 import type { Origin, StageFacts, WaitingStage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
-import { Lease, type Claim } from '#scheduling';
-import { leaseFacts, rulesOf } from './job-rules.ts';
+import { JobPaused, Lease, type Claim } from '#scheduling';
+import { leaseFacts, jobRules } from './job-rules.ts';
 
 /** Reports the waiting stage and the facts known so far. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
@@ -43,12 +43,21 @@ export async function serveJob<K extends Kind>(
   signal: AbortSignal,
   sink: JobSink<K>,
 ): Promise<void> {
-  let job = (await rulesOf<K>(request.job.kind).prepare?.(request, signal)) ?? request.job;
-  for (;;) {
-    const variants = await serveOnce(modelManager, { ...request, job }, signal, sink);
-    if (!variants) return;
-    job = withJobLimits(job, { variants });
+  const { prepare, otherwise } = jobRules<K>(request.job.kind);
+  const { onStage } = sink;
+  let job = prepare ? await prepare({ ...request, models: modelManager, onStage }, signal) : request.job;
+  try {
+    while (job) {
+      const variants = await serveOnce(modelManager, { ...request, job }, signal, sink);
+      if (!variants) return;
+      job = withJobLimits(job, { variants });
+    }
+  } catch (error) {
+    // The requester of a paused job asks again.
+    if (!otherwise || signal.aborted || error instanceof JobPaused) throw error;
+    console.warn(`localtext: a job of kind ${request.job.kind} failed`, error);
   }
+  if (otherwise) await sink.send(otherwise);
 }
 
 /** Runs the job on one variant. @returns later variants to run the job on instead; null if it is done */
@@ -110,7 +119,7 @@ async function startJob<K extends Kind>(
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<AsyncIterable<EventOf<K>>> {
-  const { run, compile } = rulesOf<K>(job.kind);
+  const { run, compile } = jobRules<K>(job.kind);
   const compiled = (await compile?.(engine, job)) ?? { job };
   if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
   return run(engine, compiled.job, signal, () => onStage('prefill', { servedBy: engine.fingerprint }));

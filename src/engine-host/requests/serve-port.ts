@@ -1,5 +1,5 @@
 import { toWireError, requestError, abortable, createDeferred, type Deferred } from '#base';
-import { choosesTool, type Kind } from '#jobs';
+import type { Kind } from '#jobs';
 import {
   CREDIT_WINDOW,
   KEEP_ALIVE_MS,
@@ -18,7 +18,6 @@ import type { ModelManager } from '#models';
 import { JobPaused } from '#scheduling';
 import type { Weights } from '#weights';
 import { type JobSink, serveJob } from './serve-job.ts';
-import { serveToolChoice } from './serve-tool-choice.ts';
 import { SharedJobs } from './shared-jobs.ts';
 
 type AskedQuestion = Extract<RequesterMessage, { id: string }>;
@@ -129,14 +128,7 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
         },
       };
       await shared.run(question, sink, signal, (followed, abandoned) =>
-        question.job.kind === 'decision' && choosesTool(question.job)
-          ? serveToolChoice(
-              modelManager,
-              { ...question, job: question.job, imageOrigins },
-              abandoned,
-              followed,
-            )
-          : serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
+        serveJob(modelManager, { ...question, imageOrigins }, abandoned, followed),
       );
     }
   }

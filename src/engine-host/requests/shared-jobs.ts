@@ -1,7 +1,7 @@
 import type { EventOf, JobOf, Kind } from '#jobs';
 import type { Origin } from '#protocol';
 import { requestError, abortable, sha256, type ServiceError } from '#base';
-import { rulesOf } from './job-rules.ts';
+import { jobRules } from './job-rules.ts';
 import type { JobSink } from './serve-job.ts';
 
 type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<void>;
@@ -22,7 +22,7 @@ export class SharedJobs {
     signal: AbortSignal,
     work: Work<K>,
   ): Promise<void> {
-    const sharedWith = rulesOf<K>(job.kind).sharedWith?.(job) ?? 'all';
+    const sharedWith = jobRules<K>(job.kind).sharedWith?.(job) ?? 'all';
     if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
     // The choices of one request must not share a job: their ids end with the choice's index.
     const key = await hashOf([origin.client, id.slice(origin.request.length), job]);

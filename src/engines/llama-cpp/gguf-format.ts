@@ -37,7 +37,7 @@ export const ggufFormat: AddedFormat = {
     ),
   async describe(modelFiles, _, device) {
     const inspected = await inspectModel(modelFiles);
-    const { facts, name, bytes, files, projector } = inspected;
+    const { facts, name, bytes, files, roles } = inspected;
     const { architecture, quantization, embedding, reranks, chatTemplate, canChat } = facts;
     const generates = !embedding && !reranks;
     const fit = fitModel(inspected, device);
@@ -46,7 +46,7 @@ export const ggufFormat: AddedFormat = {
     const known = { name, architecture, quantization, contextLength, bytes, memoryBytes };
     return {
       files,
-      projector,
+      roles,
       model: { ...known, ...completionsOnly, ...(embedding && { embedding }), ...(reranks && { reranks }) },
       variant: {
         engine: 'wllama',
@@ -98,7 +98,9 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
       continue;
     }
     const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
-    models.set(model, [...(models.get(model) ?? []), file]);
+    const parts = models.get(model) ?? [];
+    parts.push(file);
+    models.set(model, parts);
   }
   const [optional] = projectors.toSorted((a, b) => a.bytes - b.bytes);
   return [...models].map(([file, parts]) => ({
@@ -117,14 +119,15 @@ const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['
 
 /** Finds the longest context that fits, and its memory. Embedding models and rerankers do not run on the GPU. */
 function fitModel(
-  { facts, bytes, files, projector }: InspectedModel<{ size: number }>,
+  { facts, bytes, files, roles }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
 ): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
   const { contextLength: trained, embedding, reranks } = facts;
   const onCpu = embedding !== null || reranks;
+  const isVision = [...roles.values()].includes('projector');
   const sized = {
     engine: 'wllama',
-    files: [{ bytes, ...(projector && { role: 'projector' as const }) }],
+    files: [{ bytes, ...(isVision && { role: 'projector' as const }) }],
     ...kvCacheOf(facts),
     contextLength: onCpu ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
     ...(embedding && { dimensions: embedding.dimensions }),

@@ -5,6 +5,9 @@ import type { Llama } from '#llama';
 import { boundDocument, refuseOversizedInput } from '../embedding-rules.ts';
 import { TextParts, type TextPartsOptions } from './text-parts.ts';
 
+/** Places of llama.cpp's prompts for rerankers. The query is put in first: one in its text would be filled with the document. */
+const PLACES = ['{query}', '{document}'];
+
 /** A model in llama.cpp's server that scores pairs of texts. A pair is one part of a request. */
 export class LlamaReranker implements Engine<'rerank'> {
   readonly kind = 'rerank';
@@ -16,7 +19,7 @@ export class LlamaReranker implements Engine<'rerank'> {
 
   constructor(llama: Pick<Llama, 'rank' | 'close'>, options: TextPartsOptions) {
     this.#llama = llama;
-    this.#parts = new TextParts(llama, options);
+    this.#parts = new TextParts(llama, { ...options, reserved: [...options.reserved, ...PLACES] });
     this.fingerprint = options.fingerprint;
     this.facts = { contextLength: options.contextLength };
   }

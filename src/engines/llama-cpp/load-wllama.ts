@@ -1,4 +1,12 @@
-import { isEncoder, weightBytes, promptStates, SLOTS, halvedLengths, type WllamaVariant } from '#catalog';
+import {
+  isEncoder,
+  weightBytes,
+  promptStates,
+  SLOTS,
+  halvedLengths,
+  type WeightFile,
+  type WllamaVariant,
+} from '#catalog';
 import type { GgufFacts } from '#gguf';
 import { serverError } from '#base';
 import {
@@ -24,9 +32,10 @@ const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'rerank'> = async (
-  variant,
+  catalogued,
   context,
 ) => {
+  const variant = { ...catalogued, files: catalogued.files.toSorted(byRole) };
   const gpuCheck = hasGpu();
   const code = compileAhead(context);
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
@@ -48,6 +57,10 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   return engine;
 };
 
+/** Puts the model's own files first: llama.cpp reads the model from the first. */
+const byRole = (a: WeightFile, b: WeightFile): number =>
+  Number(a.role !== undefined) - Number(b.role !== undefined);
+
 /**
  * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
  * while it is in use here. That worker reports failures.
@@ -63,22 +76,43 @@ async function loadOnce(
   blobs: Blob[],
   gpu: boolean,
   facts: GgufFacts | null,
-): Promise<Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>> {
-  const { name, dimensions, minDimensions, prefixes, contextLength } = variant;
+): Promise<WllamaModel> {
+  const { name, contextLength } = variant;
   const threads = hasThreads() ? chatThreads() : 1;
   const llama = await openLlama(blobs, {
     name,
     build: await chooseBuild(context),
     url: context.wasm,
-    parameters: isEncoder(variant)
-      ? encoderParameters(variant, threads)
-      : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads),
+    parameters: {
+      ...(isEncoder(variant)
+        ? encoderParameters(variant, threads)
+        : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)),
+      ...adaptersOf(variant),
+    },
     limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
     signal: context.signal,
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
-  const fingerprint = `${name}-${engine}-${backend}`;
+  try {
+    return await toEngine(llama, variant, blobs, facts, `${name}-${engine}-${backend}`);
+  } catch (error) {
+    await llama.close();
+    throw error;
+  }
+}
+
+type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
+
+/** @throws Error for special tokens or a template that cannot be used */
+async function toEngine(
+  llama: Llama,
+  variant: WllamaVariant,
+  blobs: Blob[],
+  facts: GgufFacts | null,
+  fingerprint: string,
+): Promise<WllamaModel> {
+  const { dimensions, minDimensions, prefixes, contextLength } = variant;
   if (isEncoder(variant)) {
     const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
     const common = { fingerprint, contextLength, reserved };
@@ -96,6 +130,18 @@ async function loadOnce(
 
 const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
   blobs[files.findIndex(({ role }) => role === undefined)];
+
+/** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */
+function adaptersOf({ files }: WllamaVariant): Pick<Parameters, 'lora_adapters'> {
+  const numbered = files.filter(({ role }) => role !== 'projector');
+  const padded = (number: number): string => String(number).padStart(5, '0');
+  const adapters = numbered.flatMap(({ role }, index) =>
+    role === 'adapter'
+      ? [{ path: `models/model-${padded(index + 1)}-of-${padded(numbered.length)}.gguf` }]
+      : [],
+  );
+  return adapters.length > 0 ? { lora_adapters: adapters } : {};
+}
 
 /** Factor on the CPU's cache size (Q8_0): on the GPU the cache has half floats. */
 const GPU_SHARE = 2;

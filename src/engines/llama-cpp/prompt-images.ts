@@ -7,7 +7,7 @@ import { imagesOf, type ChatImage, type ChatJob } from '#jobs';
 const DIGESTS_IN_KEY = 32;
 
 /** Decodes the images of a vision model's prompts and assigns them to their markers. */
-export class ImageReader {
+export class PromptImageReader {
   readonly #marker: string;
   /** Decoded images of running jobs: truncating a conversation does not decode its images again. */
   readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();

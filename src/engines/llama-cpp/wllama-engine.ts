@@ -1,7 +1,7 @@
 import type { VariantSampling } from '#catalog';
 import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError, unsupported } from '#base';
 import type { ModelImage } from '#images';
-import { imagesOf, type ChatJob, type Sampling, type Events } from '#jobs';
+import { imagesOf, type ChatJob, type Events } from '#jobs';
 import { outOfMemory, type Engine, type LabelScores, type LoadedFacts } from '#engine-kit';
 import {
   refuseOversized,
@@ -20,7 +20,7 @@ import { type Chunk, isCrowded, type Llama, RequestRejectedError, ServerMemoryEr
 import { completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { LabelScorer } from './label-scores.ts';
 import { asJobFailure, isTooLong } from './llama-failures.ts';
-import { ImageReader } from './prompt-images.ts';
+import { PromptImageReader } from './prompt-images.ts';
 
 /** Maximum number of attempts at a reply when concurrent replies fill the shared context. */
 const TRIES = 3;
@@ -50,7 +50,7 @@ interface EngineOptions {
 
 /** Data shared by the completions of one job. */
 interface Run {
-  sampling: Sampling;
+  job: ChatJob;
   images: readonly ModelImage[];
   signal: AbortSignal;
   onPrefill?: (() => void) | undefined;
@@ -66,7 +66,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #sampling: VariantSampling;
   readonly #renderer: PromptRenderer;
   /** Null if the model has no vision. */
-  readonly #images: ImageReader | null;
+  readonly #images: PromptImageReader | null;
   readonly #crowded = new Mutex();
   readonly #labels = new LabelScorer();
   #dead = false;
@@ -77,7 +77,7 @@ export class WllamaEngine implements Engine<'chat'> {
     this.#llama = llama;
     this.#sampling = sampling;
     this.#renderer = renderer;
-    this.#images = llama.imageMarker === null ? null : new ImageReader(llama.imageMarker);
+    this.#images = llama.imageMarker === null ? null : new PromptImageReader(llama.imageMarker);
     this.fingerprint = fingerprint;
     this.slots = llama.slots;
     this.facts = {
@@ -88,27 +88,28 @@ export class WllamaEngine implements Engine<'chat'> {
     };
   }
 
-  async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
+  run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
+    const run: Run = { job, images: [], signal, onPrefill };
+    return this.#complete(() => this.#begin(run), run);
+  }
+
+  /** Checks a job. @returns its completion, or the events of a job that takes another number of completions */
+  async #begin(run: Run): Promise<Completion | Events<'chat'>> {
+    const { job, signal } = run;
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
     refuseOversized(job.input, contextLength);
-    const images = await this.#readImages(job, signal);
-    const run: Run = { sampling: job.sampling, images, signal, onPrefill };
-    const complete = (part: Completion) =>
-      job.countOnly ? this.#count(part, run) : this.#complete(part, run);
-    try {
-      const { prompt, thinking } = await this.#open(job, images, signal);
-      if (thinking) {
-        const shownTokens = tagTokens(thinking.tags);
-        const think = (part: Completion) => complete({ ...part, shownTokens });
-        yield* new ThinkFirst(job, prompt, thinking, think, this.#append).events(contextLength);
-      } else yield* complete(toCompletion(job, prompt));
-    } catch (error) {
-      signal.throwIfAborted();
-      throw this.#translate(error, job);
-    }
+    run.images = await this.#readImages(job, signal);
+    const { prompt, thinking } = await this.#open(job, run.images, signal);
+    if (!thinking) return job.countOnly ? this.#count(prompt, run) : toCompletion(job, prompt);
+    const shownTokens = tagTokens(thinking.tags);
+    const think = (part: Completion) =>
+      job.countOnly
+        ? this.#count(part.prompt, run)
+        : this.#complete(async () => ({ ...part, shownTokens }), run);
+    return new ThinkFirst(job, prompt, thinking, think, this.#append).events(contextLength);
   }
 
   readonly #append: Append = (prompt, text, allowed) => this.#renderer.append(prompt, text, allowed);
@@ -172,7 +173,7 @@ export class WllamaEngine implements Engine<'chat'> {
   }
 
   /** Computes the prompt only if counting its tokens requires it. */
-  async *#count({ prompt }: Completion, run: Run): Events<'chat'> {
+  async *#count(prompt: string, run: Run): Events<'chat'> {
     const { images, signal } = run;
     const { specialText } = this.#renderer;
     try {
@@ -182,18 +183,22 @@ export class WllamaEngine implements Engine<'chat'> {
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
-      yield* this.#complete({ prompt, tokensBefore: 0, maxTokens: 1 }, { ...run, onPrefill: undefined });
+      const one = { prompt, tokensBefore: 0, maxTokens: 1 };
+      yield* this.#complete(async () => one, { ...run, onPrefill: undefined });
     }
   }
 
-  async *#complete(completion: Completion, run: Run): Events<'chat'> {
-    const { images, signal } = run;
-    const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
+  /** Yields the events of one completion. The only generator that a token of a plain reply passes. */
+  async *#complete(begin: () => Promise<Completion | Events<'chat'>>, run: Run): Events<'chat'> {
+    const { job, signal } = run;
     let leave = () => {};
     try {
+      const completion = await begin();
+      if (!('prompt' in completion)) return yield* completion;
+      const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
       for (let attempt = completion, tries = 1; ; tries++) {
         try {
-          const reply = this.#begin(attempt, run);
+          const reply = this.#start(attempt, run);
           try {
             for (let chunk = await reply.take(); chunk; chunk = await reply.take()) yield* reader.read(chunk);
             yield* reader.end();
@@ -203,8 +208,9 @@ export class WllamaEngine implements Engine<'chat'> {
             await reply.stop();
           }
         } catch (error) {
-          if (images.length > 0 && isTooLong(error))
-            throw await this.#tooLong(error, completion.prompt, images.length, signal);
+          const images = run.images.length;
+          if (images > 0 && isTooLong(error))
+            throw await this.#tooLong(error, completion.prompt, images, signal);
           if (!isCrowded(error) || tries === TRIES) throw error;
           // Retry the replies that filled the context together one after another.
           if (tries === 1) leave = await this.#crowded.lock(signal);
@@ -212,15 +218,18 @@ export class WllamaEngine implements Engine<'chat'> {
           else reader.repeat();
         }
       }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, job);
     } finally {
       leave();
     }
   }
 
   /** Starts a reply. `stop()` aborts it if it still runs, and resolves when its slot is free. */
-  #begin(
+  #start(
     completion: Completion,
-    { sampling, images, signal, onPrefill }: Run,
+    { job: { sampling }, images, signal, onPrefill }: Run,
   ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
     const stopped = new AbortController();

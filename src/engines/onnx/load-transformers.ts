@@ -1,13 +1,12 @@
 import { weightBytes, type TransformersVariant } from '#catalog';
 import { abortable } from '#base';
 import { watchGpu, type EngineContext, type LoadEngine } from '#engine-kit';
-import { OnnxEmbedder } from './onnx-embedder.ts';
 import type { onnxWorker } from './onnx-worker.ts';
 import { openOnnxWorker } from './open-onnx-worker.ts';
 import { loadFailure } from './runtime-files.ts';
 import { TextTokenizer } from './text-tokenizer.ts';
 import { checkConfig, noGpu } from './transformers-files.ts';
-import { TransformersEngine } from './transformers-engine.ts';
+import { TransformersEngine, type Embedder } from './transformers-engine.ts';
 import { filesOf } from './weight-files.ts';
 
 /** Batch of two texts of equal length, so that there is no padding. */
@@ -45,7 +44,17 @@ async function loadEngine(
         lost: gpu?.lost,
       },
     );
-    const embedder = new OnnxEmbedder(worker, gpu, tokenizer);
+    // After a loss, onnxruntime's calls may never settle.
+    gpu?.lost.addEventListener('abort', () => worker.end(gpu.lost.reason));
+    const embedder: Embedder = {
+      tokenizer,
+      run: (batch) => worker.call((model) => model.run(batch)),
+      dispose() {
+        gpu?.stop();
+        tokenizer.end();
+        worker.end();
+      },
+    };
     if (gpu) await compileShaders(embedder, variant, context);
     return new TransformersEngine(embedder, variant, fingerprint);
   } catch (error) {
@@ -57,7 +66,7 @@ async function loadEngine(
 
 /** Runs a batch, as onnxruntime compiles shaders on first use: during the load, with progress, not in the first request. */
 async function compileShaders(
-  embedder: OnnxEmbedder,
+  embedder: Embedder,
   variant: TransformersVariant,
   { onProgress, signal }: EngineContext,
 ): Promise<void> {
@@ -65,7 +74,7 @@ async function compileShaders(
   try {
     await abortable(embedder.run(WARM_UP), signal);
   } catch (error) {
-    await embedder.dispose();
+    embedder.dispose();
     throw error;
   }
 }

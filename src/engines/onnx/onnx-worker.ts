@@ -1,10 +1,10 @@
-import { AutoModel, env, type PreTrainedModel, Tensor } from '@huggingface/transformers';
+import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
 import type { TransformersVariant } from '#catalog';
-import { type Runtime, wasmOptions } from './runtime-files.ts';
+import { configure } from './configure.ts';
+import type { Runtime } from './runtime-files.ts';
 import { dataFilesOf, graphOf } from './transformers-files.ts';
-import { serveFiles } from './serve-files.ts';
 import type { ReadFile } from './weight-files.ts';
 
 let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
@@ -16,8 +16,7 @@ let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } 
 export const onnxWorker = {
   /** @throws the runtime's error */
   async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
-    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
-    serveFiles(variant.name, read);
+    configure(variant.name, runtime, read);
     const model = await AutoModel.from_pretrained(variant.name, {
       device: variant.device ?? 'wasm',
       // `model_file_name` is the whole name: transformers.js appends nothing for this type.

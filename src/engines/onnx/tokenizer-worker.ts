@@ -2,7 +2,7 @@ import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transforme
 
 import { messageOf } from '#base';
 import { PlainEncoder } from './plain-encoder.ts';
-import { serveFiles } from './serve-files.ts';
+import { serveFiles } from './configure.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
 

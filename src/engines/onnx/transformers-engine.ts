@@ -91,13 +91,16 @@ export type TokenizedText = number[] | number;
 
 /** Model and tokenizer, as batching uses them. */
 export interface Embedder {
-  /** @param cutTo maximum tokens of each text, which is cut to them and to the context @throws ServiceError */
-  tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]>;
-  /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
-  wrap(ids: readonly number[]): number[] | null;
+  tokenizer: {
+    /** @param cutTo maximum tokens of each text, which is cut to them and to the context @throws ServiceError */
+    tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]>;
+    /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
+    wrap(ids: readonly number[]): number[] | null;
+  };
   /** Computes one L2-normalised vector per sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
-  dispose(): Promise<void>;
+  /** Ends the workers of both. */
+  dispose(): void;
 }
 
 /** Number of characters after which a tokenizing turn ends; it has at least one text. About 5 ms. */
@@ -184,7 +187,7 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   async unload(): Promise<void> {
     if (this.#running) await withTimeout(this.#running, ABANDONED_MS);
-    await this.#embedder.dispose();
+    this.#embedder.dispose();
   }
 
   #enqueue(sequences: number[][], place: Parts, signal: AbortSignal): Promise<Vector[]> {
@@ -296,7 +299,7 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   #endAbandoned(): void {
     if (this.#batch.length === 0 || !this.#batch.every(({ request }) => request.settled)) return;
-    this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
+    this.#abandoned ??= setTimeout(() => this.#embedder.dispose(), ABANDONED_MS);
   }
 
   async #sequences(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
@@ -328,7 +331,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     }
     const tokenized =
       'texts' in input
-        ? await this.#embedder.tokenize(input.texts.slice(from, end), cutTo)
+        ? await this.#embedder.tokenizer.tokenize(input.texts.slice(from, end), cutTo)
         : input.tokens.slice(from, end).map((ids, at) => this.#wrap(ids, from + at));
     return tokenized.map((ids, at) => {
       const length = typeof ids === 'number' ? ids : ids.length;
@@ -339,7 +342,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #wrap(ids: readonly number[], index: number): number[] {
-    const wrapped = this.#embedder.wrap(ids);
+    const wrapped = this.#embedder.tokenizer.wrap(ids);
     if (wrapped) return wrapped;
     const at = `input[${index}]`;
     throw requestError(400, `\`${at}\` has a token id that this model lacks.`, null, at);

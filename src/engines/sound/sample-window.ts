@@ -32,13 +32,13 @@ export class SampleWindow {
   /** Returns the window, which is shorter only at the sound's end. */
   async fill(): Promise<Float32Array> {
     const pieces = [this.#samples];
-    let length = this.#samples.length;
+    let { length } = this.#samples;
     while (length < WINDOW_SAMPLES && !this.#ended) {
       const piece = await this.#next();
       if (piece) pieces.push(piece);
       length += piece?.length ?? 0;
     }
-    if (pieces.length > 1) this.#samples = joined(pieces, length);
+    if (pieces.length > 1) this.#samples = new Float32Array(await new Blob(pieces).arrayBuffer());
     return this.#samples.subarray(0, WINDOW_SAMPLES);
   }
 
@@ -61,14 +61,4 @@ export class SampleWindow {
     this.#read += value?.length ?? 0;
     return value ?? null;
   }
-}
-
-function joined(pieces: readonly Float32Array[], length: number): Float32Array<ArrayBuffer> {
-  const all = new Float32Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

@@ -1,5 +1,6 @@
 import type { SpeechFormat } from '#jobs';
-import { SAMPLE_RATE } from './waveform.ts';
+import { flacFrames, flacHeader } from './flac.ts';
+import { VOICE_RATE } from './waveform.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -11,7 +12,7 @@ export type EncodeSound = (samples: Float32Array<ArrayBuffer>) => Promise<Bytes>
 
 /** Bits a second of compressed speech. */
 const BITRATE = 64_000;
-const CODED = { numberOfChannels: 1, sampleRate: SAMPLE_RATE, bitrate: BITRATE };
+const CODED = { numberOfChannels: 1, sampleRate: VOICE_RATE, bitrate: BITRATE };
 /** Length of a file that is still being written. */
 const UNKNOWN_LENGTH = 0xffffffff;
 
@@ -21,36 +22,39 @@ export async function usableFormats(): Promise<SpeechFormat[]> {
   const [opus, aac] = await Promise.all(
     (['opus', 'aac'] as const).map((codec) => canEncodeAudio(codec, CODED).catch(() => false)),
   );
-  return ['mp3', ...(opus ? (['opus'] as const) : []), ...(aac ? (['aac'] as const) : []), 'wav', 'pcm'];
+  return [
+    'mp3',
+    ...(opus ? (['opus'] as const) : []),
+    ...(aac ? (['aac'] as const) : []),
+    'flac',
+    'wav',
+    'pcm',
+  ];
 }
 
 /**
  * @param format one of the usable formats
- * @param isResumed whether an earlier engine has written the beginning
+ * @param position samples that an earlier engine has written
  * @param mp3Encoder URL of LAME in WebAssembly
  */
 export async function openEncoder(
   format: SpeechFormat,
-  isResumed: boolean,
+  position: number,
   mp3Encoder: string,
 ): Promise<EncodeSound> {
   if (format === 'mp3') return mp3(mp3Encoder);
   if (format === 'opus' || format === 'aac') return (samples) => coded(format, samples);
-  let header = format === 'wav' && !isResumed ? waveHeader() : null;
+  let written = position;
   return async (samples) => {
-    const bytes = pcm(samples);
-    const first = header;
-    header = null;
-    return first ? joined(first, bytes) : bytes;
+    const bytes = format === 'flac' ? flacFrames(samples, written) : pcm(samples);
+    const header = written === 0 ? HEADERS[format]?.() : undefined;
+    written += samples.length;
+    return header ? joined(header, bytes) : bytes;
   };
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Bytes {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
-}
+const joined = async (...parts: Bytes[]): Promise<Bytes> =>
+  new Uint8Array(await new Blob(parts).arrayBuffer());
 
 /** Samples as 16-bit integers. */
 function pcm(samples: Float32Array): Bytes {
@@ -71,8 +75,8 @@ function waveHeader(): Bytes {
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
-  view.setUint32(24, SAMPLE_RATE, true);
-  view.setUint32(28, SAMPLE_RATE * 2, true);
+  view.setUint32(24, VOICE_RATE, true);
+  view.setUint32(28, VOICE_RATE * 2, true);
   view.setUint16(32, 2, true);
   view.setUint16(34, 16, true);
   text(36, 'data');
@@ -80,13 +84,15 @@ function waveHeader(): Bytes {
   return new Uint8Array(view.buffer);
 }
 
+const HEADERS: Partial<Record<SpeechFormat, () => Bytes>> = { wav: waveHeader, flac: flacHeader };
+
 async function mp3(url: string): Promise<EncodeSound> {
   const { createEncoder } = await import('wasm-media-encoders');
   const encoder = await createEncoder('audio/mpeg', await (await fetch(url)).arrayBuffer());
   return async (samples) => {
-    encoder.configure({ sampleRate: SAMPLE_RATE, channels: 1, bitrate: 64 });
+    encoder.configure({ sampleRate: VOICE_RATE, channels: 1, bitrate: 64 });
     // The encoder uses its buffer again.
-    return joined(encoder.encode([samples]).slice(), encoder.finalize());
+    return joined(encoder.encode([samples]).slice(), encoder.finalize().slice());
   };
 }
 
@@ -106,7 +112,7 @@ async function coded(format: 'opus' | 'aac', samples: Float32Array<ArrayBuffer>)
     data: samples,
     format: 'f32-planar',
     numberOfChannels: 1,
-    sampleRate: SAMPLE_RATE,
+    sampleRate: VOICE_RATE,
     timestamp: 0,
   });
   await source.add(sample);

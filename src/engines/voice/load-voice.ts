@@ -8,16 +8,20 @@ import type { voiceWorker } from './voice-worker.ts';
 
 /** Makes transformers.js run a graph by the names of its inputs. */
 const CONFIG = '{"model_type":"style_text_to_speech_2"}';
-const GRAPH = /([\w-]+)\.onnx$/;
+/** A network, by its name, or the style of a voice. */
+const FILE = /([\w-]+)\.onnx$|[\w-]+\.bin$/;
+const nameOf = (path: string): string => {
+  const [file, network] = FILE.exec(path) ?? [path];
+  return network ?? file;
+};
 
 export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, context) => {
-  const graphs = new Map(
-    Object.entries(variant.voices).map(([name, path]) => [name, GRAPH.exec(path)?.[1] ?? path]),
-  );
+  const voices = new Map(Object.entries(variant.voices).map(([name, path]) => [name, nameOf(path)]));
+  const shared = variant.network === undefined ? null : nameOf(variant.network);
   const failing = new AbortController();
   const read = async (name: string): Promise<Blob | null> => {
     if (name === 'config.json') return new Blob([CONFIG]);
-    if (!GRAPH.test(name)) return null;
+    if (!FILE.test(name)) return null;
     try {
       return await fileOf(variant, context, name);
     } catch (error) {
@@ -31,9 +35,9 @@ export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, con
     const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, files, {
       helper: 'voice',
       load: async (voice, runtime, readFile) =>
-        voice.load(variant.name, tables, runtime, readFile, context.wasm('mp3-encoder.wasm')),
+        voice.load(variant.name, tables, runtime, readFile, shared, context.wasm('mp3-encoder.wasm')),
     });
-    return new VoiceEngine(worker, graphs, fingerprint);
+    return new VoiceEngine(worker, voices, fingerprint);
   } catch (error) {
     throw await loadFailure(error, variant, context);
   }

@@ -10,7 +10,7 @@ const MIN_SPEED = 0.5;
 const MAX_SPEED = 2;
 
 /** Letters, digits, and signs that have a name. */
-const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#*~^<>/]/u;
+const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#~^<>]/u;
 
 type Calls = Pick<HelperWorker<typeof voiceWorker>, 'call' | 'end'>;
 
@@ -21,30 +21,32 @@ export class VoiceEngine implements Engine<'speech'> {
   readonly slots = 1;
   readonly facts = {};
   readonly #worker: Calls;
-  /** Graph of each voice. */
-  readonly #graphs: ReadonlyMap<string, string>;
+  /** File of each voice. */
+  readonly #voices: ReadonlyMap<string, string>;
 
   /** Formats that the browser can write; null until the first speech. */
   #formats: SpeechFormat[] | null = null;
 
-  constructor(worker: Calls, graphs: ReadonlyMap<string, string>, fingerprint: string) {
+  constructor(worker: Calls, voices: ReadonlyMap<string, string>, fingerprint: string) {
     this.#worker = worker;
-    this.#graphs = graphs;
+    this.#voices = voices;
     this.fingerprint = fingerprint;
   }
 
   async *run(job: SpeechJob, signal: AbortSignal, onPrefill?: () => void): Events<'speech'> {
-    const { graph, text } = await this.#check(job, signal);
+    const { file, text } = await this.#check(job, signal);
     const from = job.progress?.sentences ?? 0;
+    let seconds = job.progress?.seconds ?? 0;
     const { format, speed } = job;
-    const sentences = await this.#call((voice) => voice.begin(text, format, from > 0), signal);
+    const sentences = await this.#call((voice) => voice.begin(text, format, seconds), signal);
     onPrefill?.();
     yield { type: 'accepted', fingerprint: this.fingerprint };
     for (let at = from; at < sentences.length; at++) {
       const sentence = sentences[at] ?? '';
-      const bytes = await this.#call((voice) => voice.speak(sentence, graph, speed), signal);
-      if (!bytes) continue;
-      yield { type: 'delta', bytes, text: sentence, progress: { sentences: at + 1 } };
+      const sound = await this.#call((voice) => voice.speak(sentence, file, speed), signal);
+      if (!sound) continue;
+      seconds += sound.seconds;
+      yield { type: 'delta', ...sound, text: sentence, progress: { sentences: at + 1, seconds } };
     }
     const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
     yield { type: 'done', usage };
@@ -54,10 +56,10 @@ export class VoiceEngine implements Engine<'speech'> {
   async #check(
     { voice, text: written, speed, format }: SpeechJob,
     signal: AbortSignal,
-  ): Promise<{ graph: string; text: string }> {
-    const graph = voice === undefined ? [...this.#graphs.values()][0] : this.#graphs.get(voice);
-    if (graph === undefined)
-      throw unsupported('voice', `must be a voice of this model: ${[...this.#graphs.keys()].join(', ')}`);
+  ): Promise<{ file: string; text: string }> {
+    const file = voice === undefined ? [...this.#voices.values()][0] : this.#voices.get(voice);
+    if (file === undefined)
+      throw unsupported('voice', `must be a voice of this model: ${[...this.#voices.keys()].join(', ')}`);
     if (speed < MIN_SPEED || speed > MAX_SPEED)
       throw unsupported('speed', `must be from ${MIN_SPEED} to ${MAX_SPEED} for this model`);
     const text = toSpeakable(written);
@@ -74,7 +76,7 @@ export class VoiceEngine implements Engine<'speech'> {
         'response_format',
         `cannot be ${format} in this browser. Use ${this.#formats.join(', ')}`,
       );
-    return { graph, text };
+    return { file, text };
   }
 
   async unload(): Promise<void> {

@@ -1,25 +1,28 @@
-import { AutoModel, env, LogLevel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
+import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
 import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
-import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
-import { serveFiles } from '../onnx/serve-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/runtime-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
-import { normalNumbers, toWaveform } from './waveform.ts';
+import { hibariSound, kokoroSound } from './networks.ts';
+import { VOICE_RATE } from './waveform.ts';
 
-interface Voice {
-  name: string;
-  network: PreTrainedModel;
-}
+/** Speaks phonemes, as the ids of the vocabulary. */
+type Speak = (ids: readonly number[], speed: number) => Promise<Float32Array<ArrayBuffer>>;
 
 interface Loaded {
   name: string;
   phonemizer: Phonemizer;
   vocabulary: Vocabulary;
-  voice: Voice | null;
+  read: ReadFile;
+  /** Network of all voices, if they share one. */
+  shared: string | null;
+  /** The network that is open: of the voice that spoke last. */
+  open: { graph: string; network: PreTrainedModel } | null;
   mp3Encoder: string;
 }
 
@@ -58,94 +61,74 @@ export const voiceWorker = {
     tables: VoiceTables,
     runtime: Runtime,
     read: ReadFile,
+    shared: string | null,
     mp3Encoder: string,
   ): Promise<void> {
-    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
-    env.logLevel = LogLevel.ERROR;
-    serveFiles(name, read);
+    configure(name, runtime, read);
     const network = await openNetwork(name, 'unknown-words');
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
-    loaded = { name, phonemizer, vocabulary: tables.vocabulary, voice: null, mp3Encoder };
+    loaded = { name, phonemizer, vocabulary: tables.vocabulary, read, shared, open: null, mp3Encoder };
   },
 
   formats: usableFormats,
 
   /**
    * Begins a speech, which ends the one before.
-   * @param isResumed whether an earlier engine has written the beginning
+   * @param spoken seconds of sound that an earlier engine has sent
    * @returns the text's sentences
    */
-  async begin(text: string, format: SpeechFormat, isResumed: boolean): Promise<string[]> {
+  async begin(text: string, format: SpeechFormat, spoken: number): Promise<string[]> {
     if (!loaded) throw new Error('no voice is loaded');
-    encode = await openEncoder(format, isResumed, loaded.mp3Encoder);
+    encode = await openEncoder(format, Math.round(spoken * VOICE_RATE), loaded.mp3Encoder);
     return loaded.phonemizer.sentences(text);
   },
 
   /**
    * Speaks a sentence.
-   * @param graph name of the voice's graph
-   * @returns encoded sound; null if nothing in the sentence can be spoken
+   * @param file the voice's network, or its style of the shared one
+   * @returns encoded sound, and its length; null if nothing in the sentence can be spoken
    * @throws the runtime's error
    */
-  async speak(sentence: string, graph: string, speed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  async speak(
+    sentence: string,
+    file: string,
+    speed: number,
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number } | null> {
     if (!loaded || !encode) throw new Error('no speech has begun');
     const { vocabulary, phonemizer } = loaded;
-    const { network } = await voiceOf(loaded, graph);
+    const speak = await openVoice(loaded, file);
     const parts: Float32Array<ArrayBuffer>[] = [];
     for (const phonemes of await phonemizer.phonemes(sentence)) {
       const ids = Array.from(phonemes).flatMap((phoneme) => vocabulary[phoneme] ?? []);
-      if (ids.length > 0) parts.push(await soundOf(network, [0, ...ids, 0], speed));
+      if (ids.length > 0) parts.push(await speak(ids, speed));
     }
     if (parts.length === 0) return null;
-    const samples = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      samples.set(part, at);
-      at += part.length;
-    }
+    const samples = new Float32Array(await new Blob(parts).arrayBuffer());
+    const seconds = samples.length / VOICE_RATE;
     const bytes = await encode(samples);
-    return transfer(bytes, [bytes.buffer]);
+    return transfer({ bytes, seconds }, [bytes.buffer]);
   },
 };
 
-async function voiceOf(model: Loaded, graph: string): Promise<Voice> {
-  if (model.voice?.name === graph) return model.voice;
-  const { voice } = model;
+async function networkOf(model: Loaded, graph: string): Promise<PreTrainedModel> {
+  if (model.open?.graph === graph) return model.open.network;
+  const { open } = model;
   // The next one may fail to open.
-  model.voice = null;
-  await voice?.network.dispose();
-  model.voice = { name: graph, network: await openNetwork(model.name, graph) };
-  return model.voice;
+  model.open = null;
+  await open?.network.dispose();
+  model.open = { graph, network: await openNetwork(model.name, graph) };
+  return model.open.network;
 }
 
-async function soundOf(
-  network: PreTrainedModel,
-  ids: readonly number[],
-  speed: number,
-): Promise<Float32Array<ArrayBuffer>> {
-  const outputs = (await network({
-    ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
-    speed: new Tensor('float32', Float32Array.of(speed), [1]),
-  })) as Record<string, Tensor>;
-  const valuesOf = (name: string): Float32Array => {
-    const tensor = outputs[name];
-    if (!tensor) throw new Error(`the voice gives no ${name}, but ${Object.keys(outputs).join(', ')}`);
-    return tensor.data as Float32Array;
-  };
-  const pitch = valuesOf('f0');
-  const spectrum = {
-    frames: pitch.length,
-    harmonic: valuesOf('lh'),
-    harmonicPhase: valuesOf('theta'),
-    noise: valuesOf('ln'),
-    rest: valuesOf('lr'),
-    restPhase: valuesOf('phi'),
-    pitch,
-  };
-  // The same noise each time: a request that is repeated sounds the same.
-  const samples = toWaveform(spectrum, normalNumbers(ids.length));
-  for (const tensor of Object.values(outputs)) tensor.dispose();
-  return samples;
+/** Opens a voice. */
+async function openVoice(model: Loaded, file: string): Promise<Speak> {
+  const { shared } = model;
+  const network = await networkOf(model, shared ?? file);
+  if (shared === null) return (ids, speed) => hibariSound(network, ids, speed);
+  const style = await model.read(file);
+  if (!style) throw new Error(`no style ${file}`);
+  const styles = new Float32Array(await style.arrayBuffer());
+  return (ids, speed) => kokoroSound(network, styles, ids, speed);
 }

@@ -1,7 +1,7 @@
 import { FourierTransform } from './fourier.ts';
 
 /** Sampling rate of the voices, in Hz. */
-export const SAMPLE_RATE = 24_000;
+export const VOICE_RATE = 24_000;
 const WINDOW = 1200;
 const HOP = 300;
 const BINS = WINDOW / 2 + 1;
@@ -42,7 +42,7 @@ function pulses(pitch: Float32Array): Float64Array {
     const share = place - frame;
     const here = pitchAt(frame) * (1 - share) + pitchAt(frame + 1) * share;
     const frequency = Math.max(here, MIN_PITCH);
-    turns = (turns + frequency / SAMPLE_RATE) % 1;
+    turns = (turns + frequency / VOICE_RATE) % 1;
     if (here <= MIN_PITCH) continue;
     const phase = 2 * Math.PI * turns;
     const harmonics = Math.floor(MAX_HARMONIC / frequency) + 0.5;

@@ -43,7 +43,7 @@ export function toWebLlmRequest(
     return { input: { completion: { ...common, prompt } }, replyStart: '' };
   }
   const { messages, replyStart } = arrange(job.input.messages, config, callers);
-  const format = job.constraint && responseFormat(job.constraint);
+  const format = job.constraint && toFormat(job.constraint);
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
     replyStart: callers.append(replyPrefix, replyStart + partial),
@@ -78,16 +78,9 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
   };
 }
 
-function responseFormat(constraint: Constraint): ResponseFormat {
-  switch (constraint.kind) {
-    case 'json_object':
-      // Without a schema, web-llm would compile `undefined`.
-      return { type: 'json_object', schema: '{"type":"object"}' };
-    case 'json_schema':
-      return { type: 'json_object', schema: constraint.schema };
-    case 'grammar':
-      return { type: 'grammar', grammar: toEbnf(constraint.gbnf) };
-  }
+function toFormat(constraint: Constraint): ResponseFormat {
+  if (constraint.kind === 'grammar') return { type: 'grammar', grammar: toEbnf(constraint.gbnf) };
+  throw new Error('the schema was not compiled');
 }
 
 /**

@@ -1,7 +1,5 @@
-import { env, LogLevel } from '@huggingface/transformers';
-
-import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
-import { serveFiles } from '../onnx/serve-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/runtime-files.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
 import { WhisperModel } from './internals/whisper-model.ts';
@@ -21,9 +19,7 @@ export const whisperWorker = {
     runtime: Runtime,
     read: ReadFile,
   ): Promise<WhisperAbilities> {
-    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
-    env.logLevel = LogLevel.ERROR;
-    serveFiles(name, read);
+    configure(name, runtime, read);
     loaded = await WhisperModel.load(name, options);
     const { languages, timesWords } = loaded;
     return { languages, timesWords };

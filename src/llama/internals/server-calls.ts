@@ -99,7 +99,8 @@ const BAD_ALLOC = 'bad_alloc';
 export class ServerMemoryError extends Error {}
 
 /** llama.cpp's reason for a failed load. Its callers log further lines after it. */
-const LOAD_ERROR = /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide))(.+)/;
+const LOAD_ERROR =
+  /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=failed to (?:apply|load) lora adapter))(.+)/;
 const MAX_REASON = 300;
 
 /** Logger for wllama. It prints nothing, but collects causes that llama.cpp reports only in its log. */

@@ -1,9 +1,10 @@
 import { serverError, ServiceError } from '#base';
-import { choosesTool, type DecisionJob, type Events } from '#jobs';
+import type { DecisionJob, Events } from '#jobs';
 import { runs, type Engine } from '#engine-kit';
 import { decideByLabels, type ScoringEngine } from './label-decisions.ts';
 import { decideBySimilarity } from './similarity-decisions.ts';
-import { chooseTool } from './tool-choice.ts';
+
+export { chooseTool } from './tool-similarity.ts';
 
 /** Answers all questions of a job. @throws ServiceError, with `passOn` if the engine cannot score answers */
 export async function* decide(
@@ -14,12 +15,6 @@ export async function* decide(
 ): Events<'decision'> {
   const { fingerprint } = engine;
   onPrefill();
-  if (choosesTool(job)) {
-    const { answer, promptTokens } = await chooseTool(embeddingOf(engine), job, signal);
-    const progress = { answers: [answer], promptTokens, cachedTokens: 0, labelTokens: 0 };
-    yield { type: 'done', progress, fingerprint };
-    return;
-  }
   const progress = scores(engine)
     ? yield* decideByLabels(engine, job, signal)
     : await decideBySimilarity(embeddingOf(engine), job, signal);

@@ -51,9 +51,6 @@ export async function embedTexts(
   throw new Error('the engine gave no vectors');
 }
 
-export const softmaxOfSimilarities = (scores: readonly number[]): number[] =>
-  softmax(scores.map((score) => score / TEMPERATURE));
-
 /** @param vectors unit vectors of the input, then of the texts of each question */
 function toAnswers(
   questions: readonly DecisionQuestion[],
@@ -69,7 +66,9 @@ function toAnswers(
       return own.reduce((sum, value) => sum + value, 0) / length;
     });
     const isPredicate = question.type === 'predicate';
-    const probabilities = softmaxOfSimilarities([...scores, ...(isPredicate ? [nearest] : [])]);
+    const probabilities = softmax(
+      [...scores, ...(isPredicate ? [nearest] : [])].map((score) => score / TEMPERATURE),
+    );
     return isPredicate ? probabilities.slice(0, 1) : probabilities;
   });
 }

@@ -2,6 +2,7 @@ import { DEFAULT_CATALOG_HASH } from '#catalog';
 import { settingsChannel, PROTOCOL_VERSION, type NeedEngine } from '#protocol';
 import { Mutex } from '#base';
 import { ElectionMember } from './election-member.ts';
+import { findServiceWorkers } from '../registration.ts';
 import type { EngineSettings } from './engine-worker.ts';
 
 /**
@@ -87,13 +88,7 @@ function shareSettings(member: ElectionMember, settings: EngineSettings, signal:
 }
 
 function listen(member: ElectionMember, signal: AbortSignal): void {
-  let serviceWorker: ServiceWorkerContainer | undefined;
-  try {
-    serviceWorker = navigator.serviceWorker;
-  } catch {
-    // A sandboxed frame has no service worker.
-  }
-  // Absent in an insecure context, and in some private windows.
+  const serviceWorker = findServiceWorkers();
   if (!serviceWorker) return;
   serviceWorker.addEventListener(
     'message',

@@ -51,7 +51,7 @@ export class Deadline {
  * Yields the bytes of an answer as they arrive.
  * @throws UpstreamError past `maxBytes`, and past the deadline
  */
-export async function* readBytes(
+export async function* streamBytes(
   response: Response,
   maxBytes: number,
   deadline: Deadline,
@@ -83,11 +83,11 @@ export async function* readBytes(
 const BYTES_PER_VALUE = 16;
 
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
-export async function readJson(response: Response, maxBytes: number, ms: number): Promise<unknown> {
+export async function readJsonBody(response: Response, maxBytes: number, ms: number): Promise<unknown> {
   const deadline = new Deadline();
   deadline.set(ms, 'did not end its answer');
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const bytes of readBytes(response, maxBytes, deadline)) parts.push(bytes);
+  for await (const bytes of streamBytes(response, maxBytes, deadline)) parts.push(bytes);
   const json = new Uint8Array(await new Blob(parts).arrayBuffer());
   const excess = findExcess(json, Math.floor(maxBytes / BYTES_PER_VALUE));
   if (excess) throw brokeBound(`sent an answer that ${excess.rule}`);

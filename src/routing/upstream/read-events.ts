@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '#base';
-import { conforming, Deadline, readBytes, TimeSlice } from './read-answer.ts';
+import { conforming, Deadline, streamBytes, TimeSlice } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
 /**
@@ -85,7 +85,7 @@ async function* parsedEvents<Event extends { error?: unknown }>(
     }
     return false;
   }
-  for await (const bytes of readBytes(response, MAX_STREAM_BYTES, deadline)) {
+  for await (const bytes of streamBytes(response, MAX_STREAM_BYTES, deadline)) {
     onBytes();
     if (yield* parse(decoder.decode(bytes, { stream: true }))) return;
   }

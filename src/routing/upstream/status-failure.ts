@@ -1,7 +1,7 @@
 import type { ErrorCode, WireError } from '#base';
 import { errorSchema } from './answer-schemas.ts';
-import { readJson } from './read-answer.ts';
-import { fault, UpstreamError } from './upstream-failures.ts';
+import { readJsonBody } from './read-answer.ts';
+import { upstreamError, UpstreamError } from './upstream-failures.ts';
 
 /** Errors of the caller: the server's message is passed on. */
 const CALLERS = new Set([400, 413, 422]);
@@ -47,13 +47,13 @@ export async function statusFailure(
 function undescribedFailure(status: number, more: { retryAfterMs?: number }): UpstreamError {
   if (status === 401 || status === 403) {
     const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
-    return fault('upstream_refused', message, { status, type: 'invalid_request_error' });
+    return upstreamError('upstream_refused', message, { status, type: 'invalid_request_error' });
   }
   const message =
     status === 404
       ? 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.'
       : `failed (${status}). Try again, or later.`;
-  return fault('upstream_failed', message, more);
+  return upstreamError('upstream_failed', message, more);
 }
 
 interface ErrorDetails {
@@ -90,7 +90,7 @@ function defaultCode(status: number): ErrorCode | null {
 
 async function readError(response: Response, key: string | undefined): Promise<UpstreamError | ErrorDetails> {
   try {
-    const { error } = errorSchema.parse(await readJson(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
+    const { error } = errorSchema.parse(await readJsonBody(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
     const message = key ? error.message.replaceAll(key, '(key)') : error.message;
     return { ...error, message: message.replaceAll(/\p{Cc}+/gu, ' ') };
   } catch (error) {

@@ -7,7 +7,7 @@ import {
 } from '#jobs';
 import * as z from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJson } from './read-answer.ts';
+import { conforming, readJsonBody } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
@@ -42,7 +42,7 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const sent = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', sent, signal, SILENCE_MS, true);
     yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
-    const body = await readJson(response, maxBytes(questions), MAX_BODY_MS);
+    const body = await readJsonBody(response, maxBytes(questions), MAX_BODY_MS);
     const { answers, usage } = conforming(decisionSchema, body, 'decisions');
     if (answers.length !== questions.length) throw misshapen('decisions');
     const promptTokens = tokensOfText(usage?.input_tokens, charactersOf(job), maxHiddenTokens(job));

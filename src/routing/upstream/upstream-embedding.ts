@@ -1,7 +1,7 @@
 import { CHARACTERS_A_TOKEN, type EmbeddingEvent, type EmbeddingJob } from '#jobs';
 import { unsupported, type z } from '#base';
 import { embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJson } from './read-answer.ts';
+import { conforming, readJsonBody } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
@@ -37,7 +37,7 @@ export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
       const fields = { input, dimensions, input_type: inputType };
       const body = { model: variant.model, encoding_format: 'float', ...fields };
       const response = await server.post('/embeddings', body, signal, SILENCE_MS);
-      const json = await readJson(response, (1 + input.length) * bytes, MAX_BODY_MS);
+      const json = await readJsonBody(response, (1 + input.length) * bytes, MAX_BODY_MS);
       const answer = conforming(embeddingsSchema(input.length), json, 'embeddings');
       vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
       const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);

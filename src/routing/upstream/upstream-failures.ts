@@ -13,7 +13,7 @@ export class UpstreamError extends ServiceError {
 
 /** Error for an answer that is too long, too late or of another shape. */
 export const brokeBound = (what: string): UpstreamError =>
-  fault('upstream_failed', `${what}. Try again, or later.`);
+  upstreamError('upstream_failed', `${what}. Try again, or later.`);
 
 /** Error for an answer of another form. @param what "an event" */
 export const misshapen = (what: string): UpstreamError =>
@@ -21,7 +21,7 @@ export const misshapen = (what: string): UpstreamError =>
 
 /** Error for a stream without a finish reason, which would pass for a whole reply. */
 export const cutShort = (): UpstreamError =>
-  fault('upstream_failed', 'ended its reply too early. Try again.');
+  upstreamError('upstream_failed', 'ended its reply too early. Try again.');
 
 /** Failure of a server that sent nothing in time: the connection was neither answered nor refused. */
 export class SilentServer extends UpstreamError {}
@@ -33,14 +33,14 @@ export const timedOut = (): SilentServer =>
   );
 
 export const redirected = (): UpstreamError =>
-  fault(
+  upstreamError(
     'upstream_redirected',
     'redirects the request to another address. Redirects are not followed. Put the final address into `baseUrl` in the catalog.',
   );
 
 /** Error for a failed connection. Browsers do not report why a cross-origin request failed. */
 export const unreachable = (): UpstreamError =>
-  fault(
+  upstreamError(
     'upstream_unavailable',
     `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
   );
@@ -51,7 +51,7 @@ export function lacks(path: string, status: number): ServiceError {
   return new ServiceError({ ...serverError('model_unavailable', message).wire, passOn: true });
 }
 
-export const fault = (
+export const upstreamError = (
   code: ErrorCode,
   message: string,
   more?: Partial<WireError>,

@@ -1,4 +1,4 @@
-import { readJson, unsupported, type ServiceError } from '#base';
+import { conflicting, readJson, unsupported, type ServiceError } from '#base';
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
@@ -64,7 +64,10 @@ const withApiNames = (sampling: Sampling): object =>
 
 function responseFormat({
   constraint,
+  resume,
 }: ChatJob): Pick<ChatCompletionCreateParamsStreaming, 'response_format'> {
+  if (constraint && resume)
+    throw conflicting('continue_final_message', 'and a schema are not possible together with this model');
   switch (constraint?.kind) {
     case undefined:
       return {};

@@ -1,7 +1,7 @@
 import { CHARACTERS_A_TOKEN, similarities, type RerankEvent, type RerankJob } from '#jobs';
 import * as z from '#base/zod';
 import { listOf, readUsage, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJson } from './read-answer.ts';
+import { conforming, readJsonBody } from './read-answer.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 import { upstreamEmbedding } from './upstream-embedding.ts';
 import { brokeBound } from './upstream-failures.ts';
@@ -30,7 +30,7 @@ const byReranker = runOnServer<RerankJob, RerankEvent>(async function* (server, 
   yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
   // A server may send each document back.
   const echoed = JSON.stringify(documents).length * CHARACTERS_A_TOKEN;
-  const json = await readJson(response, (1 + documents.length) * BYTES_PER_RESULT + echoed, MAX_BODY_MS);
+  const json = await readJsonBody(response, (1 + documents.length) * BYTES_PER_RESULT + echoed, MAX_BODY_MS);
   const { results, usage } = conforming(rerankSchema(documents.length), json, 'a ranking');
   const found = new Map(results.map(({ index, relevance_score: score }) => [index, score]));
   const scores = documents.flatMap((_, index) => found.get(index) ?? []);

@@ -1,6 +1,6 @@
 import type { SpeechEvent, SpeechJob } from '#jobs';
 import { estimateTokens } from '#jobs';
-import { Deadline, readBytes } from './read-answer.ts';
+import { Deadline, streamBytes } from './read-answer.ts';
 import { runOnServer, SILENCE_MS } from './run-on-server.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
 
@@ -26,7 +26,7 @@ export const upstreamSpeech = runOnServer<SpeechJob, SpeechEvent>(async function
   const wait = (): void => deadline.set(MAX_PAUSE_MS, 'sent no sound');
   wait();
   let isAccepted = false;
-  for await (const bytes of readBytes(response, MAX_BODY_BYTES, deadline)) {
+  for await (const bytes of streamBytes(response, MAX_BODY_BYTES, deadline)) {
     server.noteData();
     // The time that the reader takes does not count.
     deadline.clear();

@@ -1,7 +1,7 @@
 import type { ChatUsage, TranscriptionEvent, TranscriptionJob } from '#jobs';
 import { catch as orElse, z } from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJson } from './read-answer.ts';
+import { conforming, readJsonBody } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
@@ -57,7 +57,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
     if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-      const answer = checked(await readJson(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
+      const answer = checked(await readJsonBody(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
       yield accepted;
       yield done(answer, answer.text.length);
       return;

@@ -86,8 +86,6 @@ type Delta = Omit<ChunkChoice['delta'], 'tool_calls'> & {
   tool_calls?: ({ index: number } & DeepPartial<OpenAI.ChatCompletionMessageToolCall>)[];
 };
 type DeepPartial<Value> = Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]> } : Value;
-type TextField = 'content' | 'reasoning_content';
-
 interface ChunkOptions {
   includeUsage: boolean;
   hasLogprobs: boolean;
@@ -95,7 +93,7 @@ interface ChunkOptions {
   isLegacy: boolean;
 }
 
-/** Encodes one streamed answer as server-sent events. Encoding a delta costs its text only. */
+/** Encodes one streamed answer as server-sent events. */
 export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
   readonly type = EVENT_STREAM;
   readonly failure = errorEvent;
@@ -105,10 +103,6 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
   readonly #options: ChunkOptions;
   /** Kinds of the tools that are called, by choice and call. */
   readonly #kinds = new Map<string, ToolName['kind']>();
-  readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
-    content: [],
-    reasoning_content: [],
-  };
 
   /** @param head is called at the first event */
   constructor(head: () => AnswerHead, usage: () => ChatUsage, options: ChunkOptions) {
@@ -125,9 +119,14 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
         return this.#event([this.#options.hasLogprobs ? { ...opening, logprobs: toLogprobs([]) } : opening]);
       }
       case 'text':
-        return this.#text(index, 'content', event.text, event.logprobs);
+        return this.#event([
+          {
+            ...choice(index, { content: event.text }, null),
+            ...(event.logprobs.length > 0 && { logprobs: toLogprobs(event.logprobs) }),
+          },
+        ]);
       case 'reasoning':
-        return this.#text(index, 'reasoning_content', event.text, []);
+        return this.#event([choice(index, { reasoning_content: event.text }, null)]);
       case 'call': {
         // Clients gather a call's pieces by its index: the id and the name are sent once.
         const { call, id, tool } = event;
@@ -153,21 +152,6 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
   end(): string {
     const usage = this.#options.includeUsage ? this.#event([], toUsage(this.#getUsage())) : '';
     return `${usage}data: [DONE]\n\n`;
-  }
-
-  #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
-    if (logprobs.length > 0)
-      return this.#event([{ ...choice(index, { [field]: text }, null), logprobs: toLogprobs(logprobs) }]);
-    const [before, after] = (this.#templates[field][index] ??= this.#template(index, field));
-    return before + JSON.stringify(text) + after;
-  }
-
-  #template(index: number, field: TextField): readonly [string, string] {
-    const event = this.#event([choice(index, { [field]: '' }, null)]);
-    const empty = `"${field}":""`;
-    // Quotes inside other strings are escaped, so that the first is the only one.
-    const at = event.indexOf(empty) + empty.length;
-    return [event.slice(0, at - 2), event.slice(at)];
   }
 
   #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {

@@ -66,7 +66,7 @@ function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
  * @throws ServiceError 400
  */
 function continueFinalMessage(generation: Generation): Generation {
-  const { inputs, constraint, tools } = generation;
+  const { inputs, tools } = generation;
   const [input] = inputs;
   const messages = input && 'messages' in input ? input.messages : [];
   const last = messages.at(-1);
@@ -75,10 +75,8 @@ function continueFinalMessage(generation: Generation): Generation {
       'must end with an assistant message, without tool calls, after another message where `continue_final_message` is true';
     throw invalidField('messages', rule);
   }
-  if (constraint || tools?.mustCall) {
-    const rule = 'continues free text: leave out the schema, and let `tool_choice` be "auto" or "none"';
-    throw conflicting('continue_final_message', rule);
-  }
+  if (tools?.mustCall)
+    throw conflicting('continue_final_message', 'continues text: let `tool_choice` be "auto" or "none"');
   return { ...generation, inputs: [{ messages: messages.slice(0, -1) }], partial: last.content };
 }
 

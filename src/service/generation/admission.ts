@@ -1,8 +1,7 @@
 import { charactersOf, estimateTokens, imagesOf, type Accepted, type ChatJob, type ChatUsage } from '#jobs';
 import type { Exchange } from '../http/exchange.ts';
 import { JobRun, type Meter } from '../http/job-run.ts';
-import { withToolPrompt } from '../tools/tool-prompt.ts';
-import { choiceCount, inputOf, type Generation } from './generation.ts';
+import { choiceCount, inputOf, promptOf, type Generation } from './generation.ts';
 
 /** Tokens reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
@@ -40,10 +39,8 @@ export const estimatePrompts = (generation: Generation): number =>
   generation.inputs.reduce((total, _, index) => total + estimatePrompt(generation, index), 0) +
   estimateTokens(generation.partial?.length ?? 0);
 
-function estimatePrompt({ inputs, tools }: Generation, index: number): number {
-  const input = inputs[index];
-  return input ? Math.min(tokensOf(withToolPrompt(input, tools)), MAX_TOKENS) : 0;
-}
+const estimatePrompt = (generation: Generation, input: number): number =>
+  Math.min(tokensOf(promptOf(generation, input)), MAX_TOKENS);
 
 function tokensOf(input: ChatJob['input']): number {
   const text = estimateTokens(charactersOf(input));
@@ -102,7 +99,7 @@ export class UsageCounter implements Meter {
     this.#completion[index] = earlierTokens + usage.completionTokens;
   }
 
-  /** Records the tokens of the decision about a tool. They are charged, but are not usage. */
+  /** Records the tokens of the choice of a tool. They are charged, but are not usage. */
   chose(tokens: number): void {
     this.#choosing += tokens;
   }

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatJob } from '#jobs';
 import type { WaitingStage } from '#protocol';
 import { ServiceError } from '#base';
-import type { JobSink } from '../http/job-run.ts';
+import type { AnswerSink } from '../http/job-run.ts';
 import type { ChatRun } from './admission.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import {
@@ -25,8 +25,9 @@ export const CONCURRENT_CHOICES = 4;
  * Generates all choices, some at a time. Each waits until the sink has taken its last event.
  * @throws ServiceError of the first choice that fails; the others are then aborted
  */
-export async function generate(run: ChatRun, sink: JobSink<ChoiceEvent>): Promise<void> {
-  const generation = await withChosenTool(run, sink);
+export async function generate(run: ChatRun, sink: AnswerSink<ChoiceEvent>): Promise<void> {
+  const { tools } = run.meter.generation;
+  const generation = tools ? await withChosenTool(run, tools, sink) : run.meter.generation;
   const count = choiceCount(generation);
   let begun = 0;
   const failures: unknown[] = [];
@@ -59,11 +60,11 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
 }
 
 /** One choice: its jobs, and the events for the client. */
-class Reply implements JobSink<ChatEvent> {
+class Reply implements AnswerSink<ChatEvent> {
   readonly #run: ChatRun;
   readonly #generation: Generation;
   readonly #index: number;
-  readonly #sink: JobSink<ChoiceEvent>;
+  readonly #sink: AnswerSink<ChoiceEvent>;
   #job: ChatJob;
   #reader: ReplyReader;
   /** Reason why the current job is over; `call`: its text has begun a call. */
@@ -73,7 +74,7 @@ class Reply implements JobSink<ChatEvent> {
   /** Tokens of the job before a call; null: the present job is the first. */
   #textTokens: number | null = null;
 
-  constructor(run: ChatRun, generation: Generation, index: number, sink: JobSink<ChoiceEvent>) {
+  constructor(run: ChatRun, generation: Generation, index: number, sink: AnswerSink<ChoiceEvent>) {
     this.#run = run;
     this.#generation = generation;
     this.#index = index;

@@ -47,18 +47,24 @@ export const choiceCount = ({ inputs, choices }: Generation): number => inputs.l
 
 export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
 
+/** One input, with the description of the tools. */
+export function promptOf({ inputs, tools }: Generation, at: number): ChatJob['input'] {
+  const input = inputs[at] ?? { messages: [] };
+  return tools ? withToolPrompt(input, tools) : input;
+}
+
 /**
  * Creates the job of one choice. With a seed, choices differ from each other, and the first is the same as
  * without `n`.
  */
 export function toChatJob(generation: Generation, model: ModelEntry, index: number): ChatJob {
-  const { inputs, choices, maxTokens, topLogprobs, reasoning } = generation;
+  const { choices, maxTokens, topLogprobs, reasoning } = generation;
   const sampling = usedSampling(generation, model);
   const seed = sampling.seed === undefined ? {} : { seed: exact(sampling.seed) + (index % choices) };
   return {
     kind: 'chat',
     model: model.id,
-    input: withToolPrompt(inputs[inputOf(generation, index)] ?? { messages: [] }, generation.tools),
+    input: promptOf(generation, inputOf(generation, index)),
     sampling: { ...sampling, ...seed },
     ...(generation.truncate && { truncate: true }),
     ...(generation.partial && { resume: { text: generation.partial, tokens: 0 } }),

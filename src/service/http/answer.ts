@@ -1,6 +1,6 @@
 import { asServiceError, serverError, abortable, createDeferred, type ServiceError } from '#base';
 import type { WaitingStage } from '#protocol';
-import type { JobRun, JobSink } from './job-run.ts';
+import type { JobRun, AnswerSink } from './job-run.ts';
 import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
 
 /** How an endpoint writes its answer. A whole answer is gathered from the same events, and written at the end. */
@@ -54,11 +54,11 @@ interface JobEvent {
 export const respond = <Event extends JobEvent>(
   run: JobRun,
   format: AnswerFormat<Event>,
-  work: (sink: JobSink<Event>) => Promise<void>,
+  work: (sink: AnswerSink<Event>) => Promise<void>,
   jobs = 1,
 ): Promise<Response> => new Answer(run, format, jobs).respond(work);
 
-class Answer<Event extends JobEvent> implements JobSink<Event> {
+class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #run: JobRun;
   readonly #format: AnswerFormat<Event>;
   readonly #isStream: boolean;
@@ -111,7 +111,7 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
     if (this.#body.isFull) await abortable(this.#body.room(), this.#run.exchange.abort.signal);
   }
 
-  async respond(work: (sink: JobSink<Event>) => Promise<void>): Promise<Response> {
+  async respond(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<Response> {
     const { exchange } = this.#run;
     exchange.continues(this.#isStream);
     const last = this.#compute(work);
@@ -130,7 +130,7 @@ class Answer<Event extends JobEvent> implements JobSink<Event> {
   }
 
   /** Runs the jobs, and charges the key. @returns the last text of the body */
-  async #compute(work: (sink: JobSink<Event>) => Promise<void>): Promise<string> {
+  async #compute(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<string> {
     try {
       await work(this);
       this.#isOver = true;

@@ -55,7 +55,7 @@ export class JobMeter implements Meter {
 }
 
 /** Receives what a job yields. */
-export interface JobSink<Event> {
+export interface AnswerSink<Event> {
   stage(stage: WaitingStage, index: number): void;
   /** Takes an event, and resolves once the next one may come. True: the job is over, and is stopped. */
   event(event: Event): Promise<boolean | void>;
@@ -126,7 +126,7 @@ export class JobRun<M extends Meter = Meter> {
    */
   async run<K extends Kind>(
     job: JobOf<K>,
-    sink: JobSink<EventOf<K>>,
+    sink: AnswerSink<EventOf<K>>,
     { id = this.exchange.id, index = 0, mayWait = false } = {},
   ): Promise<void> {
     for (;;) {
@@ -142,7 +142,7 @@ export class JobRun<M extends Meter = Meter> {
 
   async #runOnce<K extends Kind>(
     job: JobOf<K>,
-    sink: JobSink<EventOf<K>>,
+    sink: AnswerSink<EventOf<K>>,
     id: string,
     index: number,
   ): Promise<void> {

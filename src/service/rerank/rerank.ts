@@ -15,7 +15,8 @@ export async function createRerank(exchange: Exchange, body: RerankBody): Promis
   const documents = body.documents.map((each) =>
     (typeof each === 'string' ? each : each.text).toWellFormed(),
   );
-  const characters = documents.reduce((sum, { length }) => sum + length, query.length);
+  // A reranker reads the query with each document.
+  const characters = documents.reduce((sum, { length }) => sum + query.length + length, 0);
   const reserved = estimateTokens(characters) + (documents.length + 1) * HIDDEN_TOKENS;
   const meter = new JobMeter(reserved);
   const run = await JobRun.admit(exchange, {

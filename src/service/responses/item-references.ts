@@ -1,5 +1,6 @@
 import type { Exchange } from '../http/exchange.ts';
 import { invalidField, requestError } from '#base';
+import type { StoredResponse } from '#protocol';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 
@@ -81,10 +82,26 @@ interface Item {
 }
 type StoredItems = ReadonlyMap<string, Item>;
 
+/** Stores what was sent of a response that is still streamed; by its id. */
+export const storeSentById = new Map<string, () => Promise<unknown>>();
+
+/**
+ * The key's response that a request refers to, or null. A client that has stopped a stream may refer to it at
+ * once: browsers report the stop after that request.
+ */
+export async function findResponse(
+  { dependencies, admitted }: Exchange,
+  id: string,
+): Promise<StoredResponse | null> {
+  await storeSentById.get(id)?.();
+  const stored = await dependencies.responses.get(id);
+  return stored?.keyId === admitted.keyId ? stored : null;
+}
+
 /** Items of a response and of its request, by id. Empty: the key has no such response. */
-async function storedItems({ dependencies, admitted }: Exchange, response: string): Promise<StoredItems> {
-  const stored = await dependencies.responses.get(response);
-  if (stored?.keyId !== admitted.keyId) return new Map();
+async function storedItems(exchange: Exchange, response: string): Promise<StoredItems> {
+  const stored = await findResponse(exchange, response);
+  if (!stored) return new Map();
   const { inputItem } = await import('./response-schema.ts');
   // Only `createResponse` writes it.
   const { output } = JSON.parse(stored.response) as { output: unknown[] };

@@ -5,7 +5,7 @@ import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import { type ServiceError, writeJson } from '#base';
-import { itemIds, type NextItemId } from './item-references.ts';
+import { itemIds, type NextItemId, storeSentById } from './item-references.ts';
 import {
   toIncomplete,
   toResponseLogprobs,
@@ -30,6 +30,7 @@ export interface ResponseEventsOptions {
 /** One response: its typed events, or the whole object. */
 export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   readonly type: string;
+  readonly #id: string;
   readonly #options: ResponseEventsOptions;
   readonly #output: ResponseOutput;
   #sequence = 0;
@@ -37,6 +38,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   #incomplete: ResponseState['incomplete'] = null;
 
   constructor(id: string, options: ResponseEventsOptions) {
+    this.#id = id;
     this.#output = new ResponseOutput(itemIds(id), options.summarizes);
     this.#options = options;
     this.type = options.isStreamed ? EVENT_STREAM : JSON_TYPE;
@@ -67,7 +69,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   }
 
   async end(): Promise<string> {
-    const response = await this.#options.keep(this.#state(this.#status, this.#options.usage()));
+    const response = await this.#keep(this.#state(this.#status, this.#options.usage()));
     if (!this.#options.isStreamed) return writeJson(response);
     return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
   }
@@ -85,7 +87,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
       error: { code: 'server_error' as const, message },
     };
     // Stored although it failed: clients may refer to the items that they have received.
-    const response = await this.#options.keep(state);
+    const response = await this.#keep(state);
     const failed = this.#write([{ type: 'response.failed', response }]);
     return (
       begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
@@ -93,12 +95,24 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   }
 
   abandon(): void {
-    if (!this.#options.isStreamed || this.#sequence === 0) return;
-    this.#write(this.#output.close('incomplete'));
-    void this.#options.keep(this.#state('incomplete', this.#options.usage()));
+    if (storeSentById.delete(this.#id)) void this.#storeSent();
+  }
+
+  /** Stores what was sent so far, as a reply that was cut off. */
+  #storeSent(): Promise<unknown> {
+    const state = this.#state('incomplete', this.#options.usage());
+    const output = state.output.map((item) =>
+      item.status === 'in_progress' ? { ...item, status: 'incomplete' as const } : item,
+    );
+    return this.#options.keep({ ...state, output });
+  }
+
+  #keep(state: ResponseState): Promise<ResponseObject> {
+    return this.#options.keep(state).finally(() => storeSentById.delete(this.#id));
   }
 
   #begin(): string {
+    if (this.#options.isStreamed) storeSentById.set(this.#id, () => this.#storeSent());
     const response = this.#options.render(this.#state('in_progress', null));
     return this.#write([
       { type: 'response.created', response },

@@ -5,7 +5,7 @@ import type { AnswerHead } from '../generation/choices.ts';
 import { isItemId, type ItemPrefix, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 import { calledName } from '../tools/tool-function.ts';
-import { isKnown } from '../tools/tool-choice.ts';
+import { isKnown } from '../tools/requested-choice.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
 import { toContent, toText } from '../body/message-content.ts';
 import { invalidField } from '#base';

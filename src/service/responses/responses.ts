@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
 import { invalidField, readJson, requestError, writeJson } from '#base';
-import { resolveReferences } from './item-references.ts';
+import { findResponse, resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
   appendItems,
@@ -21,7 +21,7 @@ import { toJsonConstraint, toSampling, usedSampling, type Generation } from '../
 import { readCallableTools } from '../tools/callable-tools.ts';
 import type { MoreTools } from '../tools/given-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
-import { isKnown } from '../tools/tool-choice.ts';
+import { isKnown } from '../tools/requested-choice.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
@@ -93,12 +93,12 @@ function requireItems(conversation: ChatMessage[]): ChatMessage[] {
 
 /** The conversation up to an earlier response, and the tools in its items. */
 async function earlierResponse(
-  { dependencies, admitted }: Exchange,
+  exchange: Exchange,
   id: string | null,
 ): Promise<{ messages: ChatMessage[]; tools: MoreTools[] }> {
   if (id === null) return { messages: [], tools: [] };
-  const earlier = await dependencies.responses.get(id);
-  if (earlier?.keyId === admitted.keyId) {
+  const earlier = await findResponse(exchange, id);
+  if (earlier) {
     // Only `createResponse` writes them.
     const itemTools = earlier.itemTools as MoreTools['tools'][];
     return {

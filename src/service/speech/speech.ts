@@ -1,4 +1,11 @@
-import { estimateTokens, type ChatUsage, type SpeechEvent, type SpeechFormat, type SpeechJob } from '#jobs';
+import {
+  estimateTokens,
+  SPEECH_TOKENS_A_SECOND,
+  type ChatUsage,
+  type SpeechEvent,
+  type SpeechFormat,
+  type SpeechJob,
+} from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
 import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
@@ -17,6 +24,10 @@ const TYPES: Readonly<Record<SpeechFormat, string>> = {
 };
 /** OpenAI's default. */
 const DEFAULT_FORMAT = 'mp3';
+/** Approximate pace of speech. */
+const CHARACTERS_A_SECOND = 15;
+
+const soundTokens = (seconds: number): number => Math.ceil(seconds * SPEECH_TOKENS_A_SECOND);
 
 /** POST /v1/audio/speech */
 export async function createSpeech(exchange: Exchange, body: SpeechBody): Promise<Response> {
@@ -28,7 +39,7 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     kind: 'speech',
     meter: new JobMeter(tokens),
     isStreamed: true,
-    reserved: tokens,
+    reserved: tokens + soundTokens(text.length / CHARACTERS_A_SECOND / (speed ?? 1)),
   });
   const format = named ?? DEFAULT_FORMAT;
   const job: SpeechJob = {
@@ -39,9 +50,17 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     speed: speed ?? 1,
     ...omitNulls({ voice: typeof voice === 'object' ? voice?.id : voice, instructions }),
   };
+  let seconds = 0;
+  let usage: ChatUsage = { promptTokens: tokens, cachedTokens: 0, completionTokens: 0 };
   const read = (event: SpeechEvent): Uint8Array<ArrayBuffer> | null => {
-    if (event.type === 'done') run.meter.count(Math.max(tokens, event.usage.promptTokens), event.usage);
+    if (event.type === 'done') {
+      usage = { ...event.usage, completionTokens: soundTokens(seconds) };
+      run.meter.count(Math.max(tokens, usage.promptTokens) + usage.completionTokens, usage);
+    }
     if (event.type !== 'delta') return null;
+    // Numbers and signs are spoken longer than they are written.
+    seconds += event.seconds ?? 0;
+    run.meter.count(tokens + soundTokens(seconds));
     if (event.text !== '') run.generated(event.text);
     return event.bytes;
   };
@@ -55,7 +74,7 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     type: EVENT_STREAM,
     event(event) {
       const bytes = read(event);
-      if (event.type === 'done') return doneEvent(event.usage);
+      if (event.type === 'done') return doneEvent(usage);
       if (!bytes || event.type !== 'delta') return '';
       // OpenAI's deltas have no text. Captions need what the sound says.
       const { text: spoken } = event;

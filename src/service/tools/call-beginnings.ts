@@ -48,12 +48,31 @@ const beginningsOf = (name: string): Beginnings[] => [
   { after: REPLY_START, texts: [`${name} {"`] },
 ];
 
+/** Beginnings by their characters: those of hundreds of functions begin alike. */
+interface BeginningTree {
+  next: Map<string, BeginningTree>;
+  isWhole: boolean;
+}
+
+function treeOf(texts: readonly string[]): BeginningTree {
+  const root: BeginningTree = { next: new Map(), isWhole: false };
+  for (const text of texts) {
+    let tree = root;
+    for (const character of text.split('')) {
+      const next = tree.next.get(character) ?? { next: new Map(), isWhole: false };
+      tree.next.set(character, next);
+      tree = next;
+    }
+    tree.isWhole = true;
+  }
+  return root;
+}
+
 /** A beginning that the last characters may belong to. */
 interface Candidate {
-  beginning: string;
-  /** Position of its first character in the text, and the number of its characters that have arrived. */
+  tree: BeginningTree;
+  /** Position of its first character in the text. */
   start: number;
-  matched: number;
 }
 
 /** Maximum length of a beginning: its white space may never end. */
@@ -61,7 +80,7 @@ const MAX_LENGTH = 256;
 
 /** Cuts a reply at the beginning of a call. */
 export class CallBeginnings extends TextSearch {
-  readonly #beginnings: Beginnings[];
+  readonly #beginnings: { after: RegExp; tree: BeginningTree }[];
   #candidates: Candidate[] = [];
   /**
    * The reply's last visible character, if there is one; then a line break or a space for the white space
@@ -71,7 +90,11 @@ export class CallBeginnings extends TextSearch {
 
   constructor({ functions }: Pick<CallableTools, 'functions'>) {
     super();
-    this.#beginnings = [...ANY_CALL, ...functions.flatMap(({ name }) => beginningsOf(name))];
+    const all = [...ANY_CALL, ...functions.flatMap(({ name }) => beginningsOf(name))];
+    this.#beginnings = [...new Set(all.map(({ after }) => after))].map((after) => ({
+      after,
+      tree: treeOf(all.flatMap((each) => (each.after === after ? each.texts : []))),
+    }));
   }
 
   /** The text that may be sent now, and whether a call begins after it. */
@@ -88,26 +111,24 @@ export class CallBeginnings extends TextSearch {
 
   /** The start of the beginning that the character at `index` completes. */
   #startOfCall(character: string, index: number): number | undefined {
-    for (const { after, texts } of this.#beginnings) {
-      if (!after.test(this.#lastAndGap)) continue;
-      for (const beginning of texts)
-        if (beginning.startsWith(character)) this.#candidates.push({ beginning, start: index, matched: 0 });
+    this.#candidates = this.#candidates.flatMap(({ tree, start }) =>
+      index - start < MAX_LENGTH ? continued(tree, character).map((next) => ({ tree: next, start })) : [],
+    );
+    for (const { after, tree } of this.#beginnings) {
+      const begun = tree.next.get(character);
+      if (begun && after.test(this.#lastAndGap)) this.#candidates.push({ tree: begun, start: index });
     }
     const whole = this.#lastAndGap + character;
     this.#lastAndGap = character.trim() || whole.trim() + (whole.includes('\n') ? '\n' : ' ');
-    this.#candidates = this.#candidates.filter(
-      (candidate) => index - candidate.start < MAX_LENGTH && advance(candidate, character),
-    );
-    return this.#candidates.find(({ beginning, matched }) => matched === beginning.length)?.start;
+    return this.#candidates.find(({ tree }) => tree.isWhole)?.start;
   }
 }
 
-/** Whether the candidate continues with this character. */
-function advance(candidate: Candidate, character: string): boolean {
-  const { beginning, matched } = candidate;
-  const isSpace = beginning[matched] === ' ';
-  if (isSpace && character.trim() === '') return true;
-  const next = isSpace ? matched + 1 : matched;
-  candidate.matched = next + 1;
-  return beginning[next] === '#' ? /\d/.test(character) : beginning[next] === character;
+/** Where beginnings continue with this character. */
+function continued(tree: BeginningTree, character: string): BeginningTree[] {
+  const gap = tree.next.get(' ');
+  if (gap && character.trim() === '') return [tree];
+  const after = (each: BeginningTree | undefined): BeginningTree | undefined =>
+    each?.next.get(character) ?? (/\d/.test(character) ? each?.next.get('#') : undefined);
+  return [after(tree), after(gap)].filter((each) => each !== undefined);
 }

@@ -1,7 +1,7 @@
 import { checkJsonSchema, SchemaBudget } from '#grammar/check';
 import { writeJson, conflicting, invalidField, requestError, describe } from '#base';
 import { type GivenTool, listTools, type MoreTools, type ToolFields } from './given-tools.ts';
-import { type ChoiceFields, readChoice, selected, type ToolChoice } from './tool-choice.ts';
+import { type ChoiceFields, readChoice, selected, type RequestedChoice } from './requested-choice.ts';
 import { calledName, CUSTOM_INPUT, type ToolFunction, type ToolName } from './tool-function.ts';
 import { MAX_TOOLS } from './tool-schema.ts';
 
@@ -59,7 +59,7 @@ function hasLegacyNotation(request: ToolFields & ChoiceFields): boolean {
 /** The functions by name. @throws ServiceError 400 for a duplicate name, or an invalid schema */
 function readFunctions(
   tools: readonly GivenTool[],
-  mode: ToolChoice['mode'],
+  mode: RequestedChoice['mode'],
 ): ReadonlyMap<string, ToolFunction> {
   const known = new Map<string, { each: GivenTool; tool: ToolName }>();
   for (const each of tools) {
@@ -86,7 +86,7 @@ type ToolSchema = Pick<ToolFunction, 'parameters' | 'param' | 'strict'>;
 
 function functionSchema(
   { at, fields: { parameters, strict } }: Extract<GivenTool, { kind: 'function' }>,
-  mode: ToolChoice['mode'],
+  mode: RequestedChoice['mode'],
   budget: SchemaBudget,
 ): ToolSchema {
   const param = `${at}.parameters`;

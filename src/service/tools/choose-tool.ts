@@ -1,61 +1,69 @@
-import { engineLost } from '#base';
-import type { ChatMessage, DecisionAnswer, DecisionJob } from '#jobs';
+import type { ChatMessage, ToolChoiceJob } from '#jobs';
+import type { ModelEntry } from '#protocol';
 import type { ChatRun } from '../generation/admission.ts';
 import { omitNulls, type Generation } from '../generation/generation.ts';
-import type { JobSink } from '../http/job-run.ts';
+import type { AnswerSink } from '../http/job-run.ts';
 import type { CallableTools } from './callable-tools.ts';
 
 /**
- * Lets a decision choose whether a reply calls a function, and which. The reply then must call it, or gets no functions.
+ * Lets a job choose whether a reply calls a function, and which. The reply then must call it, or gets no functions.
  * The engine knows which variant answers, and whether its model chooses itself.
  */
-export async function withChosenTool(run: ChatRun, sink: Pick<JobSink<never>, 'stage'>): Promise<Generation> {
-  const { generation } = run.meter;
-  const { tools, inputs, partial } = generation;
+export async function withChosenTool(
+  run: ChatRun,
+  tools: CallableTools,
+  sink: Pick<AnswerSink<never>, 'stage'>,
+): Promise<Generation> {
+  const { model, meter } = run;
+  const { generation } = meter;
+  const { inputs, partial } = generation;
   const [input] = inputs;
-  if (!tools || tools.mustCall || partial !== undefined || !input || !('messages' in input))
-    return generation;
-  const answer = await decide(run, toQuestion(run.model.id, input.messages, tools), sink);
-  if (!answer) return generation;
-  const chosen = tools.functions[answer.indexOf(Math.max(...answer))];
+  if (tools.mustCall || partial !== undefined || !input || !('messages' in input)) return generation;
+  if (choosesItself(model)) return generation;
+  const scores = await choose(run, toJob(model.id, input.messages, tools), sink);
+  if (!scores) return generation;
+  const chosen = tools.functions[scores.indexOf(Math.max(...scores))];
   return { ...generation, tools: chosen ? { ...tools, functions: [chosen], mustCall: true } : null };
 }
 
-async function decide(
+/** Whether no variant of the model has a chooser. Those of the default catalog are not known here. */
+function choosesItself({ catalogModel }: ModelEntry): boolean {
+  const { variants = [] } = catalogModel ?? {};
+  return variants.length > 0 && !variants.some((variant) => 'toolChooser' in variant);
+}
+
+/** @returns scores of the tools and of no tool; null: the chat's model chooses */
+async function choose(
   run: ChatRun,
-  job: DecisionJob,
-  sink: Pick<JobSink<never>, 'stage'>,
-): Promise<DecisionAnswer> {
+  job: ToolChoiceJob,
+  sink: Pick<AnswerSink<never>, 'stage'>,
+): Promise<number[] | null> {
   const { exchange, model, isStreamed, meter } = run;
   const { signal } = exchange.abort;
   for await (const event of exchange.run(job, model, isStreamed, `${exchange.id}-tool`)) {
     signal.throwIfAborted();
     if (event.type === 'waiting') {
-      // The reply has not begun when the decision has.
+      // The reply has not begun when the choice has.
       if (event.stage !== 'prefill') sink.stage(event.stage, 0);
-    } else if (event.type === 'done') {
-      meter.chose(event.progress.promptTokens);
-      return event.progress.answers[0] ?? null;
+    } else {
+      meter.chose(event.promptTokens);
+      return event.scores;
     }
   }
   signal.throwIfAborted();
-  throw engineLost();
+  return null;
 }
 
-/** After a tool's result the reply is text, so that the question has no input. */
-function toQuestion(
-  model: string,
-  messages: readonly ChatMessage[],
-  { functions }: CallableTools,
-): DecisionJob {
+/** After a tool's result the reply is text, so that there is no message. */
+function toJob(model: string, messages: readonly ChatMessage[], { functions }: CallableTools): ToolChoiceJob {
   const [text = '', before = ''] = messages
     .flatMap(({ role, content }) => (role === 'user' ? [content] : []))
     .toReversed();
-  const options = functions.map(({ name, description }) => ({ label: name, ...omitNulls({ description }) }));
   return {
-    kind: 'decision',
+    kind: 'toolChoice',
     model,
-    input: { text: messages.at(-1)?.role === 'tool' ? '' : text },
-    questions: [{ type: 'tool', instructions: before, options }],
+    message: messages.at(-1)?.role === 'tool' ? '' : text,
+    before,
+    tools: functions.map(({ name, description }) => ({ name, ...omitNulls({ description }) })),
   };
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { unsupported, shortened } from '#base';
-import { flat, isKnown } from './tool-choice.ts';
+import { flat, isKnown } from './requested-choice.ts';
 import type { chatTools, inputTools, legacyFunctions, responseTools } from './tool-schema.ts';
 
 /** A request's tools, in the form of chat completions or of responses. */

@@ -1,6 +1,6 @@
 import { addedFilePath, addedFolder, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
-import { requestError, ServiceError, decoded } from '#base';
+import { decoded, printable, requestError, ServiceError } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
 import { hashBlob } from '../integrity/integrity-record.ts';
@@ -81,8 +81,10 @@ async function urlFile(
   store: WeightStore,
   signal: AbortSignal,
 ): Promise<NewFile> {
-  if (!/^https?:/.test(url))
-    throw requestError(400, `${url} is not an http or https URL.`, 'invalid_value', 'source');
+  if (!isFileUrl(url)) {
+    const rule = "The URL of a model's file must begin with https:// or http://, and have no user name.";
+    throw requestError(400, rule, 'invalid_value', 'source');
+  }
   const rule = '`sha256` must be the SHA-256 of the file in 64 hex digits.';
   if (!/^[0-9a-f]{64}$/i.test(sha256)) throw requestError(400, rule, 'invalid_value', 'source');
   const { size } = await readStart(url, 1, signal);
@@ -90,7 +92,14 @@ async function urlFile(
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
 }
 
-const fileNameOf = ({ pathname }: URL): string => decoded(pathname.split('/').at(-1) ?? '');
+/** Browsers fetch no URL with a user name or a password. */
+function isFileUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, username, password } = new URL(url);
+  return /^https?:$/.test(protocol) && username + password === '';
+}
+
+const fileNameOf = ({ pathname }: URL): string => printable(decoded(pathname.split('/').at(-1) ?? ''), 200);
 
 function remoteFile(
   { name, url, bytes, sha256 }: RemoteFile,

@@ -117,7 +117,9 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
       throw unavailable(name, 'the `Link` header of the model hub, or of its mirror, is malformed');
     url = next === null ? null : first + new URL(next, first).search;
   }
-  return tree.filter(({ type }) => type === 'file');
+  const files = tree.filter(({ type }) => type === 'file');
+  // A mirror may list a file more than once.
+  return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
@@ -252,25 +254,34 @@ const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; nex
     return { json: await readJson(response, timeout), next };
   });
 
-/** Reads from the hub, or from another server in a catalog; again if the connection breaks. @throws ServiceError; the signal's reason */
-async function reading<T>(
+/**
+ * Reads from the hub or another server, again if the connection breaks.
+ * @param receivedBytes bytes that attempts have received, if the next one continues after them
+ * @param advice what to do if the server cannot be reached
+ * @throws ServiceError; the signal's reason
+ */
+export async function reading<T>(
   url: string,
   signal: AbortSignal,
   read: (timeout: IdleTimeout) => Promise<T>,
+  { receivedBytes = () => 0, advice = '' }: { receivedBytes?: () => number; advice?: string } = {},
 ): Promise<T> {
   try {
     const isFinal = (error: unknown): boolean =>
-      [ServiceError, UnreachableError, IdleTimeoutError].some((type) => error instanceof type);
+      error instanceof ServiceError ||
+      (receivedBytes() === 0 && (error instanceof UnreachableError || error instanceof IdleTimeoutError));
     const attempt = (): Promise<T> => read(new IdleTimeout(signal));
-    return await withRetries(attempt, { signal, isFinal, arrivedBytes: () => 0 });
+    return await withRetries(attempt, { signal, isFinal, arrivedBytes: receivedBytes });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ServiceError) throw error;
-    if (error instanceof TransientStatusError) throw statusError(url, error.response);
-    const why = error instanceof IdleTimeoutError ? error.message : UNREACHABLE;
-    throw serverError('weights_unavailable', `${url} could not be read: ${why}.`, error);
+    const isKnown = error instanceof IdleTimeoutError || error instanceof TransientStatusError;
+    throw unreadable(url, isKnown ? error.message : UNREACHABLE + advice, error);
   }
 }
+
+export const unreadable = (url: string, why: string, cause?: unknown): ServiceError =>
+  serverError('weights_unavailable', `${url} could not be read: ${why}.`, cause);
 
 async function readJson(response: Response, timeout: IdleTimeout): Promise<unknown> {
   const decoder = new TextDecoder();

@@ -1,16 +1,5 @@
-import {
-  serverError,
-  ServiceError,
-  IdleTimeout,
-  IdleTimeoutError,
-  isTransient,
-  reach,
-  TransientStatusError,
-  UNREACHABLE,
-  UnreachableError,
-  withRetries,
-} from '#base';
-import { GATED } from './hub-source.ts';
+import { isTransient, reach, TransientStatusError } from '#base';
+import { GATED, reading, unreadable } from './hub-source.ts';
 
 /**
  * Reads the first bytes of a file on a server, and its size. Continues after a connection that broke. Cancels the
@@ -25,33 +14,29 @@ export async function readStart(
   let bytes = new Uint8Array(0);
   let filled = 0;
   let size = 0;
-  let arrivedBytes = 0;
-  const attempt = async (): Promise<void> => {
-    const timeout = new IdleTimeout(signal);
-    const headers = { range: `bytes=${filled}-${length - 1}` };
-    const init = { headers, cache: 'no-store', signal: timeout.signal } as const;
-    const response = await timeout.during(reach(url, init));
-    const declared = await sizeOf(url, response);
-    if (response.status !== 206 || declared !== size) filled = 0;
-    if (declared !== size) bytes = new Uint8Array(Math.min(length, declared));
-    size = declared;
-    for await (const part of timeout.body(response)) {
-      bytes.set(part.subarray(0, bytes.length - filled), filled);
-      filled = Math.min(bytes.length, filled + part.length);
-      arrivedBytes = Math.max(arrivedBytes, filled);
-      if (filled === bytes.length) break;
-    }
-    if (filled < bytes.length) throw new Error(`the connection ended after ${filled} bytes`);
-  };
-  const isFinal = (error: unknown): boolean =>
-    error instanceof ServiceError ||
-    (filled === 0 && (error instanceof UnreachableError || error instanceof IdleTimeoutError));
-  await withRetries(attempt, { signal, isFinal, arrivedBytes: () => arrivedBytes }).catch(
-    (error: unknown) => {
-      signal.throwIfAborted();
-      if (error instanceof ServiceError) throw error;
-      const isKnown = error instanceof IdleTimeoutError || error instanceof TransientStatusError;
-      throw fileUnavailable(url, isKnown ? error.message : `${UNREACHABLE}. ${ADVICE}`, error);
+  let receivedBytes = 0;
+  await reading(
+    url,
+    signal,
+    async (timeout) => {
+      const headers = { range: `bytes=${filled}-${length - 1}` };
+      const init = { headers, cache: 'no-store', signal: timeout.signal } as const;
+      const response = await timeout.during(reach(url, init));
+      const declared = await sizeOf(url, response);
+      if (response.status !== 206 || declared !== size) filled = 0;
+      if (declared !== size) bytes = new Uint8Array(Math.min(length, declared));
+      size = declared;
+      for await (const part of timeout.body(response)) {
+        bytes.set(part.subarray(0, bytes.length - filled), filled);
+        filled = Math.min(bytes.length, filled + part.length);
+        receivedBytes = Math.max(receivedBytes, filled);
+        if (filled === bytes.length) break;
+      }
+      if (filled < bytes.length) throw new Error(`the connection ended after ${filled} bytes`);
+    },
+    {
+      receivedBytes: () => receivedBytes,
+      advice: '. Download the file, and add it from this device',
     },
   );
   return { bytes, size };
@@ -67,16 +52,8 @@ async function sizeOf(url: string, response: Response): Promise<number> {
   if (response.ok && size > 0) return size;
   await response.body?.cancel().catch(() => undefined);
   if (isTransient(status)) throw new TransientStatusError(response);
-  throw fileUnavailable(url, response.ok ? 'the server does not report its size' : refusalOf(response));
+  if (response.ok) throw unreadable(url, 'the server does not report its size');
+  // The model hub gives a reason in a header.
+  const isGated = headers.get('x-error-code') === 'GatedRepo';
+  throw unreadable(url, isGated ? GATED : `the server answered ${status}`);
 }
-
-const ADVICE = 'Download the file, and add it from this device';
-
-/** Explains an error status, as a phrase. The model hub gives a reason in a header. */
-function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): string {
-  if (headers.get('x-error-code') === 'GatedRepo') return GATED;
-  return `the server answered ${status}`;
-}
-
-const fileUnavailable = (url: string, why: string, cause?: unknown): ServiceError =>
-  serverError('weights_unavailable', `${url} could not be read: ${why}. Nothing was stored.`, cause);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { abandon } from './support/abandon.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
+import { send } from '../../support/send.ts';
 
 const lent = siteOfTabs(undefined, ['amber-phoenix-4']);
 
@@ -13,15 +14,11 @@ async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   return { running, queued };
 }
 
-const inputTokens = (tab: Tab, messages: object[]): Promise<number> =>
-  tab.page.evaluate(
-    async ([apiKey, body]) => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-      const response = await fetch('/v1/chat/completions/input_tokens', { method: 'POST', headers, body });
-      return ((await response.json()) as { input_tokens: number }).input_tokens;
-    },
-    [tab.key, JSON.stringify({ model: 'amber-phoenix-4', messages })] as const,
-  );
+async function inputTokens({ page, key }: Tab, messages: object[]): Promise<number> {
+  const path = '/v1/chat/completions/input_tokens';
+  const json = { model: 'amber-phoenix-4', messages };
+  return (await send<{ input_tokens: number }>(page, key, path, json)).body.input_tokens;
+}
 
 interface Counting {
   rejections: number;

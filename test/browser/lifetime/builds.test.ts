@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 
 import { wasmNames } from '../../../src/node/wasm-files.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
@@ -22,10 +22,6 @@ afterEach(async () => {
   for (const page of context.pages().slice(1)) await page.close();
   site.files.clear();
   site.handlers.clear();
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 const look = ({ page }: Tab): Promise<boolean> => page.evaluate(lookForUpdate);
@@ -98,7 +94,6 @@ test.each([
   const { catalog, serve } = await smallChat();
   // Nothing of it is in any cache.
   const fresh = await AlteredSite.start(inject('siteUrl'));
-  onTestFinished(() => fresh.stop());
   serve(fresh);
   const names = Object.values(await wasmNames());
   const tab = await Tab.open(context, fresh.url, { catalog });
@@ -124,7 +119,6 @@ test.each([false, true])(
     const changing = await AlteredSite.start(inject('siteUrl'), {
       headers: (): Record<string, string> => (isolated ? isolation : {}),
     });
-    onTestFinished(() => changing.stop());
     const { catalog, serve } = await smallChat();
     serve(changing);
     await deployBuild(changing, 'fourth');

@@ -5,6 +5,7 @@ import { delay } from '../../../src/base/async.ts';
 import { stopServiceWorker } from '../../support/service-worker-control.ts';
 import type { Run } from './site/run.ts';
 import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';
+import { send } from '../../support/send.ts';
 
 const lent = siteOfTabs({}, ['amber-phoenix-4']);
 
@@ -12,17 +13,11 @@ const stored = storedResponse(4);
 const embedded = { input: ['The weather is lovely today.'] };
 
 /** The text of a stored response, or the status where there is none. */
-const textOf = (page: Page, key: string, id: string): Promise<unknown> =>
-  page.evaluate(
-    async ([apiKey, response]) => {
-      const answer = await fetch(`/v1/responses/${response}`, {
-        headers: { authorization: `Bearer ${apiKey}` },
-      });
-      const { output } = (await answer.json()) as { output?: { content: { text: string }[] }[] };
-      return output?.[0]?.content[0]?.text ?? answer.status;
-    },
-    [key, id] as const,
-  );
+async function textOf(page: Page, key: string, id: string): Promise<unknown> {
+  type Response = { output?: { content: { text: string }[] }[] };
+  const { status, body } = await send<Response>(page, key, `/v1/responses/${id}`);
+  return body.output?.[0]?.content[0]?.text ?? status;
+}
 
 test('on a full storage requests are answered, say that they are not stored, and what was stored stays', async () => {
   const tab = await lent.open();

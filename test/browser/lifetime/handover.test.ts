@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
@@ -17,10 +17,6 @@ let site: AlteredSite;
 beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'));
   context = await launch();
-});
-afterAll(async () => {
-  await context.close();
-  await site.stop();
 });
 
 test('a tab whose page may start no worker lets another tab run the engine', async () => {

@@ -5,7 +5,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../browsers/support/processes.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { findBrowser } from '../../support/find-browser.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { PAGE } from './support/tab.ts';
 
 /** Longer than `start()` waits for an answer of the service worker. */
@@ -14,7 +14,6 @@ const UNSEEN_MS = 12_000;
 // Chromium prerenders no page that is driven: the pages lead on themselves, and report to the server.
 test('start() in a page that is prerendered waits until it is shown', async () => {
   const site = await AlteredSite.start(inject('siteUrl'));
-  onTestFinished(() => site.stop());
   const page = await (await fetch(inject('siteUrl') + PAGE)).text();
   const serve = (path: string, body: string): unknown =>
     site.handlers.set(path, (_, answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end(body));
@@ -48,9 +47,6 @@ test('start() in a page that is prerendered waits until it is shown', async () =
     `--user-data-dir=${profile}`,
     `${site.url}/first.html`,
   ]);
-  onTestFinished(async () => {
-    await browser.stop();
-    await removeFolder(profile);
-  });
+  onTestFinished(() => browser.stop());
   expect(JSON.parse(await reported)).toEqual({ prerendering: true, result: 'started' });
 });

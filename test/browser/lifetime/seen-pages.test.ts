@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../../support/altered-site.ts';
 import { launch } from '../../support/launch.ts';
@@ -15,7 +15,6 @@ let renders = 0;
 beforeAll(async () => {
   context = await launch();
 });
-afterAll(() => context?.close());
 
 beforeEach(async () => {
   for (const page of context.pages().slice(1)) await page.close();
@@ -84,5 +83,4 @@ test('a new version deletes what the earlier one stored: its files are gone', as
   expect(await stored(tab)).toEqual([]);
   await tab.page.reload();
   await expect.poll(() => stored(tab)).toEqual(expect.arrayContaining(['/seen', '/part.js']));
-  await site.stop();
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';
 import { PAGE, type Tab } from './support/tab.ts';
+import { send } from '../../support/send.ts';
 
 const lent = siteOfTabs();
 
@@ -67,12 +68,7 @@ test.each([
           message: expect.stringMatching(/Web Lock/) as string,
         });
     }
-    const listed = await tab.page.evaluate(
-      async (apiKey) =>
-        (await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } })).status,
-      tab.key,
-    );
-    expect(listed).toBe(200);
+    expect((await send(tab.page, tab.key, '/v1/models')).status).toBe(200);
     await closeThief(tab);
     expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
   },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
@@ -26,8 +26,6 @@ beforeEach(async () => {
   await tab.load(['amber-phoenix-4', 'jade-mole-4', SPEECH]);
   await tab.watch();
 });
-
-afterAll(() => speech.close());
 
 const WORDS = 'the weather in the mountains changes faster than most visitors believe ';
 

@@ -1,26 +1,19 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** The playground's view for decisions, on real weights. */
 
 let context: BrowserContext;
 let page: Page;
-const pageErrors: string[] = [];
 
 beforeAll(async () => {
   context = await launchWithWeights();
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
+  page = await openView(context);
   await page.goto(`${inject('siteUrl')}/#/decide`);
-});
-
-afterAll(async () => {
-  await context.close();
-  expect(pageErrors).toEqual([]);
 });
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });

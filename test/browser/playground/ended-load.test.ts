@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
@@ -16,8 +16,6 @@ beforeAll(async () => {
   // The chat would load its own model.
   await page.goto(`${inject('siteUrl')}/#/models`);
 });
-
-afterAll(() => context.close());
 
 const card = () => page.locator('.model-card', { has: page.getByRole('heading', { name: MODEL }) });
 const isReady = () =>

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Locator, Page } from 'playwright';
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
+import { send } from '../../support/send.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** What the playground's settings do to a real reply, and what may be done with a conversation. */
 
@@ -22,7 +24,6 @@ const light = { type: 'function', function: { name: 'switch_light', parameters: 
 let context: BrowserContext;
 let page: Page;
 let leader: Page;
-const pageErrors: string[] = [];
 
 beforeAll(async () => {
   context = await launchWithWeights();
@@ -30,15 +31,8 @@ beforeAll(async () => {
   leader = await context.newPage();
   await leader.goto(`${siteUrl}/test-page.html`);
   await leader.evaluate(() => window.localtext.then(() => undefined));
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
+  page = await openView(context);
   await page.goto(siteUrl);
-});
-
-afterAll(async () => {
-  await context.close();
-  expect(pageErrors).toEqual([]);
 });
 
 /** A new conversation, short and at temperature 0. */
@@ -48,7 +42,7 @@ beforeEach(async () => {
       localStorage.removeItem('localtext-playground:settings-open');
       localStorage.setItem(name ?? '', settings ?? '');
     },
-    [SETTINGS, JSON.stringify({ maxTokens: 8, temperature: 0 })],
+    [SETTINGS, JSON.stringify({ system: '', maxTokens: 8, temperature: 0 })],
   );
   await page.goto(`${siteUrl}/#/chat`);
   await page.reload();
@@ -197,14 +191,14 @@ test('refused texts stay editable, and controls without effect are disabled', as
   await replies().first().locator('.turn-stats').waitFor();
   await page.getByRole('button', { name: 'Edit and send as another version' }).click();
   const edit = page.getByLabel('Edit your message');
-  const send = page.getByRole('button', { name: 'Send this version' });
+  const sendVersion = page.getByRole('button', { name: 'Send this version' });
   await edit.fill('Write a long story about the sea.');
   await inSettings('Answer format', async (panel) => {
     await panel.getByLabel('Format').selectOption('JSON by a schema');
     await panel.getByLabel('JSON schema').fill('{');
     await panel.getByLabel('Maximum tokens').fill('500');
   });
-  await send.click();
+  await sendVersion.click();
   await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
   expect(await edit.inputValue()).toBe('Write a long story about the sea.');
   await inSettings('Answer format', (panel) =>
@@ -213,7 +207,7 @@ test('refused texts stay editable, and controls without effect are disabled', as
       .selectOption('Text')
       .then(() => undefined),
   );
-  await send.click();
+  await sendVersion.click();
   await edit.waitFor({ state: 'detached' });
   await page.locator('.turn-assistant .markdown-block').first().waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
@@ -333,12 +327,7 @@ test('models: once the hub is allowed, sizes are shown and nothing is loaded wit
 test('keys: a rotated key has a new secret, and the old one stays good', async () => {
   await page.goto(`${siteUrl}/#/keys`);
   const issued = page.locator('.new-key code');
-  const status = (key: string) =>
-    page.evaluate(
-      async (bearer) =>
-        (await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } })).status,
-      key,
-    );
+  const status = async (key: string) => (await send(page, key, '/v1/models')).status;
   await page.getByLabel('Application').fill('Turning');
   await page.getByRole('button', { name: 'Issue key' }).click();
   const old = (await issued.textContent()) ?? '';

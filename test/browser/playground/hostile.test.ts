@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../../support/launch.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
@@ -38,8 +38,6 @@ beforeAll(async () => {
   // Nothing is to be downloaded for these.
   await page.evaluate(async () => (await window.localtext).status());
 });
-
-afterAll(async () => context.close());
 
 async function importFile(conversations: object[]): Promise<string> {
   await page.goto(`${siteUrl}/#/chat`);
@@ -213,7 +211,6 @@ test('before its script has come, the page shows its welcome for the chat alone'
     await title.waitFor({ state: 'attached' });
     await expect.poll(() => title.isVisible(), { message: hash }).toBe(isShown);
   }
-  await slow.close();
 });
 
 test('text from right to left is shown so, and so are the fields that it is written in', async () => {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Page, Request } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../../support/altered-site.ts';
 import { violations } from '../../support/axe.ts';
@@ -10,18 +10,18 @@ import { ModelHub } from '../../support/model-hub.ts';
 import { gifOf } from '../../support/vision/image-files.ts';
 import { dataUrl, PICTURES, png } from '../../support/vision/pictures.ts';
 import { tinyVision } from '../../support/vision/tiny-vision.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** Pictures in the playground's chat, on a model of SmolVLM's architecture with random weights in the place of the hub's. */
 
 const MODEL = 'opal-lynx-4';
 const [first = Buffer.alloc(0), second = Buffer.alloc(0), third = Buffer.alloc(0)] = PICTURES;
-const SHORT_REPLIES = JSON.stringify({ maxTokens: 4, temperature: 0 });
+const SHORT_REPLIES = JSON.stringify({ system: '', maxTokens: 4, temperature: 0 });
 
 let hub: ModelHub;
 let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
-const pageErrors: string[] = [];
 
 beforeAll(async () => {
   [hub, site] = await Promise.all([
@@ -45,16 +45,7 @@ beforeAll(async () => {
     if (!localStorage.getItem('localtext-playground:chat-settings'))
       localStorage.setItem('localtext-playground:chat-settings', settings);
   }, SHORT_REPLIES);
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
-});
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await hub?.stop();
-  expect(pageErrors).toEqual([]);
+  page = await openView(context);
 });
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });

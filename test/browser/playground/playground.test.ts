@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
+import { send } from '../../support/send.ts';
 
 /** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
 
@@ -27,7 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await context.close();
   expect(pageErrors).toEqual([]);
 });
 
@@ -232,12 +232,7 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
   await page.getByRole('button', { name: 'Issue key' }).click();
   const key = (await page.locator('.new-key code').textContent()) ?? '';
   expect(key).toMatch(/^lt_/);
-  const status = async () =>
-    page.evaluate(
-      async (bearer) =>
-        (await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } })).status,
-      key,
-    );
+  const status = async () => (await send(page, key, '/v1/models')).status;
   await expect(status()).resolves.toBe(200);
   // A press beside the dialog does not close it, and a refused copy is shown in it.
   await page.mouse.click(2, 2);

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { bundleSamples } from '../../support/bundle-samples.ts';
@@ -7,6 +7,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { openPage } from '../../support/open-page.ts';
 import { PacedServer } from '../../support/paced-server.ts';
 import { launchWithWeights } from '../../support/stored-weights.ts';
+import { send } from '../../support/send.ts';
 
 /** The log of requests: who asked, and code that asks the same again, run with the real clients. */
 
@@ -69,23 +70,12 @@ beforeAll(async () => {
   await rows().filter({ hasText: 'this tab' }).first().waitFor();
 });
 
-afterAll(async () => {
-  await context.close();
-});
-
 const rows = () => viewer.locator('.request-list li');
 const detail = () => viewer.getByRole('dialog');
 
 /** Asks from the app's tab. */
 async function ask({ path, body }: { path: string; body: object }, bearer = key): Promise<string> {
-  return await app.evaluate(
-    async ([to, apiKey, text]) => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-      const response = await fetch(to ?? '', { method: 'POST', headers, body: text ?? '' });
-      return await response.text();
-    },
-    [path, bearer, JSON.stringify(body)],
-  );
+  return (await send(app, bearer, path, body)).text;
 }
 
 test('each request names the tab that asked', async () => {
@@ -100,10 +90,7 @@ test('each request names the tab that asked', async () => {
   await viewer.keyboard.press('Escape');
 
   const { page: other, key: otherKey } = await openPage(context, siteUrl);
-  await other.evaluate(
-    (apiKey) => fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } }),
-    otherKey,
-  );
+  await send(other, otherKey, '/v1/models');
   await rows().first().filter({ hasText: '/test-page.html (2) · ' }).waitFor();
   await other.close();
   // Its own stay its own.
@@ -139,7 +126,7 @@ test('each request says where its answer came from, and a key can be limited to 
   expect(server.requests).toBe(requests);
 
   // The route changes when the server goes, and in the same call.
-  server.stop();
+  await server.stop();
   const before = await rows().count();
   await ask(REQUESTS.stream);
   await expect.poll(() => rows().count()).toBe(before + 1);
@@ -196,7 +183,8 @@ test('the code that the log gives asks the same again, with each client', async 
       .evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value))) {
       await select.selectOption(kind);
       const code = (await detail().locator('.code-block code').last().textContent()) ?? '';
-      if (kind === 'curl') await detail().getByText('curl reaches servers only').waitFor();
+      if (kind === 'language-model') expect(code).toContain('LanguageModel.create(');
+      else if (kind === 'curl') await detail().getByText('curl reaches servers only').waitFor();
       else samples.set(`${name}-${kind}`, code.replaceAll('lt_…', key));
     }
     await detail().getByRole('button', { name: 'Close' }).click();

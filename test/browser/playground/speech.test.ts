@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
 import type { BrowserContext, Download, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../../support/altered-site.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { clipPath, SENTENCES, serveWhisper, wordErrorRate } from '../../support/speech/speech-model.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** Speech to text in the playground, on the real weights of Whisper tiny.en and with a microphone that hears a wav file. */
 
@@ -14,7 +15,6 @@ const SENTENCE = 'The boat left the harbor before sunrise.';
 let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
-const pageErrors: string[] = [];
 
 beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
@@ -38,15 +38,7 @@ beforeAll(async () => {
       return stream;
     };
   });
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
-});
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  expect(pageErrors).toEqual([]);
+  page = await openView(context);
 });
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });

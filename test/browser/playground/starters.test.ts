@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../../support/stored-weights.ts';
 
@@ -18,8 +18,6 @@ beforeAll(async () => {
   );
   await page.reload();
 });
-
-afterAll(() => context.close());
 
 const STARTERS: [text: string, answer: RegExp][] = [
   ['Explain what a web browser is in one sentence.', /software|program|application|tool/],

@@ -2,14 +2,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../../support/altered-site.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { clipPath, serveWhisper } from '../../support/speech/speech-model.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+import { openView } from '../../support/open-view.ts';
 
 /** The playground speaks, on the real weights of a voice, and talks with a microphone that hears a sentence now and then. */
 
@@ -20,7 +21,6 @@ let site: AlteredSite;
 let folder: string;
 let context: BrowserContext;
 let page: Page;
-const pageErrors: string[] = [];
 
 /** Silence, and the clip's 16-bit samples at 16 kHz. Chromium begins the file for each microphone that is opened, and repeats it. */
 async function withSilence(path: string): Promise<void> {
@@ -54,16 +54,7 @@ beforeAll(async () => {
     });
     localStorage.setItem('localtext-playground:chat-settings', settings);
   });
-  page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
-});
-
-afterAll(async () => {
-  await context?.close();
-  await site?.stop();
-  await removeFolder(folder);
-  expect(pageErrors).toEqual([]);
+  page = await openView(context);
 });
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });

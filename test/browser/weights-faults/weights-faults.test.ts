@@ -31,10 +31,6 @@ beforeAll(async () => {
 
 afterEach(() => rig.site.reset());
 
-afterAll(async () => {
-  await rig.stop();
-});
-
 /** The common tab, which a failure may leave in any state. */
 async function commonTab(): Promise<EmbedderTab> {
   onTestFailed(() => rig.closeTabs());

@@ -30,6 +30,5 @@ test('Rspack builds the webpack example with its settings', { timeout: 480_000 }
   const site = join(folder, 'public');
   await linkModels(site);
   const server = await startNginx({ '/rspack/': site }, await freePort());
-  onTestFinished(() => server.stop());
   await chatAndEmbed(browser.context, `${server.url}/rspack/`);
 });

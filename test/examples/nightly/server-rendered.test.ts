@@ -60,9 +60,7 @@ test.each(Object.entries(SERVER_SITES))(
     const serve = () =>
       startServer(folder, site.serve(port), `http://localhost:${port}/`, { ...process.env, PORT: port });
     const server = await serve();
-    onTestFinished(() => server.stop());
     const context = await launch();
-    onTestFinished(() => context.close());
     const { page } = await openExample(context, server.url);
     // A first visit is enough.
     expect(await ask(page)).toMatch(/Paris/);
@@ -71,7 +69,6 @@ test.each(Object.entries(SERVER_SITES))(
     expect(await ask(page)).toMatch(/Paris/);
     expect(await titleAt(page, `${server.url}about`)).toBe('no network');
     const restarted = await serve();
-    onTestFinished(() => restarted.stop());
     expect(await titleAt(page, `${server.url}about`)).toBe('about');
     await restarted.stop();
     expect(await titleAt(page, `${server.url}about`)).toBe('about');

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext } from 'playwright';
-import { expect, inject, onTestFinished } from 'vitest';
+import { expect, inject } from 'vitest';
 
 import { ask, openExample } from './drive.ts';
 import { linkModels } from './models.ts';
@@ -58,6 +58,5 @@ export async function askBehindNginx(
   expect(worker.includes('"url":"index.html"')).toBe(name !== 'webpack');
   await linkModels(site);
   const server = await startNginx({ [`/${name}/`]: site }, port);
-  onTestFinished(() => server.stop());
   await chatAndEmbed(context, `${server.url}/${name}/`);
 }

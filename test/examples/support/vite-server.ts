@@ -2,8 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 
+import { atEnd } from '../../support/at-end.ts';
 import { freePort } from '../../support/static-site.ts';
 import { linkModels } from './models.ts';
 import { run } from './workspace.ts';
@@ -27,7 +28,7 @@ export function startVite(
   return startServer(example, args, `http://localhost:${port}${base}`);
 }
 
-/** Runs a script of Node, until the server answers. */
+/** Runs a script of Node until the server answers. It ends with the test. */
 export async function startServer(
   cwd: string,
   args: string[],
@@ -35,6 +36,7 @@ export async function startServer(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<RunningServer> {
   const server = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  atEnd(() => stop(server));
   let said = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (data: Buffer) => (said += data));
   const deadline = Date.now() + START_MS;
@@ -52,14 +54,12 @@ export async function startServer(
   }
 }
 
-/** An example, built as its reader would, on its own preview server until the test's end. */
+/** An example, built as its reader would, on its own preview server. */
 export async function preview(name: string, base = '/'): Promise<RunningServer> {
   const folder = join(inject('examples'), name);
   await run(folder, 'npm', 'run', 'build');
   await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'preview', await freePort(), base);
-  onTestFinished(() => server.stop());
-  return server;
+  return startVite(folder, 'preview', await freePort(), base);
 }
 
 async function stop(server: ChildProcess): Promise<void> {

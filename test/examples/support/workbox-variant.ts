@@ -28,6 +28,5 @@ export async function workboxVariant(
   await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
   return { folder, url: server.url, stop: () => server.stop() };
 }

@@ -86,23 +86,6 @@ const fuzz = {
     const { keys } = await handle;
     return (await keys.issue({ label: 'full', limits: { ...LIMITS, inFlight } })).key;
   },
-
-  /** Holds so many streams open until `drain()`: one that ends is begun again. Resolves when no other chat is let in. */
-  async fill(key: string, count: number): Promise<void> {
-    const { signal } = filling;
-    const begin = async (): Promise<void> => {
-      while (!signal.aborted) await (await chat(key, { max_tokens: 2000, stream: true }, signal)).text();
-    };
-    for (let at = 0; at < count; at++) void begin().catch(() => undefined);
-    while ((await chat(key, { max_tokens: 1 }, signal)).status !== 429)
-      await new Promise((resolve) => setTimeout(resolve, 100));
-  },
-  async fits(key: string): Promise<boolean> {
-    return (await chat(key, { max_tokens: 1 }, AbortSignal.timeout(TIMEOUT_MS))).ok;
-  },
-  drain(): void {
-    filling.abort();
-  },
 };
 
 /** A chat, a stream, a long prompt, vectors or a decision, by index; every sixth is a generated hostile request. */
@@ -134,7 +117,6 @@ function crowdRequest(index: number): HostileRequest {
   return { kind: path, method: 'POST', path, headers: {}, body: JSON.stringify(body) };
 }
 
-const filling = new AbortController();
 const clips: Uint8Array[] = [];
 
 async function sendEach(

@@ -1,5 +1,6 @@
 import { createServer, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+
+import { listen } from '../listen.ts';
 
 const CORS = {
   'access-control-allow-origin': '*',
@@ -23,7 +24,6 @@ export async function startFaultProxy(target: string) {
     fault: { type: 'none' } as Fault,
     requests: 0,
     completions: 0,
-    close: () => server.close(),
   };
   const server = createServer((asked, answer) => {
     const { fault } = proxy;
@@ -54,10 +54,7 @@ export async function startFaultProxy(target: string) {
     answer.on('close', () => forward.destroy());
     return asked.pipe(forward);
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  proxy.url = await listen(server);
   return proxy;
 }
 

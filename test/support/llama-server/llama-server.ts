@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
+import { atEnd } from '../at-end.ts';
 import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
 
 const HERE = import.meta.dirname;
@@ -53,7 +54,9 @@ export class LlamaServer {
       const [url] = (await once(createInterface(child.stdout), 'line', {
         signal: AbortSignal.timeout(START_MS),
       })) as [string];
-      return new LlamaServer(url, key, child);
+      const server = new LlamaServer(url, key, child);
+      atEnd(() => server.stop());
+      return server;
     } catch (error) {
       child.kill('SIGKILL');
       throw new Error(`llama.cpp's server did not start: ${log}`, { cause: error });

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
+import { listen, stop } from '../listen.ts';
 import type { TinyFiles } from './tiny-model.ts';
 
 export interface ModelServer {
   url: string;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Serves models by name on loopback, for pages of another origin: `<url>/<model>/<file>`. */
@@ -20,13 +20,5 @@ export async function serveModels(models: Record<string, TinyFiles>): Promise<Mo
     });
     response.end(request.method === 'OPTIONS' ? undefined : body);
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://localhost:${port}`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { url: await listen(server, 'localhost'), close: () => stop(server) };
 }

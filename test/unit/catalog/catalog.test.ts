@@ -231,6 +231,11 @@ test('an extension that makes the catalog invalid is refused', () => {
   expect(() => extendCatalog(base, { aliases: { a: 'nope' } })).toThrow(/aliases\.a: leads to nope/);
 });
 
+test('a chooser of tools must be an embedding model of the catalog', () => {
+  const fault = 'models[0].variants[0].toolChooser: must be the id of an embedding model';
+  for (const toolChooser of ['nope', 'own-1']) expect(faults(withVariant({ toolChooser }))).toEqual([fault]);
+});
+
 test('a copy of a variant may lack what newer versions say of its memory', () => {
   const newer = { ...gguf, kvValues: 10 };
   const models = [own, { ...own, id: 'own-2', variants: [newer] }];

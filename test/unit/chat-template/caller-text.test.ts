@@ -155,7 +155,21 @@ test('a token that begins in the prompt is broken, and one that is allowed is no
 
 test('what was broken is no other token, and a token of one character is replaced', () => {
   const callers = new CallerText(['<a>', '< a>', '◁']);
-  expect(callers.append('', '<a>◁')).toBe('<  a>\uFFFD');
+  expect(callers.append('', '<a>◁')).toBe('<\u2000a>\uFFFD');
+});
+
+test('tokens within tokens take time in proportion to a text', () => {
+  const spaced = Array.from({ length: 254 }, (_, spaces) => `<${' '.repeat(spaces)}>`);
+  expect(new CallerText(spaced).append('', '<>'.repeat(20_000))).toBe('<\u2000>'.repeat(20_000));
+  const nested = Array.from({ length: 255 }, (_, index) => '<'.repeat(index + 2));
+  expect(new CallerText(nested).append('', '<'.repeat(20_000))).toBe('< '.repeat(20_000).trimEnd());
+});
+
+test('a vocabulary of a model that speaks is used, and one of a million different special tokens refused', () => {
+  const spoken = Array.from({ length: 28_672 }, (_, index) => `<custom_token_${index}>`);
+  expect(new CallerText(spoken).append('', '<custom_token_28671>')).toBe('< custom_token_28671>');
+  const hostile = Array.from({ length: 300_000 }, (_, index) => `<|t${index}|>`);
+  expect(() => new CallerText(hostile)).toThrow('its vocabulary has too many special tokens');
 });
 
 test('every token has a mark: of letters, and beside many others', () => {

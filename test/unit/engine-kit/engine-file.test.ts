@@ -1,23 +1,19 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { createServer } from 'node:http';
+import { expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
 import { checkWasm, watchWasm } from '../../../src/engine-kit/engine-file.ts';
 import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
+import { listen } from '../../support/listen.ts';
 
 /** The smallest module. */
 const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 const never = new AbortController().signal;
 
-let server: Server | null = null;
-afterEach(() => server?.close());
-
 async function serve(status: number, body: Buffer, name = 'wllama.wasm'): Promise<string> {
-  server = createServer((_, response) => response.writeHead(status).end(body));
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wasm/${name}`;
+  const server = createServer((_, response) => response.writeHead(status).end(body));
+  return `${await listen(server)}/wasm/${name}`;
 }
 
 test('a WASM file is good', async () => {

@@ -2,7 +2,7 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Copies } from '../../../src/database/copies.ts';
+import { Copies, dropCopies } from '../../../src/database/copies.ts';
 import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
 import { KeyAdministrator } from '../../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../../src/keys/key-store.ts';
@@ -14,6 +14,8 @@ let locks: FakeLocks;
 let keys: KeyAdministrator;
 
 beforeEach(() => {
+  // Levels rise with time.
+  vi.useFakeTimers({ toFake: ['Date'] });
   scope = `/cache-${++count}/`;
   locks = new FakeLocks();
   keys = new KeyAdministrator(scope, locks.manager);
@@ -21,6 +23,7 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** The store of a service worker that has just started. */
@@ -95,8 +98,6 @@ test('what changes while it is read is not kept', async () => {
 });
 
 test('a chat waits for no write, and its counts are stored after it', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({
     label: 'a',
     limits: { requestsPerMinute: 3, tokensPerMinute: 1000 },
@@ -120,8 +121,6 @@ test('a chat waits for no write, and its counts are stored after it', async () =
 });
 
 test('a key is counted in memory while another writer changes its stored levels', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 10 } });
   const store = startStore();
   const page = createKeyStore(scope, locks.manager);
@@ -133,6 +132,17 @@ test('a key is counted in memory while another writer changes its stored levels'
     expect(Math.round(record?.requests.level ?? 0)).toBe(7);
   });
   expect(await store.admit(key, true)).toMatchObject({ limits: { requests: { remaining: 6 } } });
+});
+
+test('on a full storage, limits hold while other settings change', async () => {
+  const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 1 } });
+  const store = startStore();
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+    throw new DOMException('full', 'QuotaExceededError');
+  });
+  expect(await store.admit(key, true)).toMatchObject({ exceeded: null });
+  await dropCopies(scope, locks.manager);
+  expect(await store.admit(key, true)).not.toMatchObject({ exceeded: null });
 });
 
 test('a setting is read once, and again after each change', async () => {

@@ -70,15 +70,11 @@ test('has the members of the types that pages of Chrome use, less those of exten
   type Own = LanguageModelClass['prototype'];
   type Missing = Exclude<keyof LanguageModel, keyof Own | Former>;
   expectTypeOf<Missing>().toEqualTypeOf<never>();
+  // The types have no calls that the page answers, which Chrome gives as content of a reply.
+  expectTypeOf<string>().toExtend<Awaited<ReturnType<Own['prompt']>>>();
   type Members = Pick<
     LanguageModel,
-    | 'prompt'
-    | 'promptStreaming'
-    | 'append'
-    | 'measureContextUsage'
-    | 'destroy'
-    | 'contextUsage'
-    | 'contextWindow'
+    'append' | 'measureContextUsage' | 'destroy' | 'contextUsage' | 'contextWindow'
   >;
   expectTypeOf<Own>().toExtend<Members>();
 });
@@ -159,8 +155,8 @@ describe('create()', () => {
     ['an unknown mode', { samplingMode: 'wild' }, 'TypeError'],
     ['tools without tool-call in expectedOutputs', { tools: [tool(async () => '')] }, 'TypeError'],
     [
-      'a tool without execute',
-      { expectedOutputs: [{ type: 'tool-call' }], tools: [{ ...tool(async () => ''), execute: undefined }] },
+      'a tool whose execute is no function',
+      { expectedOutputs: [{ type: 'tool-call' }], tools: [{ ...tool(async () => ''), execute: {} }] },
       'TypeError',
     ],
     ['a monitor that is no function', { monitor: {} }, 'TypeError'],
@@ -185,8 +181,10 @@ describe('create()', () => {
     await expect(creating).rejects.toBe(reason);
     const later = new AbortController();
     const session = await LanguageModel.create({ signal: later.signal });
+    const copy = await session.clone();
     later.abort(reason);
     await expect(session.prompt('x')).rejects.toBe(reason);
+    expect(await copy.prompt('x')).toBe('one two');
   });
 });
 
@@ -212,6 +210,17 @@ describe('a prompt', () => {
     await session.prompt('Other.');
     expect(asked[2]?.messages.at(-1)).toEqual({ role: 'user', content: 'Other.' });
     expect(asked[2]?.messages).toHaveLength(4);
+  });
+
+  test('is measured without the tokens that each conversation has', async () => {
+    install();
+    const session = await LanguageModel.create();
+    expect(await session.measureContextUsage('a b c')).toBe(4);
+    await session.append('a b c');
+    expect(session.contextUsage).toBe(4);
+    expect(await session.measureContextUsage('a b c')).toBe(4 - tokensOf([{ role: 'user', content: '' }]));
+    const system: LanguageModelPrompt = [{ role: 'system', content: 'a b c' }] as never;
+    expect(await session.measureContextUsage(system)).toBe(4);
   });
 
   test('takes what Web IDL makes a string of, and parts of text as one', async () => {
@@ -305,7 +314,18 @@ describe('a prompt', () => {
       name: 'SyntaxError',
       message: expect.stringContaining('`maxTokens`') as string,
     });
-    expect(await name(session.prompt(prefix, { responseConstraint: schema }))).toBe('NotSupportedError');
+    replies.push({ text: ['true}'] });
+    const started: LanguageModelPrompt = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: '{"a":', prefix: true },
+    ];
+    expect(await session.prompt(started, { responseConstraint: schema })).toBe('true}');
+    expect(asked.at(-1)).toMatchObject({
+      continue_final_message: true,
+      response_format: { json_schema: { schema } },
+    });
+    await session.prompt('y');
+    expect(asked.at(-1)?.messages.at(-2)).toEqual({ role: 'assistant', content: '{"a":true}' });
   });
 
   test.each([
@@ -379,6 +399,85 @@ describe('a prompt', () => {
     ]);
   });
 
+  test('of a tool without execute hands the call to the page, which prompts with the result', async () => {
+    const { asked, replies } = install();
+    const { execute: _, ...declared } = tool(async () => '');
+    const session = await LanguageModel.create({
+      tools: [declared],
+      expectedInputs: [{ type: 'tool-response' }],
+      expectedOutputs: [{ type: 'tool-call' }],
+    } as unknown as LanguageModelCreateOptions);
+    replies.push({ toolCalls: [{ name: 'weather', arguments: '{"city":"Oslo"}' }] });
+    const [call] = (await session.prompt('Weather?')) as unknown as [{ value: { callID: string } }];
+    expect(call).toMatchObject({
+      type: 'tool-call',
+      value: { callID: 'call_0', name: 'weather', arguments: { city: 'Oslo' } },
+    });
+
+    const { LanguageModelToolSuccess: Success, LanguageModelToolError: Failure } = globalThis as unknown as {
+      [name in 'LanguageModelToolSuccess' | 'LanguageModelToolError']: new (init: object) => object;
+    };
+    const respond = (value: unknown) =>
+      session.prompt([
+        { role: 'user', content: [{ type: 'tool-response', value }] },
+      ] as unknown as LanguageModelPrompt);
+    const init = { callID: 'call_0', name: 'weather' };
+    expect(() => new Success(init)).toThrow(TypeError);
+    for (const value of [10n, () => '', new Blob()])
+      expect(await name(respond(new Success({ ...init, result: [{ type: 'object', value }] })))).toBe(
+        'DataError',
+      );
+    const image = { type: 'image', value: new Blob() };
+    expect(await name(respond(new Success({ ...init, result: [image] })))).toBe('NotSupportedError');
+    expect(await name(respond(init))).toBe('TypeError');
+
+    const result = [
+      { type: 'text', value: 'rain' },
+      { type: 'object', value: { degrees: 4 } },
+    ];
+    expect(await respond(new Success({ ...init, result }))).toBe('one two');
+    expect(asked[1]?.messages).toMatchObject([
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'call_0' }] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'rain\n{"degrees":4}' },
+    ]);
+
+    replies.push({ toolCalls: [{ name: 'weather', arguments: '{}' }] });
+    expect(await collect(session.promptStreaming('And now?'))).toMatchObject([{ type: 'tool-call' }]);
+    await respond(new Failure({ ...init, errorMessage: 'no signal' }));
+    expect(asked.at(-1)?.messages.at(-1)?.content).toBe('Error: no signal');
+  });
+
+  test('whose tool call is cut off fails', async () => {
+    const { replies } = install();
+    const session = await LanguageModel.create(withTools(async () => ''));
+    replies.push({ text: [], finish: 'length' });
+    await expect(session.prompt('Weather?')).rejects.toThrow('maxTokens');
+  });
+
+  test('takes earlier calls and their results as first messages', async () => {
+    const { asked } = install();
+    const { LanguageModelToolCall: Call, LanguageModelToolSuccess: Success } = globalThis as unknown as {
+      [name in 'LanguageModelToolCall' | 'LanguageModelToolSuccess']: new (init: object) => object;
+    };
+    const init = { callID: '1', name: 'weather' };
+    const result = [{ type: 'text', value: 'rain' }];
+    const session = await LanguageModel.create({
+      ...withTools(async () => ''),
+      expectedInputs: [{ type: 'tool-call' }, { type: 'tool-response' }],
+      initialPrompts: [
+        { role: 'assistant', content: [{ type: 'tool-call', value: new Call(init) }] },
+        { role: 'user', content: [{ type: 'tool-response', value: new Success({ ...init, result }) }] },
+      ],
+    } as unknown as LanguageModelCreateOptions);
+    await session.prompt('x');
+    expect(asked[0]?.messages).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id: '1', function: { name: 'weather', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: '1', content: 'rain' },
+      { role: 'user', content: 'x' },
+    ]);
+  });
+
   test('that keeps calling tools must answer in the end', async () => {
     const { asked, replies } = install();
     const session = await LanguageModel.create(withTools(async () => ''));
@@ -430,6 +529,21 @@ describe('a prompt', () => {
       quota: 40,
     });
     expect(asked).toHaveLength(1);
+  });
+
+  test('that overflows and then fails leaves all messages', async () => {
+    const { asked, replies } = install(40);
+    const session = await LanguageModel.create();
+    const overflow = vi.fn();
+    session.oncontextoverflow = overflow;
+    for (const letter of 'abc') await session.append(`${letter} `.repeat(9));
+    const usage = session.contextUsage;
+    replies.push({ error: { status: 500 } });
+    expect(await name(session.prompt('d '.repeat(15)))).toBe('UnknownError');
+    expect(asked[0]?.messages).toHaveLength(3);
+    expect([overflow.mock.calls.length, session.contextUsage]).toEqual([0, usage]);
+    await session.prompt('e');
+    expect(asked[1]?.messages).toHaveLength(4);
   });
 
   test.each([

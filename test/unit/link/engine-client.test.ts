@@ -279,37 +279,21 @@ describe('when the engine dies', () => {
   });
 
   it('asks the next one the same when nothing had come', async () => {
-    const client = setUp();
-    const first = lead(() => {
-      site.leader = null;
-      first.die();
-    });
-    const events = collect(client.run(chatJob, ask()));
-    await tick(100);
-    lead(({ question, send }) => {
-      expect(question).toMatchObject({ id: 'r1', job: chatJob });
-      for (const message of [accepted(), delta('whole'), done(1)]) send(message);
-    });
-    expect(textOf(await events)).toBe('whole');
+    const { events, asked } = await handOver(chatJob, [], [accepted(), delta('whole'), done(1)]);
+    expect(asked).toMatchObject([1, 2].map(() => ({ id: 'r1', job: chatJob })));
+    expect(textOf(events)).toBe('whole');
   });
 
   it('goes on from the text so far, and counts once', async () => {
-    const client = setUp();
-    const first = lead(({ send }) => {
-      for (const message of [accepted(7), delta('One '), delta('two ')]) send(message);
-      site.leader = null;
-      void sleep(20).then(() => first.die());
-    });
-    const events = collect(client.run({ ...chatJob, maxTokens: 10 }, ask()));
-    await tick(100);
-    lead(({ question, send }) => {
-      expect(question).toMatchObject({ job: { maxTokens: 8, resume: { text: 'One two ', tokens: 2 } } });
-      for (const message of [accepted(9), delta('three'), done(1, 9)]) send(message);
-    });
-    const all = await events;
-    expect(textOf(all)).toBe('One two three');
-    expect(all.filter(({ type }) => type === 'accepted')).toHaveLength(1);
-    expect(all.at(-1)).toMatchObject({ type: 'done', usage: { promptTokens: 7, completionTokens: 3 } });
+    const { events, asked } = await handOver(
+      { ...chatJob, maxTokens: 10 },
+      [accepted(7), delta('One '), delta('two ')],
+      [accepted(9), delta('three'), done(1, 9)],
+    );
+    expect(asked[1]).toMatchObject({ job: { maxTokens: 8, resume: { text: 'One two ', tokens: 2 } } });
+    expect(textOf(events)).toBe('One two three');
+    expect(events.filter(({ type }) => type === 'accepted')).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ type: 'done', usage: { promptTokens: 7, completionTokens: 3 } });
   });
 
   it.each([
@@ -324,31 +308,20 @@ describe('when the engine dies', () => {
       { thoughts: { text: 'I add.', ended: true }, resume: { text: 'Fo', tokens: 2 } },
     ],
   ])('goes on %s after the thoughts so far', async (_, before, job) => {
-    const client = setUp();
-    const first = lead(({ send }) => {
-      for (const message of [accepted(7), ...before]) send(message);
-      site.leader = null;
-      void sleep(20).then(() => first.die());
-    });
-    const events = collect(client.run({ ...chatJob, maxTokens: 10 }, ask()));
-    await tick(100);
-    lead(({ question, send }) => {
-      expect(question).toMatchObject({ job: { ...job, maxTokens: 8 } });
-      for (const message of [accepted(9), delta('ur.'), done(1, 9)]) send(message);
-    });
-    expect((await events).at(-1)).toMatchObject({ usage: { completionTokens: 3 } });
+    const { events, asked } = await handOver(
+      { ...chatJob, maxTokens: 10 },
+      [accepted(7), ...before],
+      [accepted(9), delta('ur.'), done(1, 9)],
+    );
+    expect(asked[1]).toMatchObject({ job: { ...job, maxTokens: 8 } });
+    expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 3 } });
   });
 
   it('needs no further engine when only the last word was missing', async () => {
-    const client = setUp();
-    const first = lead(({ send }) => {
-      for (const message of [accepted(), delta('a'), delta('b')]) send(message);
-      void sleep(20).then(() => first.die());
-    });
-    const events = collect(client.run({ ...chatJob, maxTokens: 2 }, ask()));
-    await tick(30);
-    lead(() => expect.unreachable());
-    expect((await events).at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
+    const job = { ...chatJob, maxTokens: 2 };
+    const { events, asked } = await handOver(job, [accepted(), delta('a'), delta('b')], []);
+    expect(asked).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
   });
 
   const constrained: ChatJob = {

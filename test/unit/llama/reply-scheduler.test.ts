@@ -46,6 +46,46 @@ test('replies that run together have a token each of every step', async () => {
     expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
 });
 
+test('the server has the next step before the results of a step are read, and no further one', async () => {
+  const fake = new FakeLlamaServer();
+  const step = fake.step.bind(fake);
+  let steps = 0;
+  fake.step = (id) => {
+    steps++;
+    return step(id);
+  };
+  const server = scheduled(fake, 4, null);
+  const ahead: number[] = [];
+  let read = 0;
+  await server.run(
+    ask(100, 9),
+    tokens(() => ahead.push(steps - ++read)),
+    never,
+  );
+  // All results of the prompt's steps are read before the next one is requested.
+  expect(ahead).toEqual([1, 0, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+test('no result of a step requested ahead is lost or late when another reply begins or ends', async () => {
+  const server = scheduled(new FakeLlamaServer(), 4, '');
+  const order: string[] = [];
+  const run = (name: string, count: number) =>
+    server.run(
+      { ...ask(100, count), prompt: name },
+      ({ choices }) => order.push(name + (choices?.[0]?.text ? '' : ' ends')),
+      never,
+    );
+  const long = run('a', 20);
+  while (order.length < 5) await Promise.resolve();
+  await run('b', 3);
+  await long;
+  expect(order.filter((each) => each === 'a')).toHaveLength(20);
+  expect(order.filter((each) => each === 'b')).toHaveLength(3);
+  // Both have a token of each step.
+  const first = order.indexOf('b');
+  expect(order.slice(first, order.indexOf('b ends')).filter((each) => each === 'a').length).toBeLessThan(6);
+});
+
 /** Runs replies on a server that drafts. @returns for each step whether it drafted, and how many tokens each reply had by then */
 async function runDrafting(...replies: Record<string, unknown>[]) {
   const steps: [drafts: boolean, ...tokens: number[]][] = [];
@@ -73,8 +113,10 @@ test('a reply that runs alone drafts tokens, and has all that were right after t
   const { steps, counts } = await runDrafting(ask(10, 9));
   expect(steps).toEqual([
     [false, 0],
-    [true, 1],
-    [true, 5],
+    // Requested with the prompt's.
+    [false, 0],
+    [true, 2],
+    [true, 6],
   ]);
   expect(counts).toEqual([9]);
 });
@@ -113,7 +155,10 @@ test('a reply whose refusal waits behind the step of another one fails alone', a
   expect(count).toBe(9);
 });
 
-test('puts a long prompt aside for a short one, and comes back to it', async () => {
+test.each([
+  ['another beginning', { prompt: 'y'.repeat(100), n_predict: 1 }],
+  ['the same beginning', ask(300, 1)],
+])('puts a long prompt aside for a short one with %s, and comes back to it', async (_, asked) => {
   const fake = new FakeLlamaServer();
   const server = scheduled(fake, 4, '');
   const order: string[] = [];
@@ -124,13 +169,13 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
   );
   while (fake.log.length === 0) await Promise.resolve();
   const short = server.run(
-    { prompt: 'y'.repeat(100), n_predict: 1 },
+    asked,
     tokens(() => order.push('short')),
     never,
   );
   await Promise.all([long, short]);
   expect(order).toEqual(['short', 'long']);
-  expect(fake.log.slice(0, 4)).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
+  expect(fake.log.slice(0, 2)).toEqual(['begin 5000', 'cancel 1']);
 });
 
 /** Computes the prompt of the lowest slot first, as llama.cpp does: short ones get nothing of a step beside the long one. */
@@ -218,25 +263,6 @@ test('copies states by texts that have no token before them, where the tokenizer
   await server.run(ask(1000, 1), () => undefined, never);
   const copy = `begin ${BARE.length}`;
   expect(fake.log).toEqual(['begin 1000', copy, copy, copy, copy, 'begin 1000']);
-});
-
-test('a short prompt does not wait for a much longer one that begins alike', async () => {
-  const fake = new FakeLlamaServer();
-  const server = scheduled(fake, 4, '');
-  const order: string[] = [];
-  const long = server.run(
-    ask(5000, 1),
-    tokens(() => order.push('long')),
-    never,
-  );
-  while (fake.log.length === 0) await Promise.resolve();
-  const short = server.run(
-    ask(300, 1),
-    tokens(() => order.push('short')),
-    never,
-  );
-  await Promise.all([long, short]);
-  expect(order).toEqual(['short', 'long']);
 });
 
 test('a much longer prompt does not slow a reply that has just begun, for two seconds at most', async () => {
@@ -350,8 +376,9 @@ test('a reply beside another one is accepted with the first step of both', async
     never,
   );
   await later;
-  expect(order.slice(1, 6).toSorted()).toEqual(['accepted', 'beside', 'beside', 'beside', 'token']);
-  expect(order.indexOf('accepted')).toBeLessThan(3);
+  // The first reply's next step was requested before the other reply began.
+  expect(order.slice(2, 7).toSorted()).toEqual(['accepted', 'beside', 'beside', 'beside', 'token']);
+  expect(order.indexOf('accepted')).toBeLessThan(4);
 });
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {

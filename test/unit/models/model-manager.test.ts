@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
@@ -14,18 +13,12 @@ import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { openStore } from '../weights/open-store.ts';
 import { plainDevice } from '../engine-kit/plain-device.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
+import { listen } from '../../support/listen.ts';
 
 const room = async () => ({ needed: 0, free: null });
 const never = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const of = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
-
-let servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers) server.closeAllConnections();
-  for (const server of servers) server.close();
-  servers = [];
-});
 
 /** Files on loopback; every path asked for is kept. */
 async function serve(files: Record<string, string>) {
@@ -36,9 +29,7 @@ async function serve(files: Record<string, string>) {
     response.writeHead(body === undefined ? 404 : 200);
     response.end(body);
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { asked, url: await listen(server) };
 }
 
 const big = (library: string): WebLlmVariant => ({

@@ -1,37 +1,32 @@
 import { expect, test } from 'vitest';
 
 import { TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
-import type { RerankJob } from '../../../src/jobs/rerank.ts';
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
+import { rerankJob } from '../../support/rerank-job.ts';
 
 const CONTEXT = 6;
 const never = new AbortController().signal;
-const job = (query: string, documents: string[], more: Partial<RerankJob> = {}): RerankJob => ({
-  kind: 'rerank',
-  model: 'm',
-  query,
-  documents,
-  ...more,
-});
 
 /** A token a word, between two others. A vector tells whether a text has the word `owl`. */
 function make() {
   const sequences: number[][] = [];
   const embedder = {
-    async tokenize(texts: readonly string[], cutTo?: number) {
-      return texts.map((text) => {
-        const own = text.split(' ').map((word) => (word === 'owl' ? 1 : 2));
-        const ids = [0, ...own.slice(0, cutTo === undefined ? undefined : Math.min(cutTo, CONTEXT - 2)), 0];
-        return ids.length > CONTEXT ? ids.length : ids;
-      });
+    tokenizer: {
+      async tokenize(texts: readonly string[], cutTo?: number) {
+        return texts.map((text) => {
+          const own = text.split(' ').map((word) => (word === 'owl' ? 1 : 2));
+          const ids = [0, ...own.slice(0, cutTo === undefined ? undefined : Math.min(cutTo, CONTEXT - 2)), 0];
+          return ids.length > CONTEXT ? ids.length : ids;
+        });
+      },
+      wrap: () => null,
     },
-    wrap: () => null,
     async run(batch: readonly (readonly number[])[]) {
       sequences.push(...batch.map((ids) => [...ids]));
       return batch.map((ids) => Float32Array.of(Number(ids.includes(1)), Number(!ids.includes(1))));
     },
-    async dispose() {},
+    dispose() {},
   };
   const facts = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
   return { sequences, engine: new TransformersEngine(embedder, facts, 'fake') };
@@ -40,19 +35,19 @@ function make() {
 test('an embedding model ranks by similarity; documents are cut, each by itself', async () => {
   const { engine, sequences } = make();
   const documents = ['a a a a a a a a owl', 'owl', 'a a owl'];
-  const { scores } = await lastOf(rank(engine, job('owl', documents), never, () => {}));
+  const { scores } = await lastOf(rank(engine, rerankJob('owl', documents), never, () => {}));
   expect(scores).toEqual([0, 1, 1]);
   expect(sequences.map(({ length }) => length).toSorted()).toEqual([3, 4, 6, 6]);
 });
 
 test('`max_tokens_per_doc` leaves shorter documents and the query whole', async () => {
   const { engine, sequences } = make();
-  await lastOf(rank(engine, job('a b owl', ['a a a a', 'owl'], { maxTokens: 2 }), never, () => {}));
+  await lastOf(rank(engine, rerankJob('a b owl', ['a a a a', 'owl'], { maxTokens: 2 }), never, () => {}));
   expect(sequences.map(({ length }) => length).toSorted()).toEqual([4, 4, 5]);
 });
 
 test('a query longer than the context is refused by name', async () => {
   const { engine } = make();
-  const refused = lastOf(rank(engine, job('a '.repeat(20), ['owl']), never, () => {}));
+  const refused = lastOf(rank(engine, rerankJob('a '.repeat(20), ['owl']), never, () => {}));
   await expect(refused).rejects.toMatchObject({ wire: { param: 'query', code: 'context_length_exceeded' } });
 });

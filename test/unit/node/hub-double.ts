@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen, stop } from '../../support/listen.ts';
 
 /** A model hub on this machine: serves files by path with Range, and can be told to misbehave. */
 export class HubDouble {
@@ -13,6 +13,7 @@ export class HubDouble {
   /** Answers that a proxy gives in place of the hub, one entry a request for a file. */
   readonly proxied: { type?: string; body: string }[] = [];
   ranges = true;
+  url = '';
   readonly #server: Server;
 
   private constructor() {
@@ -38,16 +39,11 @@ export class HubDouble {
 
   static async start(): Promise<HubDouble> {
     const hub = new HubDouble();
-    await new Promise<void>((resolve) => hub.#server.listen(0, '127.0.0.1', resolve));
+    hub.url = await listen(hub.#server);
     return hub;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  stop(): Promise<void> {
+    return stop(this.#server);
   }
 }

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { findPython } from '../../../src/node/cli/pull/wheels.ts';
@@ -32,6 +31,7 @@ with tarfile.open(sys.argv[1], 'w:gz') as sdist:
         entry.size = len(text)
         sdist.addfile(entry, io.BytesIO(text.encode()))
 `;
+import { listen } from '../../support/listen.ts';
 
 /** Entries of a wheel: a text, and how often it is repeated. */
 export type Entries = Record<string, [text: string, times: number]>;
@@ -74,6 +74,7 @@ export class PackageIndex {
   readonly requests: string[] = [];
   /** Go on sending zeros after each file. */
   endless = false;
+  url = '';
   readonly #server: Server;
 
   private constructor() {
@@ -96,16 +97,7 @@ export class PackageIndex {
 
   static async start(): Promise<PackageIndex> {
     const index = new PackageIndex();
-    await new Promise<void>((resolve) => index.#server.listen(0, '127.0.0.1', resolve));
+    index.url = `${await listen(index.#server)}/simple/`;
     return index;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/simple/`;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
   }
 }

@@ -1,20 +1,18 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { SiteFile } from '../../../src/base/site-file.ts';
 import { markPage } from '../../../src/node/page-mark.ts';
 import { addFolder, type FileLists } from '../../../src/node/site-files.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-mark-'));
+  folder = await tempFolder('mark');
 });
-
-afterEach(() => rm(folder, { recursive: true }));
 
 const SCRIPT = '<script src="/assets/app-1a2b3c4d.js"></script>';
 const page = (text: string, head = SCRIPT): string =>

@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { sizeTable } from '../../../src/node/size-table.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const Q4 = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 const wasm = new Map([['wllama.wasm', 8_763_949]]);
 
 async function folderWith(files: Readonly<Record<string, number>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'localtext-sizes-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await tempFolder('sizes');
   for (const [path, bytes] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), '');

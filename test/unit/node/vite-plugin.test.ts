@@ -1,33 +1,29 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { build } from 'vite';
+import { build, createServer as createDevServer, preview } from 'vite';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
 import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
+import { listen } from '../../support/listen.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A server that serves weights and answers everything else with a page. */
 async function serveWeights(path: string): Promise<(url: string) => Promise<[status: number, text: string]>> {
-  const folder = await mkdtemp(join(tmpdir(), 'localtext-models-'));
+  const folder = await tempFolder('models');
   await mkdir(join(folder, 'tiny'));
   await writeFile(join(folder, 'tiny/model.gguf'), 'weights');
   const middleware = serveFolder(path, folder);
   const server = createServer((request, response) =>
     middleware(request, response, () => response.end(`page ${request.url}`)),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.close();
-    await rm(folder, { recursive: true });
-  });
-  const { port } = server.address() as AddressInfo;
+  const origin = await listen(server);
   return async (url) => {
-    const response = await fetch(`http://127.0.0.1:${port}${url}`, { headers: { connection: 'close' } });
+    const response = await fetch(`${origin}${url}`, { headers: { connection: 'close' } });
     return [response.status, await response.text()];
   };
 }
@@ -62,8 +58,7 @@ test.each([
 });
 
 test('what the bundle writes over a public file is listed once, and sound and video are not', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await tempFolder('build');
   const files = {
     'index.html': '<!doctype html><script type="module" src="/main.js"></script>',
     'main.js': 'import clip from "./clip.mp4?url"; document.title = clip;',
@@ -125,8 +120,7 @@ test.each<[string, LocaltextOptions, Record<string, string>, object | null]>([
     { offlinePage: 'offline.html' },
   ],
 ])('pages are network-first by the build and the options: %s', async (_, options, files, expected) => {
-  const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await tempFolder('build');
   await mkdir(join(root, 'public'));
   for (const [name, text] of Object.entries({ 'main.js': 'document.title = 1', ...files }))
     await writeFile(join(root, name), text);
@@ -151,11 +145,42 @@ test('an option of pages that cannot be kept is an error', () => {
   );
 });
 
+/** Status of an answer to a request that names another host, as a page does whose name leads to this machine. */
+async function statusAs(host: string, server: Server, path: string): Promise<number | undefined> {
+  const { port } = server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, agent: false, headers: { host } };
+    httpRequest(options, (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('the dev and preview servers serve weights and scripts only to pages of their own host names', async () => {
+  const root = await tempFolder('hosts');
+  await mkdir(join(root, 'public/models/tiny'), { recursive: true });
+  await mkdir(join(root, 'dist'));
+  await writeFile(join(root, 'dist/localtext-sw.js'), '1');
+  await writeFile(join(root, 'public/models/tiny/model.gguf'), 'weights');
+  const address = { host: '127.0.0.1', port: 0 };
+  const options = { root, configFile: false as const, logLevel: 'error' as const, plugins: [localtext()] };
+  const dev = await createDevServer({ ...options, server: address });
+  const built = await preview({ ...options, preview: address });
+  onTestFinished(async () => {
+    await Promise.all([dev.close(), built.close()]);
+  });
+  await dev.listen();
+  for (const { httpServer } of [dev, built])
+    for (const path of ['/models/tiny/model.gguf', '/localtext-sw.js']) {
+      expect(await statusAs('localhost', httpServer as Server, path)).toBe(200);
+      expect(await statusAs('attacker.example', httpServer as Server, path)).toBe(403);
+    }
+});
+
 test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
   'a file of the public folder that a build would replace stops the build: %s',
   async (name) => {
-    const root = await mkdtemp(join(tmpdir(), 'localtext-build-'));
-    onTestFinished(() => rm(root, { recursive: true }));
+    const root = await tempFolder('build');
     await mkdir(join(root, 'public'));
     await writeFile(join(root, 'index.html'), '<!doctype html>');
     await writeFile(join(root, 'public', name), 'own');

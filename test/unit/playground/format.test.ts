@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { bytes, timeLeft } from '../../../playground/format.ts';
+import { bytes, prettyJson, timeLeft } from '../../../playground/format.ts';
 import { firstLine, problemOf } from '../../../playground/problem.ts';
 
 test.each([
@@ -23,6 +23,15 @@ test.each([
   [185_000, '3 min 5 s left'],
 ])('%d ms are shown as %s', (ms, text) => {
   expect(timeLeft(ms)).toBe(text);
+});
+
+test('JSON is shown with the numbers and the order that it was written with', () => {
+  const value = { text: 'a, [b]: "{"', list: [1, { a: null }], empty: {}, none: [], at: '\\' };
+  expect(prettyJson(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
+  expect(prettyJson('{"b" :2512292042121000001, "1":1.0}')).toBe(
+    '{\n  "b": 2512292042121000001,\n  "1": 1.0\n}',
+  );
+  expect(prettyJson('{"a": ')).toBe('{"a": ');
 });
 
 test('a failure is told in a visitor’s words, with the technical message on the next line', () => {

@@ -1,5 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
@@ -16,6 +15,7 @@ import { Servers } from '../../../src/routing/servers.ts';
 import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { listen } from '../../support/listen.ts';
 
 const never = new AbortController().signal;
 const job = {
@@ -54,7 +54,6 @@ const rawStream =
 const ofOneLine = rawStream(`data: ${'a'.repeat(300_000)}`);
 const hangUp: Answer = (response) => response.destroy();
 
-let servers: Server[] = [];
 let answer: Answer;
 let list: Answer;
 /** Requests but for the list of models. */
@@ -64,16 +63,12 @@ let connections: number;
 let baseUrl: string;
 let authorization: string | undefined;
 
-async function listen(handle: (path: string, response: ServerResponse) => void): Promise<string> {
+async function serve(handle: (path: string, response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {
     authorization = request.headers.authorization;
     request.resume().on('end', () => handle(request.url ?? '', response));
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return `${await listen(server)}/v1`;
 }
 
 beforeEach(async () => {
@@ -84,19 +79,14 @@ beforeEach(async () => {
   onDevice = [];
   changes = 0;
   vi.spyOn(console, 'warn').mockReturnValue();
-  baseUrl = await listen((path, response) => {
+  baseUrl = await serve((path, response) => {
     connections++;
     if (path === '/v1/models') return list(response);
     asked++;
     return answer(response);
   });
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  for (const server of servers) server.closeAllConnections();
-  for (const server of servers) server.close();
-  servers = [];
-});
+afterEach(() => void vi.restoreAllMocks());
 
 /** Jobs that the device was given. */
 let onDevice: { deviceOnly: boolean | undefined; variants: string[] | undefined }[];
@@ -130,6 +120,10 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       fail();
       const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0, labelTokens: 0 };
       yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
+    },
+    async *toolChoice() {
+      fail();
+      yield { type: 'done', scores: [1, 0], promptTokens: 1, fingerprint: 'device' };
     },
     async *rerank() {
       fail();
@@ -450,7 +444,7 @@ test("the site's knowledge of a server is passed on, and each change of its heal
 
 test('a redirect is refused, and the other host gets no request', async () => {
   let heard = 0;
-  const other = await listen((_, response) => {
+  const other = await serve((_, response) => {
     heard++;
     whole(response);
   });
@@ -535,7 +529,7 @@ test('a request that waits for a connection, while others are answered, waits on
 });
 
 test('a host that answers nothing at all is known after three seconds', async () => {
-  baseUrl = await listen(() => ++connections);
+  baseUrl = await serve(() => ++connections);
   const model = models();
   fakeTimers();
   try {
@@ -587,7 +581,7 @@ test.each([
 ])(
   'a look for a server, with another variant left: %s, ends after %i ms, or with its caller',
   async (hasNext, ms) => {
-    baseUrl = await listen(() => ++connections);
+    baseUrl = await serve(() => ++connections);
     const [target] = await models('none').targets();
     fakeTimers();
     try {
@@ -615,12 +609,10 @@ test('a server is not asked which tool a chat needs: its model chooses', async (
   const [target] = await targets();
   if (!target?.server) throw new Error('the first target is a server');
   const succeed = vi.spyOn(target.server.circuit, 'succeed');
-  const question = { type: 'tool' as const, instructions: '', options: [{ label: 'weather' }] };
-  const decision = { kind: 'decision' as const, model: 'm', input: { text: 'hi' }, questions: [question] };
+  const choice = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
   const events = [];
-  for await (const event of engine.run(decision, { id: 'r', signal: never, model: entry }))
-    events.push(event);
-  expect(events).toMatchObject([{ type: 'done', progress: { answers: [null] } }]);
+  for await (const event of engine.run(choice, { id: 'r', signal: never, model: entry })) events.push(event);
+  expect(events).toEqual([]);
   expect(asked).toBe(0);
   expect(succeed).not.toHaveBeenCalled();
 });

@@ -32,8 +32,10 @@ const ENGINES = {
 
 function transformers(computed: string[], maxBatchSize?: number) {
   const embedder: Embedder = {
-    tokenize: async (texts) => texts.map((text) => [...text].map((each) => each.charCodeAt(0))),
-    wrap: () => null,
+    tokenizer: {
+      tokenize: async (texts) => texts.map((text) => [...text].map((each) => each.charCodeAt(0))),
+      wrap: () => null,
+    },
     async run(batch) {
       await delay(1);
       return batch.map((ids) => {
@@ -41,7 +43,7 @@ function transformers(computed: string[], maxBatchSize?: number) {
         return Float32Array.of(1, 0);
       });
     },
-    dispose: () => Promise.resolve(),
+    dispose: () => undefined,
   };
   const facts = { contextLength: 400, dimensions: 2, ...(maxBatchSize && { maxBatchSize }) };
   return new TransformersEngine(embedder, facts, 'fake');

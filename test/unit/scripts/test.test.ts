@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** A file that keeps the number of its runs, as a module would not. */
 const COUNT = `
@@ -18,7 +18,6 @@ const isFirst = (name) => {
 
 async function runTests(project: string, source: string): Promise<{ status: number | null; output: string }> {
   const folder = await tempFolder('vitest');
-  onTestFinished(() => removeFolder(folder));
   const config = { test: { projects: [{ test: { name: project, globals: true, include: ['*.test.js'] } }] } };
   await writeFile(join(folder, 'vitest.config.js'), `export default ${JSON.stringify(config)}`);
   await writeFile(join(folder, 'a.test.js'), COUNT + source);

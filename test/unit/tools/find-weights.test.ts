@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 import { findWeights } from '../../../tools/bench/quality/find-weights.ts';
 
@@ -18,7 +18,6 @@ beforeAll(async () => {
     await writeFile(join(folder, path), writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }));
   }
 });
-afterAll(() => removeFolder(folder));
 
 test.each([
   ['amber-phoenix-4', SMOL_LM, 'smollm2-135m-instruct-q4_1'],

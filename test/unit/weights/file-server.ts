@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
 import { answerFile, type Behaviour } from '../../support/answer-file.ts';
+import { listen, stop } from '../../support/listen.ts';
 
 export type { Behaviour } from '../../support/answer-file.ts';
 
@@ -33,7 +33,7 @@ export interface FileServer {
   open: number;
   /** Most requests under way at once. */
   most: number;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** One file on loopback, whatever path is asked for. */
@@ -47,19 +47,16 @@ export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
     const bytes = await answerFile(request, response, answer);
     result.sent += bytes;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `${await listen(server)}/`;
   const result: FileServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url,
     behaviour,
     fault: () => ({}),
     asked: [],
     sent: 0,
     open: 0,
     most: 0,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    close: () => stop(server),
   };
   return result;
 }

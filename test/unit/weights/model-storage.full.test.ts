@@ -1,9 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { type BackendWriter, CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { openStore } from './open-store.ts';
-import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
+import { fileOf, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(CHUNK_BYTES + 1000);
 const file = fileOf(body);
@@ -37,11 +37,8 @@ class FullBackend extends MemoryBackend {
   }
 }
 
-let server: FileServer | null = null;
-afterEach(() => server?.close());
-
 test('storage that is full from any change on: storage_full, and all is well once there is room', async () => {
-  const site = (server = await serveFile({ body, etag: '"1"' }));
+  const site = await serveFile({ body, etag: '"1"' });
   const sound = new FullBackend();
   await openStore(sound, site.url).file(file, options);
   expect(sound.changes).toBeGreaterThan(15);
@@ -66,7 +63,7 @@ test('storage that is full from any change on: storage_full, and all is well onc
 });
 
 test('no room for the record of a file that has come: nothing is fetched again once there is', async () => {
-  const site = (server = await serveFile({ body, etag: '"1"' }));
+  const site = await serveFile({ body, etag: '"1"' });
   const sound = new FullBackend();
   await openStore(sound, site.url).file(file, options);
   const backend = new FullBackend();

@@ -1,11 +1,11 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { runCommand } from '../../../src/weights/commands.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
-import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
+import { fileOf, serveFile, someBytes } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
 
 const never = new AbortController().signal;
@@ -27,9 +27,6 @@ const catalogOf = (...variants: Variant[]): Catalog => ({
     variants: [each],
   })),
 });
-
-let server: FileServer | null = null;
-afterEach(() => server?.close());
 
 type Service = ReturnType<typeof weightsService>;
 const ask = (service: Service, command: WeightsCommand) => runCommand(service, command, never);
@@ -301,7 +298,7 @@ test('a index that was torn is restarted; the weights stay', async () => {
 
 test('pause and cancel reach a download that is under way', async () => {
   const body = someBytes(9_000_000);
-  server = await serveFile({ body, delayMs: 50 });
+  const server = await serveFile({ body, delayMs: 50 });
   const a: Variant = { ...variant('a'), files: [fileOf(body)] };
   const service = weightsService(catalogOf(a), { url: server.url });
   const [file] = a.files;

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
@@ -7,7 +7,7 @@ import { type BackendWriter, CHUNK_BYTES, replace } from '../../../src/weights/b
 import type { WeightStore } from '../../../src/weights/weight-store.ts';
 import { openStore } from './open-store.ts';
 import { type StoredFault, storedFaults } from '../../support/stored-faults.ts';
-import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
+import { fileOf, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const otherBody = Buffer.from(body.toReversed());
@@ -37,9 +37,6 @@ class ExclusiveBackend extends MemoryBackend {
     if (this.#open.has(name)) throw new DOMException(`${name} is open`, 'NoModificationAllowedError');
   }
 }
-
-let server: FileServer | null = null;
-afterEach(() => server?.close());
 
 async function bytesOf(backend: MemoryBackend, name: string): Promise<Buffer> {
   return Buffer.from((await (await backend.read(name))?.arrayBuffer()) ?? new ArrayBuffer(0));
@@ -84,7 +81,7 @@ async function whole(store: WeightStore, wanted: WeightFile): Promise<Buffer> {
 }
 
 test.for(storedFaults)('stored bytes with this fault: $name', async ({ damage, chunksFetched }) => {
-  const site = (server = await serveFile({ body, etag: '"1"' }));
+  const site = await serveFile({ body, etag: '"1"' });
   const backend = new MemoryBackend();
   await openStore(backend, site.url).file(file, options);
   if (damage.kind === 'swap') {
@@ -105,7 +102,7 @@ test.for(storedFaults)('stored bytes with this fault: $name', async ({ damage, c
 });
 
 test('a file cut short that several callers find at once is salvaged once', async () => {
-  const site = (server = await serveFile({ body, etag: '"1"' }));
+  const site = await serveFile({ body, etag: '"1"' });
   const backend = new ExclusiveBackend();
   await openStore(backend, site.url).file(file, options);
   // As it is after the engine worker has ended: nothing is open.

@@ -1,4 +1,4 @@
-import { difference, ratio, type Row } from '../row.ts';
+import { difference, inTurn, ratio, type Row } from '../row.ts';
 import { longText } from './long-text.ts';
 import {
   type Generation,
@@ -10,113 +10,86 @@ import {
   tokensPerSecond,
 } from './engines.ts';
 
-interface PairOptions {
-  rounds: number;
-  maxTokens: number;
+interface Both {
   settings: RawSettings;
-  messages(round: number): Messages;
+  maxTokens: number;
+  messages?(round: number): Messages;
   pick(generation: Generation): number;
 }
 
-/** Raw and ours in turn, after a first word of each; the order is swapped every round. */
-async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: number[] }> {
-  const { rounds, maxTokens, settings, messages, pick } = options;
-  const raw: number[] = [];
-  const ours: number[] = [];
+/** A reply through the SDK, and one of the raw engine; each has said its first word. */
+async function both({ settings, maxTokens, messages = () => story, pick }: Both) {
   await generateRaw(story, 2, settings);
   await generateThroughV1(story, 2);
-  for (let round = 0; round < rounds; round++) {
-    const measureRaw = async (): Promise<number> =>
-      raw.push(pick(await generateRaw(messages(round), maxTokens, settings)));
-    const measureOurs = async (): Promise<number> =>
-      ours.push(pick(await generateThroughV1(messages(round), maxTokens)));
-    for (const measure of round % 2 === 0 ? [measureRaw, measureOurs] : [measureOurs, measureRaw])
-      await measure();
-  }
-  return { raw, ours };
+  return {
+    ours: async (round: number) => pick(await generateThroughV1(messages(round), maxTokens)),
+    raw: async (round: number) => pick(await generateRaw(messages(round), maxTokens, settings)),
+  };
 }
 
 const DECODED = 64;
+const firstTokenOf = ({ firstTokenMs }: Generation): number => firstTokenMs;
 
 export async function decode(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds,
-    maxTokens: DECODED,
-    settings: 'ours',
-    messages: () => story,
-    pick: tokensPerSecond,
-  });
-  return ratio(
-    'decode through the SDK and /v1 ÷ the raw engine',
-    { 'ours, tokens/s': ours },
-    { 'raw, tokens/s': raw },
-    { atLeast: 0.98 },
-  );
+  const { ours, raw } = await both({ settings: 'ours', maxTokens: DECODED, pick: tokensPerSecond });
+  const figures = await inTurn(rounds, { 'ours, tokens/s': ours, 'raw, tokens/s': raw });
+  return ratio('decode through the SDK and /v1 ÷ the raw engine', figures, { atLeast: 0.98 });
+}
+
+export async function decodePackage(rounds: number): Promise<Row> {
+  const { ours, raw } = await both({ settings: 'package', maxTokens: DECODED, pick: tokensPerSecond });
+  const figures = await inTurn(rounds, { 'ours, tokens/s': ours, "the package's, tokens/s": raw });
+  return ratio("decode through the SDK and /v1 ÷ the package's own WASM", figures, { atLeast: 2.8 });
+}
+
+const LETTER = `Dear Ms Weaver, thank you for your order of 12 March. The blue kettle, number 4471, left our shop in Leeds on
+Thursday and should reach you by 19 March. The two cups are sold out until April; we return their price of 18 pounds to your
+account at the Northern Bank. Please call Tom Baker on 0113 496 0042 if you have any questions. Kind regards, Anna Lind`;
+
+/** Replies that repeat much of their prompt: ours drafts tokens from it, the raw engine computes each. */
+export async function drafts(rounds: number): Promise<Row[]> {
+  const row = async (name: string, content: string): Promise<Row> => {
+    const messages = (): Messages => [{ role: 'user', content }];
+    const { ours, raw } = await both({ settings: 'ours', maxTokens: 96, messages, pick: tokensPerSecond });
+    const figures = await inTurn(rounds, { 'ours, tokens/s': ours, 'raw, tokens/s': raw });
+    const what = `${name}: decode through /v1 ÷ the raw engine, which drafts nothing`;
+    return ratio(what, figures, { atLeast: 1.6 });
+  };
+  return [
+    await row('rewriting', `${LETTER}\n\nRepeat this letter word for word.`),
+    await row('extraction', `${LETTER}\n\nCopy the sentences of this letter that have a number, as a list.`),
+  ];
 }
 
 /** Words of the prompt of a row, about a third of its tokens: the package's own file takes half a minute for twice as many. */
 const PREFILLED = 60;
 
-export async function decodePackage(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds,
-    maxTokens: DECODED,
-    settings: 'package',
-    messages: () => story,
-    pick: tokensPerSecond,
-  });
-  return ratio(
-    "decode through the SDK and /v1 ÷ the package's own WASM",
-    { 'ours, tokens/s': ours },
-    { "the package's, tokens/s": raw },
-    { atLeast: 2.8 },
-  );
-}
-
 export async function prefillPackage(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds,
-    maxTokens: 1,
+  const { ours, raw } = await both({
     settings: 'package',
+    maxTokens: 1,
     messages: (round) => [{ role: 'user', content: longText(PREFILLED, `k${round}`) }],
-    pick: ({ firstTokenMs }) => firstTokenMs,
+    pick: firstTokenOf,
   });
-  return ratio(
-    "prefill through the SDK and /v1 ÷ the package's own WASM",
-    { "the package's, ms": raw },
-    { 'ours, ms': ours },
-    { atLeast: 5 },
-  );
+  const figures = await inTurn(rounds, { "the package's, ms": raw, 'ours, ms': ours });
+  return ratio("prefill through the SDK and /v1 ÷ the package's own WASM", figures, { atLeast: 5 });
 }
 
 export async function firstToken(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds: rounds * 4,
-    maxTokens: 2,
-    settings: 'ours',
-    messages: () => story,
-    pick: ({ firstTokenMs }) => firstTokenMs,
-  });
-  return difference(
-    "first token through /v1 − the raw engine's",
-    { 'ours, ms': ours },
-    { 'raw, ms': raw },
-    { atMost: 10 },
-  );
+  const { ours, raw } = await both({ settings: 'ours', maxTokens: 2, pick: firstTokenOf });
+  const figures = await inTurn(rounds * 4, { 'ours, ms': ours, 'raw, ms': raw });
+  return difference("first token through /v1 − the raw engine's", figures, { atMost: 10 });
 }
 
 export async function prefill(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs({
-    rounds,
-    maxTokens: 1,
+  const { ours, raw } = await both({
     settings: 'large-batches',
+    maxTokens: 1,
     messages: (round) => [{ role: 'user', content: longText(120, `p${round}`) }],
-    pick: ({ firstTokenMs }) => firstTokenMs,
+    pick: firstTokenOf,
   });
-  return ratio(
-    "prefill in pieces: its speed ÷ the raw engine's in batches of 512",
-    { 'raw, ms': raw },
-    { 'ours, ms': ours },
-    { atLeast: 0.95 },
-  );
+  const figures = await inTurn(rounds, { 'raw, ms': raw, 'ours, ms': ours });
+  return ratio("prefill in pieces: its speed ÷ the raw engine's in batches of 512", figures, {
+    atLeast: 0.95,
+  });
 }

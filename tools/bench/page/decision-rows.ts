@@ -1,4 +1,4 @@
-import { ratio, type Row } from '../row.ts';
+import { inTurn, ratio, type Row } from '../row.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, openai } from './engines.ts';
 import { elapsed } from './once.ts';
 
@@ -75,38 +75,48 @@ async function timeChat(input: string, question: Question): Promise<number> {
 }
 
 export async function decisions(rounds: number): Promise<Row[]> {
-  const times: Record<string, number[]> = {};
-  const add = async (name: string, timing: Promise<number>): Promise<void> => {
-    (times[name] ??= []).push(await timing);
-  };
   const [first] = QUESTIONS;
   if (!first) throw new Error('there are no questions');
-
+  const ask = (salt: string, round: number, questions: Question[]): Promise<number> =>
+    timeDecisions(CHAT_MODEL, mail(`${salt}${round}`), questions);
+  const unknown = (salt: string, round: number): Question[] =>
+    QUESTIONS.map((each) => ({ ...each, instructions: `${salt} ${round}: ${each.instructions}` }));
+  const oneOf = (questions: Question[], round: number): Question[] => {
+    const at = round % questions.length;
+    return questions.slice(at, at + 1);
+  };
   await timeDecisions(CHAT_MODEL, 'warm', QUESTIONS);
   await timeDecisions(EMBEDDING_MODEL, 'warm', [first]);
   await timeChat('warm', first);
-  for (let round = 0; round < rounds; round++) {
-    const at = round % QUESTIONS.length;
-    const question = QUESTIONS.slice(at, at + 1);
-    const unknown = (salt: string): Question[] =>
-      QUESTIONS.map((each) => ({ ...each, instructions: `${salt} ${round}: ${each.instructions}` }));
-    await add('one', timeDecisions(CHAT_MODEL, mail(`a${round}`), question));
-    await add('ten', timeDecisions(CHAT_MODEL, mail(`b${round}`), QUESTIONS));
-    await add('one new', timeDecisions(CHAT_MODEL, mail(`c${round}`), unknown('First').slice(at, at + 1)));
-    await add('ten new', timeDecisions(CHAT_MODEL, mail(`d${round}`), unknown('Second')));
-    await add('chat', timeChat(note(`f${round}`), first));
-    await add('decision', timeDecisions(CHAT_MODEL, note(`g${round}`), [first]));
-    await add('by embeddings', timeDecisions(EMBEDDING_MODEL, note(`h${round}`), [first]));
-  }
-  const side = (name: string): Record<string, number[]> => ({ [`${name}, ms`]: times[name] ?? [] });
+  const known = await inTurn(rounds, {
+    'ten, ms': (round) => ask('b', round, QUESTIONS),
+    'one, ms': (round) => ask('a', round, oneOf(QUESTIONS, round)),
+  });
+  const asked = await inTurn(rounds, {
+    'ten new, ms': (round) => ask('d', round, unknown('Second', round)),
+    'one new, ms': (round) => ask('c', round, oneOf(unknown('First', round), round)),
+  });
+  const {
+    'chat, ms': chat,
+    'decision, ms': decision,
+    'by embeddings, ms': byEmbeddings,
+  } = await inTurn(rounds, {
+    'chat, ms': (round) => timeChat(note(`f${round}`), first),
+    'decision, ms': (round) => timeDecisions(CHAT_MODEL, note(`g${round}`), [first]),
+    'by embeddings, ms': (round) => timeDecisions(EMBEDDING_MODEL, note(`h${round}`), [first]),
+  });
   return [
-    ratio('ten decisions about a text of 200 tokens ÷ one', side('ten'), side('one'), { atMost: 2.5 }),
-    ratio('ten decisions that are asked for the first time ÷ one', side('ten new'), side('one new'), {
-      atMost: 2.5,
-    }),
-    ratio('a chat with a schema ÷ a decision', side('chat'), side('decision'), { atLeast: 3 }),
-    ratio('a chat with a schema ÷ a decision by embeddings', side('chat'), side('by embeddings'), {
-      atLeast: 3,
-    }),
+    ratio('ten decisions about a text of 200 tokens ÷ one', known, { atMost: 2.5 }),
+    ratio('ten decisions that are asked for the first time ÷ one', asked, { atMost: 2.5 }),
+    ratio(
+      'a chat with a schema ÷ a decision',
+      { 'chat, ms': chat, 'decision, ms': decision },
+      { atLeast: 3 },
+    ),
+    ratio(
+      'a chat with a schema ÷ a decision by embeddings',
+      { 'chat, ms': chat, 'by embeddings, ms': byEmbeddings },
+      { atLeast: 3 },
+    ),
   ];
 }

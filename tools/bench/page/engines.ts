@@ -31,6 +31,12 @@ export async function clientOf({ baseURL, keys }: Localtext): Promise<OpenAI> {
   return new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true, maxRetries: 0 });
 }
 
+/** What a model runs as in this page; empty until it is loaded. */
+export async function fingerprintOf(handle: Localtext, model: string): Promise<string> {
+  const { models } = await handle.status();
+  return models.find(({ id }) => id === model)?.fingerprint ?? '';
+}
+
 /** Starts localtext with a catalog, once in a page. */
 let other: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
 export const withCatalog = (catalog: Catalog): Promise<{ handle: Localtext; client: OpenAI }> =>
@@ -103,8 +109,7 @@ export function generateBy(
 
 /** Fail rather than report a row for the wrong weights. */
 export async function expectVariant(model: string, variant: string): Promise<void> {
-  const { models } = await (await localtext()).status();
-  const fingerprint = models.find(({ id }) => id === model)?.fingerprint ?? '';
+  const fingerprint = await fingerprintOf(await localtext(), model);
   if (!fingerprint.startsWith(variant)) throw new Error(`${model} runs on ${fingerprint}, not on ${variant}`);
 }
 
@@ -112,8 +117,7 @@ export async function expectVariant(model: string, variant: string): Promise<voi
 export const engineThreads = once(async (): Promise<number> => {
   const handle = await localtext();
   await handle.ready(CHAT_MODEL);
-  const { models } = await handle.status();
-  const fingerprint = models.find(({ id }) => id === CHAT_MODEL)?.fingerprint ?? '';
+  const fingerprint = await fingerprintOf(handle, CHAT_MODEL);
   const [, threads] = /-wasm-(\d+)t$/.exec(fingerprint) ?? [];
   if (threads === undefined)
     throw new Error(`the rows on the raw engine want one on the CPU, and ours is ${fingerprint}`);

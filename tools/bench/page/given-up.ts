@@ -1,5 +1,4 @@
-import { type Localtext, start } from '../../../src/index.ts';
-import { CHAT_MODEL, EMBEDDING_MODEL } from './engines.ts';
+import { CHAT_MODEL, EMBEDDING_MODEL, withCatalog } from './engines.ts';
 import { longText } from './long-text.ts';
 import { SPEECH_MODEL, type SpeechFiles } from './speech.ts';
 import { elapsed } from './once.ts';
@@ -78,21 +77,15 @@ const KINDS = {
 
 export type GivenUpKind = keyof typeof KINDS;
 
-let connection: Promise<{ handle: Localtext; key: string }> | null = null;
-
-const connected = ({ catalog }: SpeechFiles) =>
-  (connection ??= (async () => {
-    const handle = await start({ catalog });
-    const limits = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
-    return { handle, key: (await handle.keys.issue({ label: 'bench', limits })).key };
-  })());
-
 async function ask(files: SpeechFiles, path: string, body: Body, signal?: AbortSignal): Promise<void> {
-  const { handle, key } = await connected(files);
+  const { handle, client } = await withCatalog(files.catalog);
   const isForm = body instanceof FormData;
   const response = await fetch(`${handle.baseURL}/${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, ...(!isForm && { 'content-type': 'application/json' }) },
+    headers: {
+      authorization: `Bearer ${client.apiKey}`,
+      ...(!isForm && { 'content-type': 'application/json' }),
+    },
     body: isForm ? body : JSON.stringify(body),
     ...(signal && { signal }),
   });
@@ -102,7 +95,7 @@ async function ask(files: SpeechFiles, path: string, body: Body, signal?: AbortS
 
 /** Jobs that run or wait. */
 export async function jobsOf(kind: GivenUpKind, files: SpeechFiles): Promise<number> {
-  const { handle } = await connected(files);
+  const { handle } = await withCatalog(files.catalog);
   const { models } = await handle.status();
   const { running = 0, queued = 0 } = models.find(({ id }) => id === KINDS[kind].model) ?? {};
   return running + queued;
@@ -116,7 +109,7 @@ export async function shortOnes(
   count: number,
 ): Promise<number[]> {
   const { short, path, model }: Work = KINDS[kind];
-  await (await connected(files)).handle.ready(model);
+  await (await withCatalog(files.catalog)).handle.ready(model);
   const times: number[] = [];
   for (let at = from; at < from + count; at++) {
     const body = await short(at, files);

@@ -2,7 +2,15 @@ import type { ChatCompletionRequestStreaming, ChatOptions } from '@mlc-ai/web-ll
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { start } from '../../../src/index.ts';
-import { clientOf, generateBy, type Generation, story, timed, tokensPerSecond } from './engines.ts';
+import {
+  clientOf,
+  fingerprintOf,
+  generateBy,
+  type Generation,
+  story,
+  timed,
+  tokensPerSecond,
+} from './engines.ts';
 
 /** Speed of one reply after its first word, with the prompt in the cache. */
 export interface Speed {
@@ -28,8 +36,7 @@ export async function webLlmOurs(
   const localtext = await start({ catalog });
   try {
     await localtext.ready(id);
-    const { models } = await localtext.status();
-    const fingerprint = models.find((model) => model.id === id)?.fingerprint ?? '';
+    const fingerprint = await fingerprintOf(localtext, id);
     const client = await clientOf(localtext);
     return { ...(await speed(maxTokens, (count) => generateBy(client, id, story, count))), fingerprint };
   } finally {

@@ -12,7 +12,7 @@ import { MODEL_LISTS } from '../../../src/node/model-lists.ts';
 export interface FoundWeights {
   /** Paths of its GGUF files. */
   paths: string[];
-  variant: Omit<WllamaVariant, 'files' | 'hub' | 'needs' | 'optIn'>;
+  variant: Omit<WllamaVariant, 'files' | 'hub' | 'needs' | 'optIn' | 'toolChooser'>;
 }
 
 const CONTEXT = 4096;
@@ -38,7 +38,7 @@ export async function findWeights(name: string, folder: string): Promise<FoundWe
   if (onCpu.length === 0)
     throw new RangeError(`${name} needs a GPU: quality is measured of GGUF files, without one.`);
   // What a page needs, or prefers, does not count: the weights are there, and are asked for.
-  for (const { files, hub, needs: _, optIn, ...variant } of onCpu) {
+  for (const { files, hub, needs: _needs, optIn, toolChooser: _chooser, ...variant } of onCpu) {
     if (optIn !== undefined && variant.name !== name) continue;
     const paths = pathsOf(files, hub).map((path) => join(folder, path));
     if (paths.every((path) => existsSync(path))) return { paths, variant };

@@ -1,14 +1,9 @@
 import type { Page } from 'playwright';
 
-import type { Catalog, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { treeCpuMs } from '../../../test/support/process-memory.ts';
-import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
-import { findWeights } from './find-weights.ts';
-import { serveWeights, withQualityPage } from './quality-page.ts';
+import { answersOf, callsIn, withQualityPage } from './quality-page.ts';
 import { cities, moods, openQuestions, questions } from './questions.ts';
 
-/** Folder into which `localtext pull` puts weights. */
-const FOLDER = 'public/models';
 const SMALLEST = 'amber-phoenix-4';
 /** Runs that the speeds are the best of. */
 const SPEED_RUNS = 4;
@@ -22,39 +17,36 @@ const PROMPT_QUESTIONS = 10;
  * @param models names or paths, as `findWeights()` takes them
  */
 export async function measureQuality(models: readonly string[]): Promise<void> {
-  await pullTestWeights();
-  const found = await Promise.all([SMALLEST, ...models].map((name) => findWeights(name, FOLDER)));
-  const served = await Promise.all(found.map(({ paths }) => Promise.all(paths.map(serveWeights))));
-  const variants = found.map(({ variant }, index): WllamaVariant => {
-    const files = (served[index] ?? []).map(({ file }) => file);
-    return { ...variant, files };
-  });
-  const catalog: Catalog = {
-    ownedBy: 'quality',
-    models: variants.map((variant) => ({ id: variant.name, kind: 'chat', created: 0, variants: [variant] })),
-  };
   const totals = [questions.length, moods.length, cities.length];
   const [ofQuestions, ofMoods, ofCities] = totals;
-  try {
-    await withQualityPage(catalog, async (page) => {
+  await withQualityPage(
+    [SMALLEST, ...models],
+    (variants) => ({
+      ownedBy: 'quality',
+      models: variants.map((variant) => ({
+        id: variant.name,
+        kind: 'chat',
+        created: 0,
+        variants: [variant],
+      })),
+    }),
+    async (page, catalog) => {
       console.log(
         `| weights | MB | right of ${ofQuestions} questions | of ${ofMoods} with a schema | of ${ofCities} with a tool | prefill | decode |`,
       );
       console.log('| --- | --- | --- | --- | --- | --- | --- |');
-      for (const { name, files: own } of variants) {
-        const megabytes = own.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+      for (const { id, variants } of catalog.models) {
+        const bytes = variants.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0);
         const row = [
-          name,
-          megabytes.toFixed(0),
-          ...(await rightOf(page, name)),
-          ...(await speedOf(page, name)),
+          id,
+          (bytes / 1e6).toFixed(0),
+          ...(await rightOf(page, id)),
+          ...(await speedOf(page, id)),
         ];
         console.log(`| ${row.join(' | ')} |`);
       }
-    });
-  } finally {
-    for (const { close } of served.flat()) close();
-  }
+    },
+  );
 }
 
 /** Counts of right answers: to plain questions, with a schema, with a tool. */
@@ -96,30 +88,21 @@ async function rightOf(page: Page, model: string): Promise<number[]> {
   ];
 }
 
-/** Greedy answers, one after another. */
-const ask = (page: Page, model: string, contents: readonly string[], more: object = {}): Promise<string[]> =>
-  page.evaluate(
-    async ([id, texts, extra]) => {
-      const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
-      const { key } = await (await window.localtext).keys.ensure({ label: 'quality', limits });
-      const client = window.client(key, { timeout: 600_000 });
-      const answers: string[] = [];
-      for (const content of texts) {
-        const { choices } = await client.chat.completions.create({
-          model: id,
-          messages: [{ role: 'user', content }],
-          temperature: 0,
-          max_tokens: 24,
-          ...extra,
-        });
-        const call = choices[0]?.message.tool_calls?.[0];
-        const text = choices[0]?.message.content ?? '';
-        answers.push(call && 'function' in call ? call.function.arguments : text);
-      }
-      return answers;
-    },
-    [model, contents, more] as const,
-  );
+/** Texts of greedy answers, or the arguments of their calls. */
+async function ask(
+  page: Page,
+  model: string,
+  contents: readonly string[],
+  more: object = {},
+): Promise<string[]> {
+  const bodies = contents.map((content) => ({
+    messages: [{ role: 'user' as const, content }],
+    max_tokens: 24,
+    ...more,
+  }));
+  const answers = await answersOf(page, model, bodies);
+  return answers.map((answer) => callsIn(answer)[0]?.arguments ?? answer.choices[0]?.message.content ?? '');
+}
 
 /** Tokens of a new prompt, and of a reply, for each second of processor time: the machine may do other work. */
 async function speedOf(page: Page, model: string): Promise<string[]> {
@@ -137,19 +120,8 @@ async function speedOf(page: Page, model: string): Promise<string[]> {
 
 async function timed(page: Page, model: string, content: string, maxTokens: number) {
   const began = await treeCpuMs(process.pid);
-  const usage = await page.evaluate(
-    async ([id, text, tokens]) => {
-      const { key } = await (await window.localtext).keys.ensure({ label: 'quality' });
-      const answer = await window.client(key, { timeout: 600_000 }).chat.completions.create({
-        model: id,
-        messages: [{ role: 'user', content: text }],
-        temperature: 0,
-        max_tokens: tokens,
-      });
-      return answer.usage;
-    },
-    [model, content, maxTokens] as const,
-  );
+  const body = { messages: [{ role: 'user' as const, content }], max_tokens: maxTokens };
+  const [{ usage } = {}] = await answersOf(page, model, [body]);
   const seconds = ((await treeCpuMs(process.pid)) - began) / 1000;
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   return { seconds, prompt: (usage?.prompt_tokens ?? 0) - cached, completion: usage?.completion_tokens ?? 0 };

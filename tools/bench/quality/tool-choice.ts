@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 import type OpenAI from 'openai';
-import type { Page } from 'playwright';
-
 import type { Catalog, CatalogModel, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
-import { findWeights } from './find-weights.ts';
-import { serveWeights, withQualityPage } from './quality-page.ts';
+import { answersOf, callsIn, withQualityPage } from './quality-page.ts';
 
 type Tool = [name: string, description: string, parameters: Record<string, string>];
 type Turn =
@@ -25,84 +21,54 @@ const { tools, requests } = JSON.parse(readFileSync('tools/bench/quality/tool-re
  * are left alone: by itself, and with a `toolChooser`.
  */
 export async function measureToolChoice(names: readonly string[], step: number): Promise<void> {
-  await pullTestWeights();
-  const found = await Promise.all(names.map((name) => findWeights(name, 'public/models')));
-  const served = await Promise.all(found.map(({ paths }) => Promise.all(paths.map(serveWeights))));
-  const models = found.flatMap(({ variant }, index): CatalogModel[] => {
-    const { toolChooser: _, ...alone } = variant;
-    const files = (served[index] ?? []).map(({ file }) => file);
+  const asked = requests.filter((_, index) => index % step === 0);
+  await withQualityPage(names, catalogOf, async (page, { models }) => {
+    console.log('| model | right function | left alone | more than one call | s a request |');
+    console.log('| --- | --- | --- | --- | --- |');
+    for (const { id } of models.filter(({ kind }) => kind === 'chat')) {
+      const began = performance.now();
+      const answers = await answersOf(page, id, asked.map(toBody));
+      const seconds = (performance.now() - began) / 1000 / asked.length;
+      const replies = answers.map((answer, at) => ({
+        calls: callsIn(answer),
+        expected: asked[at]?.[2] ?? null,
+      }));
+      const needs = replies.filter(({ expected }) => expected !== null);
+      const right = needs.filter(({ calls, expected }) => calls[0]?.name === expected).length;
+      const alone = replies.filter(({ calls, expected }) => expected === null && calls.length === 0).length;
+      const several = replies.filter(({ calls }) => calls.length > 1).length;
+      const row = [
+        id,
+        `${right} / ${needs.length}`,
+        `${alone} / ${asked.length - needs.length}`,
+        several,
+        seconds.toFixed(1),
+      ];
+      console.log(`| ${row.join(' | ')} |`);
+    }
+  });
+}
+
+/** Each model twice: by itself, and with the chooser. */
+function catalogOf(variants: readonly WllamaVariant[]): Catalog {
+  const models = variants.flatMap((variant): CatalogModel[] => {
     const modelOf = (id: string, more: Partial<WllamaVariant>): CatalogModel => ({
       id,
       kind: 'chat',
       created: 0,
-      variants: [{ ...alone, ...more, name: id, files }],
+      variants: [{ ...variant, ...more, name: id }],
     });
     return [modelOf(variant.name, {}), modelOf(`${variant.name}-chosen`, { toolChooser: CHOOSER })];
   });
   const chooser = defaultCatalog.models.filter(({ id }) => id === CHOOSER);
-  const catalog: Catalog = { ownedBy: 'quality', models: [...models, ...chooser] };
-  const asked = requests.filter((_, index) => index % step === 0);
-  try {
-    await withQualityPage(catalog, async (page) => {
-      console.log('| model | right function | left alone | more than one call | s a request |');
-      console.log('| --- | --- | --- | --- | --- |');
-      for (const { id } of models) {
-        const began = performance.now();
-        const called = await callsOf(page, id, asked);
-        const seconds = (performance.now() - began) / 1000 / asked.length;
-        const needs = asked.flatMap(([, , expected], index) =>
-          expected === null ? [] : [{ expected, index }],
-        );
-        const right = needs.filter(({ expected, index }) => called[index]?.[0] === expected).length;
-        const alone = asked.filter(
-          ([, , expected], index) => expected === null && called[index]?.length === 0,
-        ).length;
-        const several = called.filter(({ length }) => length > 1).length;
-        const row = [
-          id,
-          `${right} / ${needs.length}`,
-          `${alone} / ${asked.length - needs.length}`,
-          several,
-          seconds.toFixed(1),
-        ];
-        console.log(`| ${row.join(' | ')} |`);
-      }
-    });
-  } finally {
-    for (const { close } of served.flat()) close();
-  }
+  return { ownedBy: 'quality', models: [...models, ...chooser] };
 }
 
-/** Names of the functions that the reply to each request calls. */
-const callsOf = (page: Page, model: string, asked: readonly Request[]): Promise<string[][]> =>
-  page.evaluate(
-    async ([id, bodies]) => {
-      const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
-      const { key } = await (await window.localtext).keys.ensure({ label: 'quality', limits });
-      const client = window.client(key, { timeout: 600_000 });
-      const names: string[][] = [];
-      for (const body of bodies) {
-        const { choices } = await client.chat.completions.create({
-          model: id,
-          temperature: 0,
-          max_tokens: 24,
-          tool_choice: 'auto',
-          ...body,
-        });
-        const calls = choices[0]?.message.tool_calls ?? [];
-        names.push(calls.flatMap((call) => ('function' in call ? [call.function.name] : [])));
-      }
-      return names;
-    },
-    [model, asked.map(toBody)] as const,
-  );
-
-function toBody([set, input]: Request): Pick<
-  OpenAI.ChatCompletionCreateParamsNonStreaming,
-  'messages' | 'tools'
-> {
+function toBody([set, input]: Request) {
   const turns = typeof input === 'string' ? ([['user', input]] satisfies Turn[]) : input;
   return {
+    max_tokens: 24,
+    tool_choice: 'auto' as const,
     messages: turns.map((turn): OpenAI.ChatCompletionMessageParam => {
       if (turn[0] === 'call') {
         const called = { name: turn[1], arguments: JSON.stringify(turn[2]) };
@@ -116,7 +82,7 @@ function toBody([set, input]: Request): Pick<
       return role === 'tool' ? { role, content, tool_call_id: 'call_1' } : { role, content };
     }),
     tools: (tools[set] ?? []).map(([name, description, parameters]) => ({
-      type: 'function',
+      type: 'function' as const,
       function: { name, description, parameters: schemaOf(parameters) },
     })),
   };

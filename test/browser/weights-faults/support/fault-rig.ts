@@ -11,9 +11,9 @@ import { openPage } from '../../../support/open-page.ts';
 import { EmbedderTab } from './embedder-tab.ts';
 
 /** Real weights, small enough for many downloads; the large file has six chunks. */
-const VARIANT = 'all-minilm-l6-v2-int8';
-const MODEL = 'jade-mole-4';
-const FILE = `models/${VARIANT}/onnx/model.onnx`;
+export const VARIANT = 'all-minilm-l6-v2-int8';
+export const MODEL = 'jade-mole-4';
+export const FILE = `models/${VARIANT}/onnx/model.onnx`;
 export const CHUNK = 4 * 2 ** 20;
 export const CHUNKS = 6;
 
@@ -39,7 +39,7 @@ const catalog: Catalog = {
         .map((variant) => ({ ...variant, optIn: false })),
     })),
 };
-const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
+export const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
 
 /** A browser, a site with faults, and the vector that sound weights give. */
 export class FaultRig {
@@ -64,11 +64,6 @@ export class FaultRig {
     const rig = new FaultRig(site, body, await launch({ extraArgs: [BASELINE_WASM] }));
     rig.#known = await (await rig.tab()).embed();
     return rig;
-  }
-
-  async stop(): Promise<void> {
-    await this.context.close();
-    await this.site.stop();
   }
 
   /** One for most rows, as a page and its worker take longer to start than a model to load. */

@@ -3,13 +3,11 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   convertToModelMessages,
   embedMany,
-  generateObject,
   generateText,
   readUIMessageStream,
   stepCountIs,
   streamText,
   tool,
-  type ModelMessage,
   type UIMessage,
 } from 'ai';
 import * as z from 'zod';
@@ -53,11 +51,6 @@ export async function text(apiKey: string) {
   };
 }
 
-export async function object(apiKey: string) {
-  const result = await generateObject({ ...short, model: chat(apiKey), prompt, schema: light });
-  return result.object;
-}
-
 const switchLight = (given: unknown[]) =>
   tool({
     description: 'Switches a light.',
@@ -97,30 +90,6 @@ export async function tools(apiKey: string) {
     text: called.text,
     parts,
   };
-}
-
-/** The default provider, over /v1/responses: a loop with a tool, and two more turns, which refer to items before them. */
-export async function responses(apiKey: string) {
-  const model = createOpenAI({ baseURL: `${location.origin}/v1`, apiKey })('amber-phoenix-4');
-  const given: unknown[] = [];
-  const called = await generateText({
-    ...short,
-    model,
-    prompt,
-    tools: { switchLight: switchLight(given) },
-    toolChoice: { type: 'tool', toolName: 'switchLight' },
-    prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {}),
-    stopWhen: stepCountIs(2),
-  });
-  const messages: ModelMessage[] = [
-    { role: 'user', content: prompt },
-    ...called.response.messages,
-    { role: 'user', content: 'Thanks.' },
-  ];
-  const whole = await generateText({ ...short, model, messages, maxOutputTokens: 6 });
-  messages.push(...whole.response.messages, { role: 'user', content: 'Bye.' });
-  const streamed = streamText({ ...short, model, messages, maxOutputTokens: 6 });
-  return { given, texts: [called.text, whole.text, await streamed.text] };
 }
 
 /** A chat whose first reply is stopped, and the turn that follows at once. */

@@ -153,33 +153,6 @@ export async function wholeCharacters(apiKey: string) {
   };
 }
 
-/** What each way of asking answers when the prompt is longer than the context. */
-export async function overflow(apiKey: string) {
-  const client = connect(apiKey);
-  const text = 'owl '.repeat(5000);
-  const messages = [{ role: 'user' as const, content: text }];
-  // While a model loads, headers go out before anything can be counted.
-  await client.embeddings.create({ model: 'jade-mole-4', input: 'short' });
-  await client.chat.completions.create({ model, messages: [question], max_tokens: 1 });
-  const ways: (() => Promise<unknown>)[] = [
-    () => client.chat.completions.create({ model, messages }),
-    () => client.chat.completions.create({ model, messages, stream: true }),
-    () => client.completions.create({ model, prompt: text }),
-    () => client.responses.create({ model, input: text, stream: true }),
-    () => client.embeddings.create({ model: 'jade-mole-4', input: ['short', text] }),
-  ];
-  const seen = [];
-  for (const ask of ways) {
-    const error: unknown = await ask().catch((reason: unknown) => reason);
-    if (!(error instanceof APIError)) throw new Error('it was not refused');
-    const { status, code, param } = error;
-    // The client puts the status in front of the message.
-    const message = error.message.replace(/^\d+ /, '');
-    seen.push({ status, code, param, numbers: message.match(/\d{3,}/g)?.length ?? 0 });
-  }
-  return seen;
-}
-
 export async function manyInputs(apiKey: string) {
   const client = connect(apiKey);
   const input = Array.from({ length: 256 }, (_, index) => `owl ${index % 7}`);
@@ -245,25 +218,5 @@ export async function thoughtsBeforeForm(apiKey: string, id: string) {
     form: light.safeParse(JSON.parse(message?.content ?? '')).success,
     logprobs: choices[0]?.logprobs?.content?.map(({ token }) => token).join('') === message?.content,
     promptTokens,
-  };
-}
-
-export async function thoughtsOfResponse(apiKey: string, id: string) {
-  const stream = connect(apiKey).responses.stream({
-    model: id,
-    input: sea.content,
-    temperature: 0,
-    max_output_tokens: 12,
-    reasoning: { effort: 'medium' },
-  });
-  const types: string[] = [];
-  for await (const { type } of stream) if (type !== types.at(-1)) types.push(type);
-  const { output, output_text: text, usage } = await stream.finalResponse();
-  const [item] = output;
-  return {
-    types,
-    reasoning: item?.type === 'reasoning' ? item.content?.[0]?.text : undefined,
-    text,
-    reasoningTokens: usage?.output_tokens_details.reasoning_tokens,
   };
 }

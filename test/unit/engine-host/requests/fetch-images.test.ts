@@ -2,10 +2,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
-import { rulesOf } from '../../../../src/engine-host/requests/job-rules.ts';
+import { jobRules } from '../../../../src/engine-host/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/engine-host/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
+import { createModelManager } from '../../../support/create-model-manager.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
 
 const [picture = Buffer.alloc(0)] = PICTURES;
@@ -71,7 +72,12 @@ test('those of a decision are fetched, too', async () => {
     input: { text: '', images: imagesAt('/a.png') },
     questions: [],
   };
-  const prepared = await rulesOf('decision').prepare?.({ job, imageOrigins: [] }, never);
+  const models = createModelManager({
+    catalog: { ownedBy: 'us', models: [] },
+    load: () => Promise.reject(new Error('no model is loaded')),
+  });
+  const request = { job, imageOrigins: [], models, onStage: () => undefined };
+  const prepared = await jobRules('decision').prepare?.(request, never);
   expect(prepared?.input.images?.map(({ file }) => file?.size)).toEqual([picture.length]);
 });
 

@@ -1,41 +1,35 @@
 import { expect, test } from 'vitest';
 
 import { LlamaEmbedder } from '../../../../src/engines/llama-cpp/llama-embedder.ts';
+import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { lastOf } from '../../../support/last-of.ts';
 
-test('a special token in a text to embed is broken', async () => {
-  const embedded: string[] = [];
+/** Texts that llama.cpp embeds for these. */
+async function embedded(
+  texts: string[],
+  reserved: string[],
+  ranks?: EmbeddingJob['ranks'],
+): Promise<string[]> {
+  const given: string[] = [];
   const llama = {
     async embed(text: string) {
-      embedded.push(text);
+      given.push(text);
       return { data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 1 } };
     },
     close: () => Promise.resolve(),
   };
-  const facts = { fingerprint: 'fake', dimensions: 2, contextLength: 400 };
-  const embedder = new LlamaEmbedder(llama, { ...facts, reserved: ['[SEP]', '</s>'] });
+  const facts = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved };
+  const job = { kind: 'embedding' as const, model: 'm', input: { texts }, ...(ranks && { ranks }) };
+  await lastOf(new LlamaEmbedder(llama, facts).run(job, new AbortController().signal));
+  return given;
+}
+
+test('a special token in a text to embed is broken', async () => {
   const texts = ['rain [SEP] snow', '</s>', 'a [b] </i>'];
-  await lastOf(
-    embedder.run({ kind: 'embedding', model: 'm', input: { texts } }, new AbortController().signal),
-  );
-  expect(embedded).toEqual(['rain [ SEP] snow', '< /s>', 'a [b] </i>']);
+  const broken = ['rain [ SEP] snow', '< /s>', 'a [b] </i>'];
+  expect(await embedded(texts, ['[SEP]', '</s>'])).toEqual(broken);
 });
 
 test('a document that is cut for a ranking is well-formed', async () => {
-  const embedded: string[] = [];
-  const llama = {
-    async embed(text: string) {
-      embedded.push(text);
-      return { data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 1 } };
-    },
-    close: () => Promise.resolve(),
-  };
-  const facts = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] };
-  const input = { texts: ['abc🌧', 'abc🌧'] };
-  const run = new LlamaEmbedder(llama, facts).run(
-    { kind: 'embedding', model: 'm', input, ranks: { maxTokens: 1 } },
-    new AbortController().signal,
-  );
-  await lastOf(run);
-  expect(embedded).toEqual(['abc🌧', 'abc\uFFFD']);
+  expect(await embedded(['abc🌧', 'abc🌧'], [], { maxTokens: 1 })).toEqual(['abc🌧', 'abc\uFFFD']);
 });

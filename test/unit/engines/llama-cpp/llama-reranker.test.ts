@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
 
 import { LlamaReranker } from '../../../../src/engines/llama-cpp/llama-reranker.ts';
-import type { RerankJob } from '../../../../src/jobs/rerank.ts';
 import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { lastOf } from '../../../support/last-of.ts';
+import { rerankJob } from '../../../support/rerank-job.ts';
 
 const CONTEXT = 40;
 const never = new AbortController().signal;
-const job = (query: string, documents: string[], more: Partial<RerankJob> = {}): RerankJob => ({
-  kind: 'rerank',
-  model: 'm',
-  query,
-  documents,
-  ...more,
-});
 
 /** A token a character; a score is the document's length. */
 function make() {
@@ -34,7 +27,7 @@ function make() {
 test('each pair has its score; a document that is too long is cut, and no other one', async () => {
   const { reranker, pairs } = make();
   const documents = ['rain [SEP] snow', 'x'.repeat(500), 'y'.repeat(35)];
-  const { scores, promptTokens } = await lastOf(reranker.run(job('[SEP]?', documents), never));
+  const { scores, promptTokens } = await lastOf(reranker.run(rerankJob('[SEP]?', documents), never));
   expect(pairs.map(([query]) => query)).toEqual(['[ SEP]?', '[ SEP]?', '[ SEP]?']);
   expect(pairs.map(([, document]) => document[0])).toEqual(['r', 'x', 'y']);
   expect(pairs[0]?.[1]).toBe('rain [ SEP] snow');
@@ -44,21 +37,29 @@ test('each pair has its score; a document that is too long is cut, and no other 
   expect(promptTokens).toBe(pairs.flat().join('').length);
 });
 
+test('a place of the prompt in a text is text', async () => {
+  const { reranker, pairs } = make();
+  await lastOf(reranker.run(rerankJob('{document}?', ['{query}']), never));
+  expect(pairs).toEqual([['{ document}?', '{ query}']]);
+});
+
 test('`max_tokens_per_doc` cuts each document by itself', async () => {
   const { reranker } = make();
-  const { scores } = await lastOf(reranker.run(job('q', ['x'.repeat(30), 'abc'], { maxTokens: 5 }), never));
+  const { scores } = await lastOf(
+    reranker.run(rerankJob('q', ['x'.repeat(30), 'abc'], { maxTokens: 5 }), never),
+  );
   expect(scores).toEqual([20, 3]);
 });
 
 test('`max_tokens_per_doc` splits no character', async () => {
   const { reranker, pairs } = make();
-  await lastOf(reranker.run(job('q', [`abc${'🌧'.repeat(9)}`], { maxTokens: 1 }), never));
+  await lastOf(reranker.run(rerankJob('q', [`abc${'🌧'.repeat(9)}`], { maxTokens: 1 }), never));
   expect(pairs[0]?.[1]).toBe('abc\uFFFD');
 });
 
 test('a query that leaves no room is refused by name', async () => {
   const { reranker } = make();
-  const refused = lastOf(reranker.run(job('q'.repeat(CONTEXT), ['abc']), never));
+  const refused = lastOf(reranker.run(rerankJob('q'.repeat(CONTEXT), ['abc']), never));
   await expect(refused).rejects.toMatchObject({ wire: { code: 'context_length_exceeded', param: 'query' } });
 });
 
@@ -66,7 +67,7 @@ test('of 1,000 documents and a request after them, the request waits for few par
   const { reranker, pairs } = make();
   const long = lastOf(
     reranker.run(
-      job(
+      rerankJob(
         'long',
         Array.from({ length: 1000 }, () => 'document'),
       ),
@@ -74,7 +75,7 @@ test('of 1,000 documents and a request after them, the request waits for few par
     ),
   );
   while (pairs.length < 10) await Promise.resolve();
-  await lastOf(reranker.run(job('short', ['one', 'two']), never));
+  await lastOf(reranker.run(rerankJob('short', ['one', 'two']), never));
   expect(pairs.length).toBeLessThan(30);
   const { scores } = await long;
   expect(scores).toHaveLength(1000);

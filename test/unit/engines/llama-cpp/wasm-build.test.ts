@@ -1,15 +1,13 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { chatThreads, processors } from '../../../../src/engine-kit/device.ts';
 import { setAppScope } from '../../../../src/engine-kit/engine-file.ts';
 import { chooseBuild } from '../../../../src/engines/llama-cpp/wasm-build.ts';
+import { listen } from '../../../support/listen.ts';
 
 const { signal } = new AbortController();
-const stops: (() => void)[] = [];
-afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
 /** Answers every request alike but those for the list of the server's build, and counts them. */
 async function serve(status: number, body: string, list?: string) {
@@ -19,10 +17,8 @@ async function serve(status: number, body: string, list?: string) {
     if (list !== undefined && url === '/localtext-sw-files.js') answer.end(list);
     else answer.writeHead(status).end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stops.push(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return { asked, wasm: (name: string) => `http://127.0.0.1:${port}/${name}` };
+  const origin = await listen(server);
+  return { asked, wasm: (name: string) => `${origin}/${name}` };
 }
 
 test('the compatibility build of wllama is fetched only without 64-bit memory or relaxed SIMD', async () => {

@@ -13,6 +13,7 @@ const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: '
 
 /** A token a word; the vector tells the text's length and first letter, so that a mix-up shows. */
 class FakeEmbedder implements Embedder {
+  readonly tokenizer = this;
   readonly batches: number[][] = [];
   fails = false;
   /** Batches under way, and the most that were. */
@@ -38,7 +39,7 @@ class FakeEmbedder implements Embedder {
     return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
   }
 
-  async dispose(): Promise<void> {}
+  dispose(): void {}
 }
 
 const make = (embedder: Embedder) =>
@@ -97,7 +98,7 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
   expect(embedder.running).toBe(1);
 
   let runningAtEnd = -1;
-  embedder.dispose = async () => {
+  embedder.dispose = () => {
     runningAtEnd = embedder.running;
   };
   await engine.unload();
@@ -273,7 +274,7 @@ describe('a graph that never ends', () => {
       return new Promise((_, reject) => (this.#end = reject));
     }
 
-    override async dispose(): Promise<void> {
+    override dispose(): void {
       this.ended = true;
       this.#end?.(new Error('the model was unloaded'));
     }

@@ -118,11 +118,15 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
   test('are ended by their budget, and the answer has the form', async () => {
     const fake = thinker();
     fake.pipeline.answer = (prompt) => (prompt.endsWith('</think>\n\n') ? '{}' : 'abcdefghijkl');
-    const formed = ask('hi', { reasoning, maxTokens: 12, constraint: { kind: 'json_object' } });
+    const formed = ask('hi', {
+      reasoning,
+      maxTokens: 12,
+      constraint: { kind: 'grammar', gbnf: 'root ::= "{}"' },
+    });
     const reply = await run(fake, formed);
     expect(kinds(reply)).toEqual({ thoughts: 'abcdef', answer: '{}' });
     expect(fake.pipeline.prompt).toContain('<bot> <think>\nabcdef\n</think>\n\n{}');
-    expect(fake.pipeline.generation?.response_format?.type).toBe('json_object');
+    expect(fake.pipeline.generation?.response_format?.type).toBe('grammar');
     expect(fake.lock.held).toBe(false);
   });
 
@@ -317,15 +321,12 @@ test.each([-1, 0, 7, -(2 ** 31) + 1, 2 ** 31 - 1, -(2 ** 63), 2 ** 63])(
   },
 );
 
-test('output formats, and a grammar that cannot be compiled', async () => {
+test('a grammar as EBNF, and one that cannot be compiled', async () => {
   const fake = fakeWebLlm();
   const format = async (constraint: ChatJob['constraint']) => {
     await run(fake, ask('hi', constraint ? { constraint } : {}));
     return fake.pipeline.generation?.response_format;
   };
-  expect(await format({ kind: 'json_object' })).toEqual({ type: 'json_object', schema: '{"type":"object"}' });
-  const schema = '{"type":"object","properties":{"a":{"const":1.0}}}';
-  expect(await format({ kind: 'json_schema', schema })).toEqual({ type: 'json_object', schema });
   expect(await format({ kind: 'grammar', gbnf: 'root ::= "a.b" [.] . # any.\n' })).toEqual({
     type: 'grammar',
     grammar: 'root ::= "a.b" [.] [\\u0000-\\U0010FFFF] # any.\n',
@@ -344,7 +345,7 @@ test('output formats, and a grammar that cannot be compiled', async () => {
 test('a prompt is told to be computed before the first token, with a form, too', async () => {
   const fake = fakeWebLlm();
   const order: string[] = [];
-  const formed = ask('hi', { constraint: { kind: 'json_object' } });
+  const formed = ask('hi', { constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } });
   const onPrefill = (): void => void order.push('prefill');
   for await (const { type } of fake.chat.run(formed, never, onPrefill)) order.push(type);
   expect(order.slice(0, 2)).toEqual(['prefill', 'accepted']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { DecisionQuestion } from '../../../../src/jobs/decision.ts';
 import { decideBySimilarity } from '../../../../src/models/decisions/similarity-decisions.ts';
-import type { Engine } from '../../../../src/engine-kit/engine.ts';
+import { fakeEmbedder } from '../../../support/fake-embedder.ts';
 
 const options = [{ label: 'near', description: 'close by' }, { label: 'far' }];
 const questions: DecisionQuestion[] = [
@@ -12,24 +12,11 @@ const questions: DecisionQuestion[] = [
 ];
 
 /** Texts about what is far have the opposite of what is near; others have nothing to do with either. */
-function vectorsOf(given: string[][]): Engine<'embedding'> {
-  return {
-    kind: 'embedding',
-    fingerprint: 'f',
-    slots: 1,
-    facts: {},
-    async *run({ input }) {
-      const texts = 'texts' in input ? input.texts : [];
-      given.push(texts);
-      const vectors = texts.map((text) => {
-        if (/here|near|close/.test(text)) return Float32Array.of(1, 0);
-        return text.includes('far') ? Float32Array.of(-1, 0) : Float32Array.of(0, 1);
-      });
-      yield { type: 'done', vectors, promptTokens: texts.length, fingerprint: 'f' };
-    },
-    unload: () => Promise.resolve(),
-  };
-}
+const vectorsOf = (given: string[][]) =>
+  fakeEmbedder(given, (text) => {
+    if (/here|near|close/.test(text)) return Float32Array.of(1, 0);
+    return text.includes('far') ? Float32Array.of(-1, 0) : Float32Array.of(0, 1);
+  });
 
 test('each question has the probabilities of the texts that belong to it', async () => {
   const given: string[][] = [];

@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 let base: string;
 let site: string;
@@ -31,7 +31,7 @@ const MADE = [
 ];
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'localtext-init-'));
+  base = await tempFolder('init');
   site = join(base, 'site');
   await fill(join(base, 'package'), PACKAGE);
   await fill(site, { 'index.html': '<!doctype html>' });
@@ -46,7 +46,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.doUnmock('../../../../src/node/package-files.ts');
   vi.restoreAllMocks();
-  await rm(base, { recursive: true });
 });
 
 async function fill(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { offerToIgnore } from '../../../../src/node/cli/offers.ts';
 import { fakeTerminal, realTerminal } from '../fake-terminal.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const { signal } = new AbortController();
 let root: string;
@@ -14,7 +14,7 @@ let said: string;
 
 beforeEach(async () => {
   said = '';
-  root = await mkdtemp(join(tmpdir(), 'localtext-ignore-'));
+  root = await tempFolder('ignore');
   spawnSync('git', ['init', '--quiet', root]);
   await writeFile(join(root, '.gitignore'), 'dist');
   vi.stubEnv('CI', '');
@@ -23,7 +23,6 @@ beforeEach(async () => {
 afterEach(async () => {
   realTerminal();
   vi.unstubAllEnvs();
-  await rm(root, { recursive: true });
 });
 
 const ignored = (): Promise<string> => readFile(join(root, '.gitignore'), 'utf8');

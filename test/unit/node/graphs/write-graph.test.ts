@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { bertGraph } from '../../../../src/node/graphs/bert-graph.ts';
 import { encodeMessage } from '../../../../src/node/graphs/graph-builder.ts';
 import { tensorsOfFile } from '../../../../src/node/graphs/write-graph.ts';
 import { miniLmConfig, miniLmTensors } from './mini-lm.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 // The examples of the format's own documentation, protobuf.dev/programming-guides/encoding.
 test.each([
@@ -23,7 +23,7 @@ test.each([
 });
 
 test('reads where the tensors of a safetensors file are', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'localtext-safetensors-'));
+  const folder = await tempFolder('safetensors');
   const path = join(folder, 'model.safetensors');
   const header = JSON.stringify({
     __metadata__: { format: 'pt' },
@@ -39,7 +39,6 @@ test('reads where the tensors of a safetensors file are', async () => {
   await expect(tensorsOfFile(path)).rejects.toThrow('as the length of its header');
   await writeFile(path, 'this is some other file');
   await expect(tensorsOfFile(path)).rejects.toThrow('as the length of its header');
-  await rm(folder, { recursive: true });
 });
 
 test("MiniLM's graph has the pinned bytes", () => {

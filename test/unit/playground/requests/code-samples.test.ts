@@ -30,6 +30,8 @@ describe.skipIf(process.platform === 'win32')('curl', () => {
   });
 
   test('says that it reaches no page', () => {
+    const requestBody = { text: '{"seed":2512292042121000001}', truncated: false };
+    expect(codeSample('curl', { path: '/v1', requestBody })).toContain('"seed": 2512292042121000001');
     expect(codeSample('curl', entry({ model: 'm' }))).toMatch(/^# .*curl cannot reach it/);
   });
 });

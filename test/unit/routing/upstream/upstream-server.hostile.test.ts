@@ -1,5 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
@@ -8,11 +7,11 @@ import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
 import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
+import { listen } from '../../../support/listen.ts';
 
 const MIB = 1024 * 1024;
 const never = new AbortController().signal;
 
-let server: Server;
 let answer: (response: ServerResponse) => void;
 let asked = 0;
 /** Bytes that the server could send before its client left, or it ended. */
@@ -22,21 +21,16 @@ let baseUrl = '';
 beforeEach(async () => {
   sent = 0;
   asked = 0;
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     request.resume().on('end', () => {
       if (request.url === '/v1/models') return void response.end('{"data":[]}');
       asked++;
       answer(response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  baseUrl = `${await listen(server)}/v1`;
 });
-afterEach(() => {
-  vi.useRealTimers();
-  server.closeAllConnections();
-  server.close();
-});
+afterEach(() => void vi.useRealTimers());
 
 function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
   const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
@@ -8,6 +7,7 @@ import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts'
 import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { lastOf } from '../../../support/last-of.ts';
+import { listen } from '../../../support/listen.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
@@ -19,12 +19,6 @@ interface Asked {
   body: Record<string, unknown>;
 }
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
 type Answer = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
 
 /** A server on loopback that keeps what it was asked, and answers as told; its list of models is always there. */
@@ -33,7 +27,7 @@ async function serve(
   list: Answer = (response) => json(response, 200, { object: 'list', data: [] }),
 ) {
   const asked: Asked[] = [];
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     let body = '';
     for await (const bytes of request) body += String(bytes);
     if (request.url === '/v1/models') return list(response, request);
@@ -46,9 +40,7 @@ async function serve(
     });
     return answer(response, request);
   });
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { asked, baseUrl: `http://127.0.0.1:${port}/v1` };
+  return { asked, baseUrl: `${await listen(server)}/v1` };
 }
 
 function json(
@@ -162,6 +154,12 @@ test('a partial reply is sent as the last message, for the server to continue', 
   const body = asked[0]?.body as { messages: unknown[] };
   expect(body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });
   expect(body.messages.at(-1)).toEqual({ role: 'assistant', content: 'One, two' });
+
+  // Servers apply a schema to the rest alone.
+  const constraint = { kind: 'json_object' } as const;
+  await expect(run(baseUrl, job({ constraint, resume: { text: '{', tokens: 0 } }))).rejects.toThrow(
+    'continue_final_message',
+  );
 });
 
 test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {
@@ -338,7 +336,6 @@ test('an error, and an end, in the middle of the reply', async () => {
     stream(response, [delta('a'), { error: { message: `boom ${KEY}` } }]),
   );
   expect(await failure(run(baseUrl))).toMatchObject({ wire: { status: 500 } });
-  server?.close();
   const second = await serve((response) => stream(response, [delta('a')], false));
   expect(await failure(run(second.baseUrl))).toMatchObject({ wire: { code: 'upstream_failed' } });
 });

@@ -62,8 +62,7 @@ describe('a reply in one piece', () => {
     expect(response.status).toBe(429);
     expect(response.headers.get('retry-after')).toBe('2');
     expect(response.headers.get('retry-after-ms')).toBe('1500');
-    await sleep(20);
-    expect(engine.running).toBe(0);
+    await expect.poll(() => engine.running).toBe(0);
   });
 
   test('a failure that is not ours is a 500 that tells nothing of the inside', async () => {
@@ -258,6 +257,20 @@ describe('a prompt that does not fit', () => {
 });
 
 describe('a request of many choices', () => {
+  test.each([
+    ['texts', { deltas: Array.from({ length: 5 }, () => 'a'.repeat(2 ** 20)) }, {}],
+    [
+      'log probabilities',
+      { thoughts: ['a'.repeat(2 ** 22 - 60_000)], deltas: [...'a'.repeat(50)] },
+      { logprobs: true, top_logprobs: 20 },
+    ],
+  ])('in one piece has one bound for its %s', async (_, reply, more) => {
+    const { fetch, engine } = await fakeService({ engine: new FakeEngine(reply) });
+    const response = await fetch(PATH, chat({ n: 16, ...more }));
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('exceeds 64 MB')]);
+    await expect.poll(() => engine.running).toBe(0);
+  });
+
   test('a later choice that meets a full queue waits for its turn', async () => {
     const engine = new FakeEngine((_, index) => (index >= 4 && index < 8 ? { refuse: QUEUE_FULL } : {}));
     const { fetch } = await fakeService({ engine });
@@ -315,8 +328,7 @@ describe('a client that leaves', () => {
     const { fetch } = await fakeService({ engine });
     const response = await fetch(PATH, chat({ stream: true }));
     await response.body?.cancel();
-    await sleep(30);
-    expect([engine.running, engine.aborted]).toEqual([0, 1]);
+    await expect.poll(() => [engine.running, engine.aborted]).toEqual([0, 1]);
   });
 
   test('before the headers, where its signal is seen, rejects with its reason', async () => {
@@ -326,8 +338,7 @@ describe('a client that leaves', () => {
     const answer = fetch(PATH, { ...chat(), signal: controller.signal });
     setTimeout(() => controller.abort(), 3);
     await expect(answer).rejects.toThrow(/abort/i);
-    await sleep(20);
-    expect(engine.running).toBe(0);
+    await expect.poll(() => engine.running).toBe(0);
   });
 
   test.each([
@@ -348,8 +359,7 @@ describe('a client that leaves', () => {
     await sleep(20);
     expect([engine.running, stop.mock.calls.length]).toEqual([1, 0]);
     gone.abort();
-    await sleep(30);
-    expect([engine.running, engine.aborted, stop.mock.calls.length]).toEqual([0, 1, 1]);
+    await expect.poll(() => [engine.running, engine.aborted, stop.mock.calls.length]).toEqual([0, 1, 1]);
   });
 
   test('is watched until its answer ends', async () => {
@@ -378,8 +388,7 @@ describe('a client that leaves', () => {
     await sleep(200);
     expect(engine.yielded).toBeLessThan(100);
     await response.body?.cancel();
-    await sleep(20);
-    expect(engine.running).toBe(0);
+    await expect.poll(() => engine.running).toBe(0);
   });
 });
 
@@ -398,6 +407,15 @@ describe('continue_final_message', () => {
     });
   });
 
+  test('takes a schema of the whole message', async () => {
+    const { fetch, engine } = await fakeService();
+    await fetch(PATH, chat({ messages: started, continue_final_message: true, guided_json: onOrOff }));
+    expect(engine.jobs[0]).toMatchObject({
+      resume: { text: 'One, two' },
+      constraint: { kind: 'json_schema' },
+    });
+  });
+
   test('an assistant message is followed by a new one without it', async () => {
     const { fetch, engine } = await fakeService();
     await fetch(PATH, chat({ messages: started, continue_final_message: false }));
@@ -408,8 +426,10 @@ describe('continue_final_message', () => {
   test.each([
     [{ messages: started.slice(0, 1) }, 'messages'],
     [{ messages: started.slice(1) }, 'messages'],
-    [{ messages: started, response_format: { type: 'json_object' } }, 'continue_final_message'],
-    [{ messages: started, guided_json: onOrOff }, 'continue_final_message'],
+    [
+      { messages: started, tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' },
+      'continue_final_message',
+    ],
   ])('is refused with %j', async (body, param) => {
     const { fetch } = await fakeService();
     const response = await fetch(PATH, chat({ ...body, continue_final_message: true }));

@@ -1,19 +1,12 @@
-import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { clientOf } from '../../../support/openai-client.ts';
 
 const model = 'amber-phoenix-4';
 
 async function connect(engine = new FakeEngine()) {
-  const { service, key } = await fakeService({ engine });
-  const client = new OpenAI({
-    apiKey: key,
-    baseURL: 'https://site.example/v1',
-    maxRetries: 0,
-    fetch: (url, init) => service(new Request(url, init)),
-  });
-  return { client, engine };
+  return { client: clientOf(await fakeService({ engine })), engine };
 }
 
 describe('a completion', () => {

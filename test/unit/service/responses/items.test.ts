@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { clientOf } from '../../../support/openai-client.ts';
 
 /** Items of stored responses: referred to by id, listed in pages, and sent again as events. */
 
@@ -16,14 +17,7 @@ const light = {
 
 async function connect(engine = new FakeEngine()) {
   const fake = await fakeService({ engine });
-  const clientOf = (apiKey: string) =>
-    new OpenAI({
-      apiKey,
-      baseURL: 'https://site.example/v1',
-      maxRetries: 0,
-      fetch: (url, init) => fake.service(new Request(url, init)),
-    });
-  return { ...fake, engine, clientOf, client: clientOf(fake.key) };
+  return { ...fake, engine, clientFor: (apiKey: string) => clientOf(fake, apiKey), client: clientOf(fake) };
 }
 
 const promptOf = (engine: FakeEngine) => {
@@ -145,8 +139,8 @@ test.each([false, true])('every item of a response is accepted by its id, stream
 });
 
 test('an item is of its key alone, and of a response that is kept', async () => {
-  const { client, clientOf, keys } = await connect();
-  const stranger = clientOf((await keys.issue({ label: 'stranger' })).key);
+  const { client, clientFor, keys } = await connect();
+  const stranger = clientFor((await keys.issue({ label: 'stranger' })).key);
   const kept = await client.responses.create({ model, input: 'One.' });
   const lost = await client.responses.create({ model, input: 'One.', store: false });
   const ask = (asker: OpenAI, { output: [item] }: typeof kept) =>
@@ -158,30 +152,43 @@ test('an item is of its key alone, and of a response that is kept', async () => 
   await expect(ask(client, kept)).rejects.toMatchObject({ status: 404, param: 'input[0].id' });
 });
 
-test('a reply that its client has left is kept as far as it came', async () => {
-  const { client, engine, fetch } = await connect(new FakeEngine({ delayMs: 5 }));
-  const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
-  const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let events = '';
-  while (!events.includes('"Hello"')) events += (await reader?.read())?.value ?? '';
-  await reader?.cancel();
-  const [id = ''] = /msg_\w+/.exec(events) ?? [];
-  const input = [
-    { type: 'item_reference' as const, id },
-    { role: 'user' as const, content: 'Go on.' },
-  ];
-  await client.responses.create({ model, input });
-  expect(promptOf(engine)).toEqual([
-    { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
-    { role: 'user', content: 'Go on.' },
-  ]);
-  const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
-  expect(await client.responses.retrieve(response)).toMatchObject({
-    status: 'incomplete',
-    incomplete_details: null,
-    output: [{ id, status: 'incomplete' }],
-  });
-});
+// Browsers report that a client has stopped reading after its next request.
+test.each(['before', 'after'])(
+  'a reply is kept as far as it came, stopped %s the next request',
+  async (when) => {
+    const { client, engine, fetch } = await connect(
+      // The first reply does not go on after its first word.
+      new FakeEngine((_, index) => (index === 0 ? { handOver: { after: 1, loadMs: 1e6 } } : {})),
+    );
+    const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
+    const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let events = '';
+    while (!events.includes('"Hello"')) events += (await reader?.read())?.value ?? '';
+    if (when === 'before') await reader?.cancel();
+    const [id = ''] = /msg_\w+/.exec(events) ?? [];
+    const input = [
+      { type: 'item_reference' as const, id },
+      { role: 'user' as const, content: 'Go on.' },
+    ];
+    await client.responses.create({ model, input });
+    expect(promptOf(engine)).toEqual([
+      { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
+      { role: 'user', content: 'Go on.' },
+    ]);
+    const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
+    await client.responses.create({ model, input: 'Go on.', previous_response_id: response });
+    expect(promptOf(engine)[1]).toEqual({
+      role: 'assistant',
+      content: expect.stringMatching(/^Hello/) as string,
+    });
+    if (when === 'after') await reader?.cancel();
+    expect(await client.responses.retrieve(response)).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: null,
+      output: [{ id, status: 'incomplete' }],
+    });
+  },
+);
 
 test('a reply that its client has left before its first item is kept, without a message', async () => {
   const { client, engine, fetch } = await connect(new FakeEngine({ delayMs: 50 }));

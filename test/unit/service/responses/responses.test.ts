@@ -4,6 +4,7 @@ import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/response-store.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { clientOf } from '../../../support/openai-client.ts';
 
 const model = 'amber-phoenix-4';
 const weather = {
@@ -21,14 +22,7 @@ const weather = {
 
 async function connect(engine = new FakeEngine(), options: Parameters<typeof fakeService>[0] = {}) {
   const fake = await fakeService({ ...options, engine });
-  const clientOf = (apiKey: string) =>
-    new OpenAI({
-      apiKey,
-      baseURL: 'https://site.example/v1',
-      maxRetries: 0,
-      fetch: (url, init) => fake.service(new Request(url, init)),
-    });
-  return { ...fake, clientOf, client: clientOf(fake.key) };
+  return { ...fake, clientFor: (apiKey: string) => clientOf(fake, apiKey), client: clientOf(fake) };
 }
 
 const messagesOf = (engine: FakeEngine, index: number) => {
@@ -315,9 +309,9 @@ describe('what is kept', () => {
   });
 
   test('is seen by its own key alone', async () => {
-    const { client, clientOf, keys } = await connect();
+    const { client, clientFor, keys } = await connect();
     const { id } = await client.responses.create({ model, input: 'Secret.' });
-    const stranger = clientOf((await keys.issue({ label: 'stranger' })).key);
+    const stranger = clientFor((await keys.issue({ label: 'stranger' })).key);
     await expect(stranger.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
     await expect(stranger.responses.delete(id)).rejects.toBeInstanceOf(NotFoundError);
     await expect(

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
-import type { DecisionAnswer } from '../../../../src/jobs/decision.ts';
+import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
+import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
+import type { ToolChoiceEvent } from '../../../../src/jobs/tool-choice.ts';
 
 const PATH = '/v1/chat/completions';
 const toolOf = (name: string) => ({
@@ -11,9 +13,9 @@ const toolOf = (name: string) => ({
   function: { name, description: `Does ${name}.`, parameters: { type: 'object', properties: {} } },
 });
 const tools = [toolOf('get_weather'), toolOf('get_time')];
-async function ask(toolChoice: DecisionAnswer, extra: Record<string, unknown> = {}) {
+async function ask(scores: ToolChoiceEvent['scores'], extra: Record<string, unknown> = {}) {
   const engine = new FakeEngine();
-  engine.toolChoice = toolChoice;
+  engine.toolScores = scores;
   const { fetch } = await fakeService({ engine });
   const response = await fetch(PATH, chat({ tools, ...extra }));
   expect(response.status).toBe(200);
@@ -31,17 +33,12 @@ test('the chosen function must be called, and the model is told of no other', as
   expect(message.tool_calls).toMatchObject([{ function: { name: 'get_time', arguments: '{}' } }]);
   expect(prompt).toContain('get_time');
   expect(prompt).not.toContain('get_weather');
-  expect(engine.decisions).toMatchObject([
+  expect(engine.toolChoices).toMatchObject([
     {
       model: 'amber-phoenix-4',
-      input: { text: 'Say hello.' },
-      questions: [
-        {
-          type: 'tool',
-          instructions: '',
-          options: [{ label: 'get_weather', description: 'Does get_weather.' }, { label: 'get_time' }],
-        },
-      ],
+      message: 'Say hello.',
+      before: '',
+      tools: [{ name: 'get_weather', description: 'Does get_weather.' }, { name: 'get_time' }],
     },
   ]);
 });
@@ -57,7 +54,7 @@ test('a streamed call has the same form as without a decision', async () => {
 
 test('without a function the model is told of none, and its text is never a call', async () => {
   const engine = new FakeEngine({ deltas: ['[{"name":"get_time",', '"arguments":{}}]'] });
-  engine.toolChoice = [0.1, 0.1, 0.8];
+  engine.toolScores = [0.1, 0.1, 0.8];
   const { fetch } = await fakeService({ engine });
   const { message, finish_reason: reason } = await choiceOf(await fetch(PATH, chat({ tools })));
   expect(message.tool_calls).toBeUndefined();
@@ -65,16 +62,27 @@ test('without a function the model is told of none, and its text is never a call
   expect(engine.jobs).toMatchObject([{ input: { messages: [{ role: 'user' }] } }]);
 });
 
-test('an undecided question leaves the choice to the model', async () => {
+test('an undecided job leaves the choice to the model', async () => {
   const { engine, prompt } = await ask(null);
-  expect(engine.decisions).toHaveLength(1);
+  expect(engine.toolChoices).toHaveLength(1);
   expect(prompt).toContain('get_weather');
   expect(prompt).toContain('Otherwise answer in words.');
 });
 
-test('`required` and `none` need no decision', async () => {
+test('`required` and `none` need no choice', async () => {
   for (const choice of ['required', 'none'])
-    expect((await ask([1, 0, 0], { tool_choice: choice })).engine.decisions).toEqual([]);
+    expect((await ask([1, 0, 0], { tool_choice: choice })).engine.toolChoices).toEqual([]);
+});
+
+test('a model without a chooser in the catalog is not asked', async () => {
+  const engine = new FakeEngine();
+  const license = { license: 'MIT', contextLength: 9, files: [] };
+  const variants: Variant[] = [{ ...license, engine: 'wllama', name: 'own' }];
+  const model: CatalogModel = { id: 'own', kind: 'chat', created: 0, variants };
+  const models = catalogDirectory(async () => ({ ownedBy: 'us', models: [model] }));
+  const { fetch } = await fakeService({ engine, models });
+  expect((await fetch(PATH, chat({ tools, model: 'own' }))).status).toBe(200);
+  expect(engine.toolChoices).toEqual([]);
 });
 
 test('the message before the last is its context, and nothing is asked after a result', async () => {
@@ -85,17 +93,15 @@ test('the message before the last is its context, and nothing is asked after a r
     { role: 'tool', tool_call_id: 'c1', content: 'Noon' },
   ];
   const after = await ask([0, 0, 1], { messages });
-  expect(after.engine.decisions).toMatchObject([{ input: { text: '' } }]);
+  expect(after.engine.toolChoices).toMatchObject([{ message: '' }]);
   const next = [...messages, { role: 'assistant', content: 'Noon.' }, { role: 'user', content: 'In Rome?' }];
   const { engine } = await ask([0, 1, 0], { messages: next });
-  expect(engine.decisions).toMatchObject([
-    { input: { text: 'In Rome?' }, questions: [{ instructions: 'The time?' }] },
-  ]);
+  expect(engine.toolChoices).toMatchObject([{ message: 'In Rome?', before: 'The time?' }]);
 });
 
-test('a key pays for the decision, which is not usage', async () => {
+test('a key pays for the choice, which is not usage', async () => {
   const engine = new FakeEngine();
-  engine.toolChoice = [1, 0, 0];
+  engine.toolScores = [1, 0, 0];
   const { fetch } = await fakeService({
     engine,
     issue: { limits: { requestsPerMinute: 10, tokensPerMinute: 1000 } },
@@ -105,6 +111,6 @@ test('a key pays for the decision, which is not usage', async () => {
   const later = await fetch(PATH, chat({ max_tokens: 1 }));
   const remaining = Number(later.headers.get('x-ratelimit-remaining-tokens'));
   expect(usage?.prompt_tokens).toBe(7);
-  // The decision of the fake engine takes 12 tokens.
+  // The choice of the fake engine takes 12 tokens.
   expect(1000 - remaining).toBeGreaterThanOrEqual((usage?.total_tokens ?? 0) + 12);
 });

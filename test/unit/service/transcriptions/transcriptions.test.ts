@@ -1,4 +1,3 @@
-import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
@@ -6,6 +5,7 @@ import { ServiceError } from '../../../../src/base/errors/service-error.ts';
 import type { RequestLogEntry } from '../../../../src/protocol/request-log.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { type FakeService, fakeService } from '../../../support/fake-service.ts';
+import { clientOf } from '../../../support/openai-client.ts';
 
 const created = 1_700_000_000;
 const models = catalogDirectory(async () => ({
@@ -26,17 +26,9 @@ function form(fields: Record<string, string | File>): FormData {
 const send = (service: FakeService, fields: Record<string, string | File>, path = 'transcriptions') =>
   service.fetch(`/v1/audio/${path}`, { body: form(fields) });
 
-const client = ({ key, service }: FakeService) =>
-  new OpenAI({
-    apiKey: key,
-    baseURL: 'https://site.example/v1',
-    maxRetries: 0,
-    fetch: (url, init) => service(new Request(url, init)),
-  });
-
 test('the client gets what the engine hears, and the engine what the client sent', async () => {
   const service = await fakeService({ models });
-  const { data, response } = await client(service)
+  const { data, response } = await clientOf(service)
     .audio.transcriptions.create({ file, model: 'coral-wren-4', language: 'en', prompt: 'Wren.' })
     .withResponse();
   expect(data.text).toBe('Hello');
@@ -54,7 +46,7 @@ test.each([false, true])(
   async (sendsWholeText) => {
     const service = await fakeService({ models });
     service.engine.sendsWholeText = sendsWholeText;
-    const stream = await client(service).audio.transcriptions.create({
+    const stream = await clientOf(service).audio.transcriptions.create({
       file,
       model: 'coral-wren-4',
       stream: true,
@@ -66,7 +58,7 @@ test.each([false, true])(
       ['transcript.text.delta', 'Hello'],
       ['transcript.text.done', 'Hello'],
     ]);
-    await client(service).audio.translations.create({ file, model: 'coral-wren-4' });
+    await clientOf(service).audio.translations.create({ file, model: 'coral-wren-4' });
     expect(service.engine.transcriptions[1]?.task).toBe('translate');
     expect(service.engine.origins.map((origin) => origin?.background)).toEqual([undefined, true]);
   },
@@ -152,8 +144,8 @@ test("a key's limits count it: requests, and the tokens of its text", async () =
 test('a request that is limited to the device reaches no server', async () => {
   const service = await fakeService({ models });
   const request = { file, model: 'coral-wren-4' };
-  await client(service).audio.transcriptions.create(request, { headers: { 'localtext-route': 'device' } });
-  await client(service).audio.transcriptions.create(request);
+  await clientOf(service).audio.transcriptions.create(request, { headers: { 'localtext-route': 'device' } });
+  await clientOf(service).audio.transcriptions.create(request);
   expect(service.engine.transcriptions.map(({ deviceOnly }) => deviceOnly)).toEqual([true, undefined]);
 });
 

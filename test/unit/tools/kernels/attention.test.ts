@@ -35,7 +35,10 @@ interface Shape {
   valueWidth: number;
 }
 
-/** Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, many heads, other widths of values. */
+/**
+ * Widths, heads that share keys, numbers of keys that no step divides, ranges that begin within a head, many heads, other widths of values,
+ * and the most queries at the largest widths.
+ */
 const SHAPES: Shape[] = [
   [64, 1, 9, 3, 64, 0, 9],
   [64, 6, 9, 3, 96, 0, 54],
@@ -49,6 +52,7 @@ const SHAPES: Shape[] = [
   [160, 3, 6, 3, 40, 0, 18],
   [192, 5, 4, 2, 36, 0, 20, 128],
   [64, 17, 3, 1, 40, 0, 51, 256],
+  [256, 5, 4, 1, 68, 0, 20],
 ].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, valueWidth = width]) => ({
   width,
   tokens,
@@ -201,13 +205,21 @@ test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits 
   expect(kernels.originals() - before).toBe(0);
 });
 
-test.each([32, 64] as const)('keys and values of different types go to the original (%i bits)', (bits) => {
+test.each([32, 64] as const)('what the kernel does not know goes to the original (%i bits)', (bits) => {
   const kernels = kernelsBy[bits];
   const f16: WeightType = { name: 'F16', id: F16, bytes: 2, values: 1, halves: [] };
-  const { tensor } = write(kernels, CASES[0] as Shape, f16);
-  const before = kernels.originals();
-  kernels.call(FLASH, kernels.allocate(64), tensor, 0, 9, 0, 64, 0, 0);
-  expect(kernels.originals() - before).toBe(1);
+  const first = CASES[0] as Shape;
+  const unknown: [Shape, WeightType][] = [
+    [first, f16],
+    [{ ...first, width: 288, valueWidth: 64 }, Q8_0],
+    [{ ...first, valueWidth: 288 }, Q8_0],
+  ];
+  for (const [shape, valueType] of unknown) {
+    const { tensor } = write(kernels, shape, valueType);
+    const before = kernels.originals();
+    kernels.call(FLASH, kernels.allocate(64), tensor, 0, 9, 0, 64, 0, 0);
+    expect(kernels.originals() - before).toBe(1);
+  }
 });
 
 test.each([32, 64] as const)('sequences that list their rows of the cache, bit by bit (%i bits)', (bits) => {

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
-import { detectDevice } from '../../../../src/engine-kit/device.ts';
 import { folderOf, graphOf } from '../../../../src/engines/onnx/transformers-files.ts';
 import { addedFormats, chooseModel, listModels } from '../../../../src/weights/added/repository-models.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { adderOf } from './adder-of.ts';
 
 const catalog: Catalog = {
   ownedBy: 'us',
@@ -29,16 +28,15 @@ const base = {
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
 let sources: VariantFiles;
-let saved: readonly AddedModelRecord[];
+const saved: AddedModelRecord[] = [];
 
 beforeAll(async () => {
   hub = await ModelHub.start();
 });
-afterAll(() => hub.stop());
 beforeEach(() => {
   service = weightsService(catalog);
   sources = new VariantFiles(service.store, hub.url, { hub: hub.url });
-  saved = [];
+  saved.length = 0;
   hub.fails = () => false;
 });
 
@@ -57,21 +55,7 @@ const source = (file: string | null = null) =>
   ({ type: 'hub', repository: 'owner/small-embedder', file, revision: null }) as const;
 const list = async () => listModels(source(), sources, await addedFormats(ENGINES), never);
 
-function open(): ModelAdder {
-  service.modelStorage.setCatalog(withAdded(catalog, saved));
-  return new ModelAdder({
-    catalog,
-    engines: ENGINES,
-    added: [...saved],
-    save: async (models) => void (saved = models),
-    publish: (all) => service.modelStorage.setCatalog(all),
-    store: service.store,
-    sources,
-    modelStorage: service.modelStorage,
-    device: detectDevice({}),
-    requestFiles: async () => null,
-  });
-}
+const open = () => adderOf(catalog, service, saved, { sources });
 const embeds = (architecture: string, task: string) => ({ gguf: { architecture }, pipeline_tag: task });
 const inspect = () => open().inspect(source(), never);
 

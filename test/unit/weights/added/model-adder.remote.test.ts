@@ -1,17 +1,16 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
-import { ModelAdder } from '../../../../src/weights/added/model-adder.ts';
+import { ggufFormat } from '../../../../src/engines/llama-cpp/gguf-format.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { adderOf } from './adder-of.ts';
+import { listen } from '../../../support/listen.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
@@ -25,33 +24,23 @@ const hashOf = (bytes: Buffer): string => hub.hashOf(bytes);
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
-let saved: readonly AddedModelRecord[];
+const saved: AddedModelRecord[] = [];
 
 beforeEach(async () => {
   hub = await ModelHub.start();
   service = weightsService(catalog);
-  saved = [];
 });
-afterEach(() => hub.stop());
 
 const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
 
-function add(source: ModelSource, allowed = true) {
-  const adder = new ModelAdder({
-    catalog,
-    engines: ENGINES,
-    added: [],
-    save: async (models) => void (saved = models),
-    publish: (all) => service.modelStorage.setCatalog(all),
-    store: service.store,
-    sources: new VariantFiles(service.store, hub.url, { hub: allowed && hub.url }),
-    modelStorage: service.modelStorage,
-    device: detectDevice({}),
-    requestFiles: async () => null,
-  });
-  service.modelStorage.setCatalog(withAdded(catalog, []));
-  return adder.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
+function adderFor(allowed = true) {
+  saved.length = 0;
+  const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
+  return adderOf(catalog, service, saved, { sources });
 }
+
+const add = (source: ModelSource, allowed = true) =>
+  adderFor(allowed).add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
 const fromHub = (file: string | null = null, allowed = true) =>
   add({ type: 'hub', repository: 'owner/name', file, revision: null }, allowed);
 
@@ -85,6 +74,18 @@ test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
     expect([...service.backend.files.keys()]).toEqual([]);
   },
 );
+
+test.each([
+  'http://[',
+  'https:',
+  'ftp://host/a.gguf',
+  'http://user:secret@host/a.gguf',
+  `x:${'x'.repeat(300)}`,
+])('what is no URL of a file is named as that: %s', async (url) => {
+  const refused = await add({ type: 'url', url, sha256: 'a'.repeat(64) }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ wire: { status: 400, code: 'invalid_value', param: 'source' } });
+  expect((refused as Error).message).toMatch(/^The URL of a model's file must begin with/);
+});
 
 test('the only model of a repository is added, pinned to its commit', async () => {
   const files = { 'README.md': Buffer.from('#'), 'm-Q8_0.gguf': gguf('Of the hub') };
@@ -191,15 +192,12 @@ test.each<[string, Record<string, number>, Buffer[], RegExp]>([
 test('a URL whose last part escapes nothing names the file as it is', async () => {
   const bytes = gguf('A');
   const server = createServer((_, response) => response.end(bytes));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a%ZZ.gguf`;
+  const url = `${await listen(server)}/a%ZZ.gguf`;
   expect(await add({ type: 'url', url, sha256: hashOf(bytes) })).toMatchObject({ id: 'a' });
   const message = expect.stringMatching(/^a%ZZ\.gguf does not have/) as string;
   await expect(add({ type: 'url', url, sha256: 'a'.repeat(64) })).rejects.toMatchObject({
     wire: { message },
   });
-  server.closeAllConnections();
-  server.close();
 });
 
 test.each<[string, (published: Buffer) => Buffer]>([
@@ -241,6 +239,33 @@ test('what a repository does not have, or does not give, is named', async () => 
     });
   }
   expect([...service.backend.files.keys()]).toEqual([]);
+});
+
+test('the parts of a model are grouped soon, however many there are', () => {
+  const files = Array.from({ length: 60_000 }, (_, index) => {
+    const name = `a-${String(index).padStart(5, '0')}-of-60000.gguf`;
+    return { name, url: `https://hub.example/${name}`, bytes: 1, sha256: 'a'.repeat(64) };
+  });
+  expect(ggufFormat.find(files, false)).toMatchObject([{ file: 'a.gguf', files: { length: 60_000 } }]);
+});
+
+test('the 500 smallest models of a repository are offered, and the storage is measured once', async () => {
+  const estimate = vi.fn(async () => ({ quota: 1e9, usage: 0 }));
+  vi.stubGlobal('navigator', { storage: { estimate } });
+  const files = Array.from({ length: 600 }, (_, index) => {
+    const name = `m${index}.gguf`;
+    return { name, url: `https://hub.example/${name}`, bytes: index + 1, sha256: 'a'.repeat(64) };
+  });
+  const listed = { revision: 'main', isEmbedding: false, files };
+  vi.spyOn(VariantFiles.prototype, 'repository').mockResolvedValueOnce(listed);
+  const offers = await adderFor().offers(
+    { repository: 'a/many', revision: null },
+    new AbortController().signal,
+  );
+  vi.unstubAllGlobals();
+  expect(offers).toHaveLength(500);
+  expect(offers.at(-1)?.file).toBe('m499.gguf');
+  expect(estimate).toHaveBeenCalledTimes(1);
 });
 
 test('a revision that was found before is kept to', async () => {

@@ -3,13 +3,13 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
 import { runCommand } from '../../../../src/weights/commands.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/status.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
+import { adderOf } from './adder-of.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
@@ -40,29 +40,19 @@ function source(...files: Buffer<ArrayBuffer>[]): Extract<ModelSource, { type: '
   return { type: 'files', names: files.map((_, index) => `part-${index}.gguf`), ticket };
 }
 
-let saved: readonly AddedModelRecord[];
+const saved: AddedModelRecord[] = [];
 let service: ReturnType<typeof weightsService>;
 let adder: ModelAdder;
 
-function open(options: Partial<ModelAdderOptions> = {}): ModelAdder {
-  service.modelStorage.setCatalog(withAdded(catalog, saved));
-  return new ModelAdder({
-    catalog,
-    engines: ENGINES,
-    added: [...saved],
-    save: async (models) => void (saved = models),
-    publish: (all) => service.modelStorage.setCatalog(all),
-    store: service.store,
-    sources: service.sources,
-    modelStorage: service.modelStorage,
+const open = (options: Partial<ModelAdderOptions> = {}) =>
+  adderOf(catalog, service, saved, {
     device: Promise.resolve(device),
     requestFiles: async (ticket) => given.get(ticket) ?? null,
     ...options,
   });
-}
 
 beforeEach(() => {
-  saved = [];
+  saved.length = 0;
   service = weightsService(catalog);
   adder = open();
 });
@@ -293,7 +283,7 @@ test('what stays of an interrupted add can be deleted, and goes after a week, or
 
   service.backend.free = async () => null;
   service = weightsService(catalog, { now: () => 0 });
-  saved = [];
+  saved.length = 0;
   adder = open();
   await interrupt(large('Old'), 0.6);
   expect(service.backend.files.size).toBeGreaterThan(0);
@@ -343,6 +333,20 @@ test('a model is added together with the part of it that sees', async () => {
   // Its images take memory, too.
   expect(seeing.memoryBytes - plain.memoryBytes).toBeGreaterThan(400e6);
   expect(saved[0]?.variant.files[0]).not.toHaveProperty('role');
+});
+
+const adapter = (): Buffer<ArrayBuffer> =>
+  writeGguf({
+    metadata: { 'general.architecture': 'llama', 'general.type': 'adapter', 'adapter.type': 'lora' },
+    tensors: [{ ...oneTensor, name: 'blk.0.attn_q.weight.lora_a' }],
+  });
+
+test('a model is added together with LoRA adapters', async () => {
+  const { bytes } = await add(source(adapter(), gguf('Adapted')));
+  const files = saved[0]?.variant.files ?? [];
+  expect(files.map(({ role }) => role)).toEqual([undefined, 'adapter']);
+  expect(bytes).toBe(files.reduce((sum, file) => sum + file.bytes, 0));
+  await expect(add(source(adapter()))).rejects.toThrow(/add it together with its model/);
 });
 
 test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([

