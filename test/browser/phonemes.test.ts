@@ -32,7 +32,6 @@ beforeAll(async () => {
     dialect: {
       gold: await packed('lexicon-gold.gzip'),
       silver: await packed('lexicon-silver.gzip'),
-      british: false,
     },
     tagger: await packed('tagger.gzip'),
     specialCases: await plain(`${FOLDER}/special-cases.json`),
