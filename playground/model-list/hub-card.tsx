@@ -3,6 +3,7 @@ import { hubAllowed } from '../client/catalog-settings.ts';
 import { modelIds } from '../client/models.ts';
 import { bytes } from '../format.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
 
 /** Weights that run without a GPU, from docs/models.md: correct answers of 102, tokens a second on one core. */
 const MEASURED = [
@@ -15,8 +16,7 @@ export function HubCard() {
   const allowed = hubAllowed.value;
   const larger = modelIds.value.filter((id) => hubBytes(id) > 0);
   return (
-    <section class="card stack" aria-labelledby="hub-title">
-      <h2 id="hub-title">Larger models</h2>
+    <Card title="Larger models">
       <p class="small">
         {allowed
           ? 'Where this device can run them, larger weights come from the model hub: when you load a model, or first ask it.'
@@ -48,6 +48,6 @@ export function HubCard() {
       <ReloadRow setting={hubAllowed} value={!allowed}>
         {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
       </ReloadRow>
-    </section>
+    </Card>
   );
 }
