@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { Copies, dropCopies } from '../../../src/database/copies.ts';
 import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
@@ -19,11 +19,6 @@ beforeEach(() => {
   scope = `/cache-${++count}/`;
   locks = new FakeLocks();
   keys = new KeyAdministrator(scope, locks.manager);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 /** The store of a service worker that has just started. */

@@ -25,7 +25,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  vi.unstubAllGlobals();
   Reflect.deleteProperty(globalThis, 'LanguageModel');
 });
 

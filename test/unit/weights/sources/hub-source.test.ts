@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
 import { readStart } from '../../../../src/weights/sources/read-start.ts';
@@ -26,10 +26,6 @@ beforeEach(async () => {
     else tree(response, ++pages);
   });
   endpoint = await listen(server);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
 });
 
 const readFileStart = () => readStart('https://a.example/x.gguf', 100, never);
