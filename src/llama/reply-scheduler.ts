@@ -337,15 +337,18 @@ export class ReplyScheduler {
     const step = this.#ahead ?? this.#request(reply, running);
     this.#ahead = null;
     if ((isSteady || isPrompt) && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
-    await this.#readStep(step);
+    const read = await this.#readStep(step);
     if (this.#ahead || (isSteady && !step.drafts)) return;
     this.#isDrained = true;
-    let further = 0;
-    for (const each of running) further += await this.#drain(each);
-    if (step.drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
+    if (step.drafts) reply.undrafted = read > 1 ? 0 : UNDRAFTED_STEPS;
+    // Nothing is queued behind a drafted token that is missing.
+    if (!step.drafts || read > 1) for (const each of running) await this.#drain(each);
   }
 
-  /** Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. */
+  /**
+   * Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. So has a
+   * step with drafts of which one is right.
+   */
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
     const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
@@ -361,14 +364,17 @@ export class ReplyScheduler {
     };
     add(reply, (id) => this.#calls.step(id, drafts));
     for (const each of running)
-      if (each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
+      if (drafts || each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
     return { drafts, results };
   }
 
-  async #readStep({ results }: RequestedStep): Promise<void> {
+  /** Reads a step's results. @returns the number of those that another may follow */
+  async #readStep({ results }: RequestedStep): Promise<number> {
+    let read = 0;
     for (const { reply, id, result } of results)
       if ('id' in reply.state && reply.state.id === id && !reply.signal.aborted)
-        await this.#read(reply, result);
+        read += Number(await this.#read(reply, result));
+    return read;
   }
 
   /** Reads the step that was requested ahead, before anything else is. */
@@ -379,12 +385,12 @@ export class ReplyScheduler {
     this.#isDrained = false;
   }
 
-  /** Reads all queued results. @returns the number of those that another follows */
-  async #drain(reply: ScheduledReply): Promise<number> {
-    for (let taken = 0; ; taken++) {
+  /** Reads all queued results. */
+  async #drain(reply: ScheduledReply): Promise<void> {
+    for (let more = true; more;) {
       const { state, signal } = reply;
-      if (!('id' in state) || signal.aborted) return taken;
-      if (!(await this.#read(reply, this.#calls.take(state.id)))) return taken;
+      if (!('id' in state) || signal.aborted) return;
+      more = await this.#read(reply, this.#calls.take(state.id));
     }
   }
 
