@@ -326,19 +326,18 @@ export class ReplyScheduler {
   }
 
   /**
-   * Reads the results of a step. The next step is requested before, so that the server never waits for this thread, while
-   * all replies generate, as each then has one result per step, and while a prompt is computed alone.
+   * Reads the results of a step. While all replies generate, each has one result per step: the next step is then
+   * requested before, so that the server never waits for this thread.
    */
   async #step(reply: ScheduledReply): Promise<void> {
     const running = this.#replies.filter(isRunning);
     const isSteady = this.#isDrained && running.every(({ state }) => state.name === 'decode');
-    const isPrompt = running.length === 1 && reply.state.name === 'prefill';
     const waits = this.#counts.length > 0 || this.#replies.some(({ state }) => state.name === 'waiting');
     const step = this.#ahead ?? this.#request(reply, running);
     this.#ahead = null;
-    if ((isSteady || isPrompt) && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
+    if (isSteady && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
     const read = await this.#readStep(step);
-    if (this.#ahead || (isSteady && !step.drafts)) return;
+    if (isSteady && !step.drafts) return;
     this.#isDrained = true;
     if (step.drafts) reply.undrafted = read > 1 ? 0 : UNDRAFTED_STEPS;
     // Nothing is queued behind a drafted token that is missing.
@@ -346,8 +345,7 @@ export class ReplyScheduler {
   }
 
   /**
-   * Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. So has a
-   * step with drafts of which one is right.
+   * Requests a step, and a result for each reply: two if it drafts, as one draft may be right.
    */
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
@@ -363,8 +361,7 @@ export class ReplyScheduler {
       results.push({ reply: of, id, result });
     };
     add(reply, (id) => this.#calls.step(id, drafts));
-    for (const each of running)
-      if (drafts || each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
+    for (const each of running) if (drafts || each !== reply) add(each, (id) => this.#calls.take(id));
     return { drafts, results };
   }
 
