@@ -16,6 +16,7 @@ import { WaitingLine } from './waiting-line.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 import { href } from '../router.ts';
 import { firstReply } from './first-reply.ts';
+import { Button } from '../components/button.tsx';
 
 const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean => content === '' && toolCalls.length === 0;
 
@@ -55,14 +56,9 @@ function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boo
         onClick={() => void retry(turn)}
       />
       {turn.logprobs.length > 0 && (
-        <button
-          type="button"
-          class="button button-quiet button-small"
-          aria-pressed={shaded.value}
-          onClick={() => (shaded.value = !shaded.value)}
-        >
+        <Button look="quiet" small aria-pressed={shaded.value} onClick={() => (shaded.value = !shaded.value)}>
           {shaded.value ? 'Text' : 'Probabilities'}
-        </button>
+        </Button>
       )}
       <ReplyStatsLine stats={turn.stats} />
     </div>

@@ -7,6 +7,7 @@ import { hasMoreModels } from '../client/model-facts.ts';
 import { refreshModels } from '../client/models.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
+import { useDrop } from '../components/use-drop.ts';
 import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
@@ -25,7 +26,7 @@ import {
 import { Composer } from './composer.tsx';
 import { takePictures } from './draft-pictures.ts';
 import { HistoryList } from './history-list.tsx';
-import { retry, sendProblem, writing } from './send.ts';
+import { answerEarly, retry, sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { Transcript } from './transcript.tsx';
 import { TalkBarSlot } from './voice-slots.tsx';
@@ -37,7 +38,7 @@ const panelOpen = preference('settings-open', false);
 
 export function ChatView() {
   const dialog = useSignal<'history' | 'settings' | null>(null);
-  const over = useSignal(false);
+  const { handlers, overClass } = useDrop(({ files }) => void takePictures(files));
   const wanted = route.value.id;
   const { model } = settings.value;
   const asks = asksFirst(model);
@@ -71,23 +72,7 @@ export function ChatView() {
 
   return (
     <div class={`chat ${panelOpen.value && isWide.value ? 'chat-with-panel' : ''}`}>
-      <section
-        class={`chat-column ${over.value ? 'drop-zone-over' : ''}`}
-        aria-label="Conversation"
-        onDragOver={(event) => {
-          if (!event.dataTransfer?.types.includes('Files')) return;
-          event.preventDefault();
-          over.value = true;
-        }}
-        onDragLeave={() => (over.value = false)}
-        onDrop={(event) => {
-          over.value = false;
-          if (!event.dataTransfer?.types.includes('Files')) return;
-          // Prevent the browser from navigating to the dropped file.
-          event.preventDefault();
-          takePictures(event.dataTransfer.files);
-        }}
-      >
+      <section class={`chat-column ${overClass}`} aria-label="Conversation" {...handlers}>
         <ChatHead
           settingsOpen={isWide.value ? panelOpen.value : dialog.value === 'settings'}
           onSettings={toggleSettings}
@@ -138,7 +123,7 @@ function loadAndAskAgain(model: string): void {
 async function openWanted(id: string): Promise<void> {
   let problem: string | null = null;
   try {
-    if (await openConversation(id)) return;
+    if (await openConversation(id)) return void answerEarly();
   } catch (error) {
     problem = `This conversation cannot be opened: ${messageOf(error)}`;
   }

@@ -8,6 +8,7 @@ import { findDevice, type DeviceFacts } from '../client/find-device.ts';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { bytes, timeToDownload } from '../format.ts';
 import { preference } from '../preferences.ts';
+import { Button } from '../components/button.tsx';
 
 const declined = preference('gpu-offer-declined', false);
 
@@ -29,12 +30,10 @@ export function GpuOffer({ model }: { model: string }) {
         {timeToDownload(weightBytes(variant))}.
       </p>
       <div class="row">
-        <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
-          Allow the model hub
-        </button>
-        <button type="button" class="button button-quiet" onClick={() => (declined.value = true)}>
+        <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
+        <Button look="quiet" onClick={() => (declined.value = true)}>
           Not now
-        </button>
+        </Button>
         <span class="small quiet">Allowing it reloads this page.</span>
       </div>
     </section>

@@ -6,6 +6,7 @@ import { messageOf, timeAgo } from '../format.ts';
 import { conversation, history, importConversation, refreshHistory, storageProblem } from './chat-state.ts';
 import type { Conversation } from './conversation.ts';
 import { remove } from './send.ts';
+import { Button } from '../components/button.tsx';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   const note = useSignal<string | null>(null);
@@ -64,14 +65,9 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
         </ul>
       )}
       <div class="row">
-        <button
-          type="button"
-          class="button button-small"
-          disabled={history.value.length === 0}
-          onClick={() => void attempt(exportAll)}
-        >
+        <Button small disabled={history.value.length === 0} onClick={() => void attempt(exportAll)}>
           Export as JSON
-        </button>
+        </Button>
         <label class="button button-small file-button">
           Import
           <input
@@ -92,9 +88,9 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
           {note}
         </p>
         {undo && (
-          <button type="button" class="button button-small" onClick={() => void attempt(() => restore(undo))}>
+          <Button small onClick={() => void attempt(() => restore(undo))}>
             Undo
-          </button>
+          </Button>
         )}
       </div>
     </>

@@ -14,7 +14,7 @@ export function PictureButton() {
     <>
       <button
         type="button"
-        class={`composer-quiet ${problem === null ? '' : 'composer-unavailable'}`}
+        class={`icon-button ${problem === null ? '' : 'composer-unavailable'}`}
         aria-label="Add pictures"
         title={problem ?? 'Add pictures. They can be pasted and dropped too'}
         onClick={() => {

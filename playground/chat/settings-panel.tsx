@@ -1,7 +1,15 @@
 import type { Signal } from '@preact/signals';
-import { CheckField, NumberField, RangeField, SelectField, TextField } from '../components/field.tsx';
+import {
+  CheckField,
+  membersOf,
+  NumberField,
+  RangeField,
+  SelectField,
+  TextField,
+} from '../components/field.tsx';
 import { DEFAULT_SETTINGS, ownPenalty, type ChatSettings } from './chat-settings.ts';
 import { messageOf } from '../format.ts';
+import { Button } from '../components/button.tsx';
 
 const EFFORTS = [
   { value: 'default', label: 'As the model does' },
@@ -24,55 +32,21 @@ const TOOL_CHOICES = [
 /** All parameters of a chat completion in groups; the common groups are open. */
 export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) {
   const value = settings.value;
-  const set = (change: Partial<ChatSettings>): void => {
-    settings.value = { ...settings.value, ...change };
-  };
+  const edits = membersOf(value, (changed) => (settings.value = changed));
   return (
     <div class="settings-panel">
-      <TextField
-        label="System prompt"
-        rows={3}
-        placeholder="How it should answer"
-        value={value.system}
-        onInput={(system) => set({ system })}
-      />
-      <RangeField
-        label="Temperature"
-        value={value.temperature}
-        min={0}
-        max={2}
-        step={0.05}
-        onChange={(temperature) => set({ temperature })}
-      />
-      <RangeField
-        label="Top P"
-        value={value.topP}
-        min={0}
-        max={1}
-        step={0.01}
-        onChange={(topP) => set({ topP })}
-      />
+      <TextField label="System prompt" rows={3} placeholder="How it should answer" {...edits('system')} />
+      <RangeField label="Temperature" min={0} max={2} step={0.05} {...edits('temperature')} />
+      <RangeField label="Top P" min={0} max={1} step={0.01} {...edits('topP')} />
       <div class="field-pair">
-        <NumberField
-          label="Maximum tokens"
-          min={1}
-          placeholder="no limit"
-          value={value.maxTokens}
-          onChange={(maxTokens) => set({ maxTokens })}
-        />
-        <NumberField
-          label="Seed"
-          placeholder="random"
-          value={value.seed}
-          onChange={(seed) => set({ seed })}
-        />
+        <NumberField label="Maximum tokens" min={1} placeholder="no limit" {...edits('maxTokens')} />
+        <NumberField label="Seed" placeholder="random" {...edits('seed')} />
       </div>
       <SelectField
         label="Reasoning"
         hint="For models that can think before they answer."
         options={EFFORTS}
-        value={value.reasoning}
-        onChange={(reasoning) => set({ reasoning })}
+        {...edits('reasoning')}
       />
       <details>
         <summary>Stop, penalties, choices</summary>
@@ -82,52 +56,26 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
             rows={2}
             code
             hint="One a line; \n stands for a line break."
-            value={value.stop}
-            onInput={(stop) => set({ stop })}
+            {...edits('stop')}
           />
-          <RangeField
-            label="Presence penalty"
-            value={value.presencePenalty}
-            min={-2}
-            max={2}
-            step={0.1}
-            onChange={(presencePenalty) => set({ presencePenalty })}
-          />
+          <RangeField label="Presence penalty" min={-2} max={2} step={0.1} {...edits('presencePenalty')} />
           <RangeField
             label="Frequency penalty"
-            value={value.frequencyPenalty ?? ownPenalty(value.model)}
             min={-2}
             max={2}
             step={0.1}
-            onChange={(frequencyPenalty) => set({ frequencyPenalty })}
+            {...edits('frequencyPenalty')}
+            value={value.frequencyPenalty ?? ownPenalty(value.model)}
           />
-          <RangeField
-            label="Choices (n)"
-            value={value.choices}
-            min={1}
-            max={4}
-            step={1}
-            onChange={(choices) => set({ choices })}
-          />
+          <RangeField label="Choices (n)" min={1} max={4} step={1} {...edits('choices')} />
         </div>
       </details>
       <details>
         <summary>Probabilities</summary>
         <div class="settings-group">
-          <CheckField
-            label="Ask for log probabilities"
-            value={value.logprobs}
-            onChange={(logprobs) => set({ logprobs })}
-          />
+          <CheckField label="Ask for log probabilities" {...edits('logprobs')} />
           {value.logprobs && (
-            <RangeField
-              label="Alternatives"
-              value={value.topLogprobs}
-              min={0}
-              max={10}
-              step={1}
-              onChange={(topLogprobs) => set({ topLogprobs })}
-            />
+            <RangeField label="Alternatives" min={0} max={10} step={1} {...edits('topLogprobs')} />
           )}
           <TextField
             label="Logit bias"
@@ -135,20 +83,14 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
             placeholder='{"198": -100}'
             hint="JSON: token id to a bias from -100 to 100."
             error={jsonError(value.logitBias)}
-            value={value.logitBias}
-            onInput={(logitBias) => set({ logitBias })}
+            {...edits('logitBias')}
           />
         </div>
       </details>
       <details>
         <summary>Answer format</summary>
         <div class="settings-group">
-          <SelectField
-            label="Format"
-            options={FORMATS}
-            value={value.format}
-            onChange={(format) => set({ format })}
-          />
+          <SelectField label="Format" options={FORMATS} {...edits('format')} />
           {value.format === 'json_schema' && (
             <TextField
               label="JSON schema"
@@ -156,8 +98,7 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
               code
               placeholder={SCHEMA_EXAMPLE}
               error={jsonError(value.schema)}
-              value={value.schema}
-              onInput={(schema) => set({ schema })}
+              {...edits('schema')}
             />
           )}
         </div>
@@ -172,26 +113,16 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
             placeholder={TOOLS_EXAMPLE}
             hint="A JSON array, as the OpenAI API takes it. You play the tool: the call is shown, and you type its answer."
             error={jsonError(value.tools)}
-            value={value.tools}
-            onInput={(tools) => set({ tools })}
+            {...edits('tools')}
           />
           <div>
-            <SelectField
-              label="Calling"
-              options={TOOL_CHOICES}
-              value={value.toolChoice}
-              onChange={(toolChoice) => set({ toolChoice })}
-            />
+            <SelectField label="Calling" options={TOOL_CHOICES} {...edits('toolChoice')} />
           </div>
         </div>
       </details>
-      <button
-        type="button"
-        class="button button-small"
-        onClick={() => (settings.value = { ...DEFAULT_SETTINGS, model: value.model })}
-      >
+      <Button small onClick={() => (settings.value = { ...DEFAULT_SETTINGS, model: value.model })}>
         Back to the defaults
-      </button>
+      </Button>
     </div>
   );
 }

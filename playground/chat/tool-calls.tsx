@@ -3,6 +3,7 @@ import { TextField } from '../components/field.tsx';
 import { prettyJson } from '../format.ts';
 import type { AssistantTurn } from './conversation.ts';
 import { answerTools, writing } from './send.ts';
+import { Button } from '../components/button.tsx';
 
 /** Tool calls of the model. The user acts as the tool and types its result. */
 export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }) {
@@ -29,15 +30,15 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
               value={results.value[call.id] ?? ''}
               rows={2}
               code
-              onInput={(value) => (results.value = { ...results.value, [call.id]: value })}
+              onChange={(value) => (results.value = { ...results.value, [call.id]: value })}
             />
           )}
         </div>
       ))}
       {open && (
-        <button type="submit" class="button button-primary button-small" disabled={writing.value !== null}>
+        <Button type="submit" look="primary" small disabled={writing.value !== null}>
           Send to the model
-        </button>
+        </Button>
       )}
     </form>
   );

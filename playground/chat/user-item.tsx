@@ -8,6 +8,7 @@ import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { picturesOf, type UserTurn } from './conversation.ts';
 import { say, writing } from './send.ts';
+import { Button } from '../components/button.tsx';
 
 export function UserItem({ turn }: { turn: UserTurn }) {
   const editing = useSignal(false);
@@ -60,14 +61,9 @@ function Bubble({ text }: { text: string }) {
         {isLong && !whole.value ? `${start}…` : text}
       </div>
       {isLong && (
-        <button
-          type="button"
-          class="button button-quiet button-small"
-          aria-expanded={whole.value}
-          onClick={() => (whole.value = !whole.value)}
-        >
+        <Button look="quiet" small aria-expanded={whole.value} onClick={() => (whole.value = !whole.value)}>
           {whole.value ? 'Show less' : `Show all ${count(text.length)} characters`}
-        </button>
+        </Button>
       )}
     </>
   );
@@ -122,12 +118,12 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
         }}
       />
       <div class="row">
-        <button type="submit" class="button button-primary button-small" disabled={isBusy}>
+        <Button type="submit" look="primary" small disabled={isBusy}>
           Send this version
-        </button>
-        <button type="button" class="button button-small" onClick={onDone}>
+        </Button>
+        <Button small onClick={onDone}>
           Cancel
-        </button>
+        </Button>
       </div>
     </form>
   );

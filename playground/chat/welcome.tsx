@@ -15,6 +15,7 @@ import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
 import { GpuOffer } from './gpu-offer.tsx';
 import { say, writing } from './send.ts';
+import { Button } from '../components/button.tsx';
 
 /** Requests that the smallest model answers well: test/browser/playground/starters.test.ts. */
 const STARTERS = [
@@ -70,22 +71,17 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         {system.trim() !== '' && (
           <div class="small quiet">
             <p>System prompt: “{system.trim().slice(0, 200)}”</p>
-            <button type="button" class="button button-small" onClick={onSettings}>
+            <Button small onClick={onSettings}>
               Change it
-            </button>
+            </Button>
           </div>
         )}
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
-              <button
-                type="button"
-                class="button"
-                disabled={writing.value !== null}
-                onClick={() => void say(text)}
-              >
+              <Button disabled={writing.value !== null} onClick={() => void say(text)}>
                 {text}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>
@@ -99,8 +95,8 @@ function LoadButton({ model }: { model: string }) {
   const missing = missingBytes(model) ?? 0;
   if (!asksFirst(model) || (missing === 0 && !hubAllowed.value)) return null;
   return (
-    <button type="button" class="button button-primary" onClick={() => void load(model)}>
+    <Button look="primary" onClick={() => void load(model)}>
       {missing > 0 ? `Download ${bytes(missing)} and start` : `Load ${model}`}
-    </button>
+    </Button>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Dialog } from './dialog.tsx';
+import { Button } from './button.tsx';
 
 interface Props {
   title: string;
@@ -17,12 +18,10 @@ export function ConfirmDialog({ title, action, onConfirm, onClose, children }: P
     <Dialog title={title} onClose={onClose}>
       <p>{children}</p>
       <div class="row">
-        <button type="button" class="button button-danger" onClick={onConfirm}>
+        <Button look="danger" onClick={onConfirm}>
           {action}
-        </button>
-        <button type="button" class="button" onClick={onClose}>
-          Keep it
-        </button>
+        </Button>
+        <Button onClick={onClose}>Keep it</Button>
       </div>
     </Dialog>
   );

@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from 'preact';
 import { clearPreferences } from '../preferences.ts';
 import { messageOf } from '../format.ts';
+import { Button } from './button.tsx';
 
 interface Props {
   children: ComponentChildren;
@@ -25,12 +26,8 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
         <strong>This view could not be shown.</strong>
         <span>{messageOf(error)}</span>
         <span class="row">
-          <button type="button" class="button" onClick={() => this.setState({ error: null })}>
-            Try again
-          </button>
-          <button type="button" class="button" onClick={reset}>
-            Reset this page's settings
-          </button>
+          <Button onClick={() => this.setState({ error: null })}>Try again</Button>
+          <Button onClick={reset}>Reset this page's settings</Button>
         </span>
         <span class="quiet small">Conversations, keys and models are kept.</span>
       </div>

@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { announce } from '../announce.ts';
@@ -39,6 +40,20 @@ export function Field({ label, value, hint, error = null, children }: FieldProps
     </div>
   );
 }
+
+/** Props of a field that edits a signal. */
+export const edits = <T,>(edited: Signal<T>) => ({
+  value: edited.value,
+  onChange: (value: T) => void (edited.value = value),
+});
+
+/** Props of fields that edit the members of an object. */
+export const membersOf =
+  <T extends object>(object: T, change: (changed: T) => void) =>
+  <K extends keyof T>(name: K) => ({
+    value: object[name],
+    onChange: (value: T[K]) => change({ ...object, [name]: value }),
+  });
 
 interface RangeProps {
   label: string;
@@ -109,7 +124,7 @@ interface TextProps {
   placeholder?: string;
   hint?: ComponentChildren;
   error?: string | null;
-  onInput: (value: string) => void;
+  onChange: (value: string) => void;
 }
 
 export function TextField({
@@ -120,35 +135,22 @@ export function TextField({
   placeholder,
   hint,
   error = null,
-  onInput,
+  onChange,
 }: TextProps) {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(ids) =>
-        rows > 1 ? (
-          <textarea
-            {...ids}
-            class={`input ${code ? 'input-code' : ''}`}
-            rows={rows}
-            dir={code ? undefined : 'auto'}
-            placeholder={placeholder}
-            spellcheck={!code}
-            aria-invalid={error !== null}
-            value={value}
-            onInput={({ currentTarget }) => onInput(currentTarget.value)}
-          />
-        ) : (
-          <input
-            {...ids}
-            class={`input ${code ? 'input-code' : ''}`}
-            dir={code ? undefined : 'auto'}
-            placeholder={placeholder}
-            aria-invalid={error !== null}
-            value={value}
-            onInput={({ currentTarget }) => onInput(currentTarget.value)}
-          />
-        )
-      }
+      {(ids) => {
+        const props = {
+          ...ids,
+          class: `input ${code ? 'input-code' : ''}`,
+          dir: code ? undefined : ('auto' as const),
+          placeholder,
+          'aria-invalid': error !== null,
+          value,
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onChange(currentTarget.value),
+        };
+        return rows > 1 ? <textarea {...props} rows={rows} spellcheck={!code} /> : <input {...props} />;
+      }}
     </Field>
   );
 }

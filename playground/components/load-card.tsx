@@ -7,6 +7,7 @@ import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
 import { ErrorText } from './error-text.tsx';
+import { Button } from './button.tsx';
 
 interface Props {
   model: string;
@@ -45,10 +46,10 @@ function Ended({ model, phase, error, onRetry }: Download & Required<Pick<Props,
       ) : (
         <p>Loading {model} was cancelled.</p>
       )}
-      <button type="button" class="button" onClick={onRetry}>
+      <Button onClick={onRetry}>
         {phase === 'failed' ? 'Try again' : 'Load it'}
         <span class="visually-hidden"> {model}</span>
-      </button>
+      </Button>
     </>
   );
 }
@@ -64,15 +65,15 @@ function Running(download: Download) {
         </span>
         <span class="row">
           {phase === 'download' && (
-            <button type="button" class="button button-quiet" onClick={() => void hold(model, !held)}>
+            <Button look="quiet" onClick={() => void hold(model, !held)}>
               {held ? 'Resume' : 'Pause'}
               {hidden}
-            </button>
+            </Button>
           )}
-          <button type="button" class="button button-quiet" onClick={() => cancelLoad(model)}>
+          <Button look="quiet" onClick={() => cancelLoad(model)}>
             Cancel
             {hidden}
-          </button>
+          </Button>
         </span>
       </div>
       <ProgressBar

@@ -5,6 +5,7 @@ import { announce } from '../announce.ts';
 import { problemOf } from '../problem.ts';
 import { LoadCard } from './load-card.tsx';
 import { ErrorText } from './error-text.tsx';
+import { Button } from './button.tsx';
 
 export interface Run<T> {
   busy: Signal<AbortController | null>;
@@ -54,15 +55,11 @@ export function RunRow({ run: { busy, problem }, model, label, disabled, figures
   return (
     <>
       <div class="row">
-        <button type="submit" class="button button-primary" disabled={busy.value !== null || disabled}>
+        <Button type="submit" look="primary" disabled={busy.value !== null || disabled}>
           {label}
-        </button>
+        </Button>
         {children}
-        {busy.value && (
-          <button type="button" class="button" onClick={() => busy.value?.abort()}>
-            Stop
-          </button>
-        )}
+        {busy.value && <Button onClick={() => busy.value?.abort()}>Stop</Button>}
         {figures !== null && !busy.value && <span class="figures">{figures}</span>}
       </div>
       <LoadCard model={model} />

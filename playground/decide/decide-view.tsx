@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { chatModels } from '../client/model-facts.ts';
 import { EMBEDDING_MODEL, hueOf } from '../client/models.ts';
-import { SelectField, TextField } from '../components/field.tsx';
+import { edits, SelectField, TextField } from '../components/field.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 import { duration, plural } from '../format.ts';
 import { AnswerCard } from './answer-card.tsx';
@@ -11,6 +11,7 @@ import { decide } from './decision-api.ts';
 import { type Draft, draft, isComplete, toQuestion } from './drafts.ts';
 import { EXAMPLES } from './examples.ts';
 import { QuestionEditor } from './question-editor.tsx';
+import { Button } from '../components/button.tsx';
 
 export function DecideView() {
   const model = useSignal(EMBEDDING_MODEL);
@@ -33,10 +34,12 @@ export function DecideView() {
         <p>Typed questions about a text, answered with probabilities. Nothing is generated.</p>
       </header>
       <div class="row" role="group" aria-label="Examples">
+        <span class="small quiet" aria-hidden="true">
+          Examples
+        </span>
         {EXAMPLES.map(({ name, text: sample, questions }) => (
-          <button
-            type="button"
-            class="button button-small"
+          <Button
+            small
             key={name}
             disabled={run.busy.value !== null}
             onClick={() => {
@@ -46,22 +49,21 @@ export function DecideView() {
             }}
           >
             {name}
-          </button>
+          </Button>
         ))}
       </div>
       <form class="card stack" onSubmit={(event) => void run.start(event)}>
         <SelectField
           label="Model"
-          value={model.value}
+          {...edits(model)}
           options={[EMBEDDING_MODEL, ...chatModels.value].map((id) => ({ value: id, label: id }))}
           hint={
             model.value === EMBEDDING_MODEL
               ? 'Compares the text with the choices and their descriptions.'
               : 'Scores each choice as the answer, without its description.'
           }
-          onChange={(id) => (model.value = id)}
         />
-        <TextField label="Text" rows={4} value={text.value} onInput={(value) => (text.value = value)} />
+        <TextField label="Text" rows={4} {...edits(text)} />
         {drafts.value.map((each, index) => (
           <QuestionEditor
             key={each.id}

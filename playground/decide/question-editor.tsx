@@ -1,5 +1,5 @@
 import { IconButton } from '../components/icon-button.tsx';
-import { SelectField, TextField } from '../components/field.tsx';
+import { membersOf, SelectField, TextField } from '../components/field.tsx';
 import type { Draft } from './drafts.ts';
 
 const TYPES = [
@@ -17,22 +17,14 @@ interface Props {
 }
 
 export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
-  const { type, instructions, options } = draft;
+  const { type } = draft;
+  const edits = membersOf(draft, onChange);
   return (
     <fieldset class="decide-question">
       <legend class="visually-hidden">Question {number}</legend>
       <div class="decide-question-head">
-        <SelectField
-          label="Type"
-          value={type}
-          options={TYPES}
-          onChange={(value) => onChange({ ...draft, type: value })}
-        />
-        <TextField
-          label={type === 'predicate' ? 'Statement' : 'Question'}
-          value={instructions}
-          onInput={(value) => onChange({ ...draft, instructions: value })}
-        />
+        <SelectField label="Type" options={TYPES} {...edits('type')} />
+        <TextField label={type === 'predicate' ? 'Statement' : 'Question'} {...edits('instructions')} />
         {onRemove && <IconButton icon="close" label={`Remove question ${number}`} onClick={onRemove} />}
       </div>
       {type !== 'predicate' && (
@@ -40,8 +32,7 @@ export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
           label={type === 'choice' ? 'Choices' : 'Levels, the lowest first'}
           rows={4}
           hint="One a line; a description may follow after a colon."
-          value={options}
-          onInput={(value) => onChange({ ...draft, options: value })}
+          {...edits('options')}
         />
       )}
     </fieldset>

@@ -7,6 +7,8 @@ import { findDevice, type DeviceFacts } from '../client/find-device.ts';
 import { GpuDetails } from './gpu-details.tsx';
 import { meaning } from './meaning.ts';
 import { SpeedTest } from './speed-test.tsx';
+import { Fact } from '../components/fact.tsx';
+import { Card } from '../components/card.tsx';
 
 export function DeviceView() {
   const facts = useSignal<DeviceFacts | null>(null);
@@ -39,32 +41,28 @@ export function DeviceView() {
             ))}
           </ul>
           <SpeedTest />
-          <section class="card stack" aria-labelledby="device-found">
-            <h2 id="device-found">Found</h2>
+          <Card title="Found">
             <dl class="facts">
-              <dt>GPU</dt>
-              <dd>{found.gpu ? found.gpu.name : 'none that WebGPU reaches'}</dd>
-              <dt>Cross-origin isolated</dt>
-              <dd>{found.isolated ? 'yes' : 'no'}</dd>
-              <dt>Logical cores</dt>
-              <dd>{found.cores}</dd>
-              <dt>Memory</dt>
-              <dd>
+              <Fact name="GPU">{found.gpu ? found.gpu.name : 'none that WebGPU reaches'}</Fact>
+              <Fact name="Cross-origin isolated">{found.isolated ? 'yes' : 'no'}</Fact>
+              <Fact name="Logical cores">{found.cores}</Fact>
+              <Fact name="Memory">
                 {found.memoryGiB === null ? 'not told by this browser' : `${found.memoryGiB} GiB or more`}
-              </dd>
-              <dt>Storage</dt>
-              <dd>
+              </Fact>
+              <Fact name="Storage">
                 {found.storage
                   ? `${bytes(found.storage.usedBytes)} of ${bytes(found.storage.quotaBytes)} used`
                   : 'not told by this browser'}
-              </dd>
-              <dt>Service worker</dt>
-              <dd>{found.serviceWorker ? 'controls this page' : 'not in control of this page'}</dd>
-              <dt>Engine</dt>
-              <dd>{engineStatus.value?.epoch ? <code>{engineStatus.value.epoch}</code> : 'not started'}</dd>
+              </Fact>
+              <Fact name="Service worker">
+                {found.serviceWorker ? 'controls this page' : 'not in control of this page'}
+              </Fact>
+              <Fact name="Engine">
+                {engineStatus.value?.epoch ? <code>{engineStatus.value.epoch}</code> : 'not started'}
+              </Fact>
             </dl>
             {found.gpu && <GpuDetails gpu={found.gpu} />}
-          </section>
+          </Card>
         </>
       )}
     </div>

@@ -1,7 +1,7 @@
 import './embeddings.css';
 import { EMBEDDING_MODEL } from '../client/models.ts';
 import { chosenVariant, weightBytes } from '../client/model-facts.ts';
-import { TextField } from '../components/field.tsx';
+import { edits, TextField } from '../components/field.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 import { bytes, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
@@ -33,8 +33,7 @@ export function EmbeddingsView() {
           label="Texts"
           rows={8}
           hint="One a line. Paste more to search through them."
-          value={texts.value}
-          onInput={(value) => (texts.value = value)}
+          {...edits(texts)}
         />
         <RunRow
           run={run}

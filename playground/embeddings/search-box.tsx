@@ -7,6 +7,7 @@ import { problemOf } from '../problem.ts';
 import { embed, type Embedded } from './embed.ts';
 import { dot } from './vector.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Button } from '../components/button.tsx';
 
 interface Hit {
   text: string;
@@ -59,9 +60,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
             />
           )}
         </Field>
-        <button type="submit" class="button">
-          Search
-        </button>
+        <Button type="submit">Search</Button>
       </form>
       {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
       {hits.value && (

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { handle } from '../client/localtext.ts';
 import { modelIds } from '../client/models.ts';
-import { CheckField, NumberField, SelectField, TextField } from '../components/field.tsx';
+import { CheckField, edits, NumberField, SelectField, TextField } from '../components/field.tsx';
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
+import { Button } from '../components/button.tsx';
 
 const DAY = 24 * 60 * 60 * 1000;
 const EXPIRIES = [
@@ -47,52 +48,20 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
   return (
     <form class="card stack" aria-label="Issue a key" onSubmit={(event) => void issue(event)}>
       <div class="issue-main">
-        <TextField
-          label="Application"
-          placeholder="Notes app"
-          value={label.value}
-          onInput={(value) => (label.value = value)}
-        />
-        <SelectField
-          label="Expires"
-          options={EXPIRIES}
-          value={expiry.value}
-          onChange={(value) => (expiry.value = value)}
-        />
-        <button type="submit" class="button button-primary" disabled={!label.value.trim()}>
+        <TextField label="Application" placeholder="Notes app" {...edits(label)} />
+        <SelectField label="Expires" options={EXPIRIES} {...edits(expiry)} />
+        <Button type="submit" look="primary" disabled={!label.value.trim()}>
           Issue key
-        </button>
+        </Button>
       </div>
       <details>
         <summary>Limits</summary>
         <div class="issue-limits">
-          <NumberField
-            label="Requests a minute"
-            min={1}
-            placeholder="600"
-            value={perMinute.value}
-            onChange={(value) => (perMinute.value = value)}
-          />
-          <NumberField
-            label="Tokens a minute"
-            min={1}
-            placeholder="200000"
-            value={tokensPerMinute.value}
-            onChange={(value) => (tokensPerMinute.value = value)}
-          />
-          <NumberField
-            label="Chats at once"
-            min={1}
-            placeholder="64"
-            value={inFlight.value}
-            onChange={(value) => (inFlight.value = value)}
-          />
+          <NumberField label="Requests a minute" min={1} placeholder="600" {...edits(perMinute)} />
+          <NumberField label="Tokens a minute" min={1} placeholder="200000" {...edits(tokensPerMinute)} />
+          <NumberField label="Chats at once" min={1} placeholder="64" {...edits(inFlight)} />
         </div>
-        <CheckField
-          label="This device only: no server answers its requests"
-          value={deviceOnly.value}
-          onChange={(on) => (deviceOnly.value = on)}
-        />
+        <CheckField label="This device only: no server answers its requests" {...edits(deviceOnly)} />
         <fieldset class="issue-models">
           <legend>Models (none chosen: all)</legend>
           {modelIds.value.map((id) => (

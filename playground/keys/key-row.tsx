@@ -7,6 +7,7 @@ import { focusIfLost } from '../components/focus-if-lost.ts';
 import { count, timeAgo } from '../format.ts';
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
+import { Button } from '../components/button.tsx';
 
 export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: NewKey) => void }) {
   const confirming = useSignal(false);
@@ -25,7 +26,7 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
     focusIfLost(heading.current);
   };
   return (
-    <li class={`key-row ${active ? '' : 'key-row-gone'}`}>
+    <li class={`row row-between key-row ${active ? '' : 'key-row-gone'}`}>
       <div class="key-row-main">
         <h3 tabIndex={-1} ref={heading}>
           {info.label} {!active && <span class="tag">{info.state}</span>}
@@ -35,16 +36,12 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
       </div>
       {active && (
         <div class="row">
-          <button type="button" class="button button-small" onClick={() => void rotate()}>
+          <Button small onClick={() => void rotate()}>
             Rotate<span class="visually-hidden"> {info.label}</span>
-          </button>
-          <button
-            type="button"
-            class="button button-small button-danger"
-            onClick={() => (confirming.value = true)}
-          >
+          </Button>
+          <Button small look="danger" onClick={() => (confirming.value = true)}>
             Revoke<span class="visually-hidden"> {info.label}</span>
-          </button>
+          </Button>
         </div>
       )}
       {confirming.value && (

@@ -25,7 +25,7 @@ const client = new OpenAI({
         Copy it now: it is not shown again.
         {issued.replaced && ' The old key stays valid for a day.'}
       </p>
-      <div class="new-key">
+      <div class="row row-between new-key">
         <code>{issued.key}</code>
         <CopyButton text={issued.key} label="Copy the key" caption="Copy" />
       </div>

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import {
   addError,
@@ -13,15 +12,17 @@ import {
   sourceText,
 } from '../client/added-models.ts';
 import { ChosenModelForm } from './chosen-model-form.tsx';
+import { useDrop } from '../components/use-drop.ts';
 import { HubOffers } from './hub-offers.tsx';
 import { SourceForm } from './source-form.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { parseSource } from './parse-source.ts';
+import { Button } from '../components/button.tsx';
 
 /** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
 export function AddModelCard() {
-  const over = useSignal(false);
+  const { handlers, overClass } = useDrop(takeTransfer, false);
   const chosen = chosenModel.value;
   useEffect(() => {
     void refreshAddedModels();
@@ -35,20 +36,7 @@ export function AddModelCard() {
     return () => document.removeEventListener('paste', onPaste);
   }, []);
   return (
-    <section
-      class={`card stack drop-zone ${over.value ? 'drop-zone-over' : ''}`}
-      aria-labelledby="add-model-title"
-      onDragOver={(event) => {
-        event.preventDefault();
-        over.value = true;
-      }}
-      onDragLeave={() => (over.value = false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        over.value = false;
-        if (event.dataTransfer) takeTransfer(event.dataTransfer);
-      }}
-    >
+    <section class={`card stack drop-zone ${overClass}`} aria-labelledby="add-model-title" {...handlers}>
       <h2 id="add-model-title">Your own model</h2>
       {addError.value !== null && <ErrorText alert small={false} text={addError.value} />}
       {addNote.value !== null && <p class="small">{addNote.value}</p>}
@@ -62,9 +50,9 @@ export function AddModelCard() {
       {reading.value !== null && (
         <div class="row">
           <span class="small">Reading the header of {reading.value}…</span>
-          <button type="button" class="button button-quiet" onClick={cancelChosen}>
+          <Button look="quiet" onClick={cancelChosen}>
             Stop
-          </button>
+          </Button>
         </div>
       )}
     </section>

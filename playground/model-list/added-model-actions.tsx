@@ -13,6 +13,7 @@ import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Button } from '../components/button.tsx';
 
 /** What can be done with a model that the user added. */
 export function AddedModelActions({ id }: { id: string }) {
@@ -26,22 +27,18 @@ export function AddedModelActions({ id }: { id: string }) {
     <div class="stack" tabIndex={-1} ref={area} role="group" aria-label={`Manage ${id}`}>
       {name.value === null ? (
         <div class="row">
-          <button type="button" class="button button-small" onClick={() => (name.value = id)}>
+          <Button small onClick={() => (name.value = id)}>
             Rename{hidden}
-          </button>
+          </Button>
           {/* An embedding model is a folder of files. */}
           {!addedModel(id)?.embedding && saved === undefined && (
-            <button type="button" class="button button-small" onClick={() => void saveAdded(id)}>
+            <Button small onClick={() => void saveAdded(id)}>
               Save as a file{hidden}
-            </button>
+            </Button>
           )}
-          <button
-            type="button"
-            class="button button-small button-danger"
-            onClick={() => (confirming.value = true)}
-          >
+          <Button small look="danger" onClick={() => (confirming.value = true)}>
             Remove{hidden}
-          </button>
+          </Button>
         </div>
       ) : (
         <form
@@ -56,24 +53,24 @@ export function AddedModelActions({ id }: { id: string }) {
             label="New id"
             value={name.value}
             hint="Requests that name the old one are answered with 404."
-            onInput={(value) => (name.value = value)}
+            onChange={(value) => (name.value = value)}
           />
           <div class="row">
-            <button type="submit" class="button" disabled={name.value.trim() === ''}>
+            <Button type="submit" disabled={name.value.trim() === ''}>
               Rename
-            </button>
-            <button type="button" class="button button-quiet" onClick={() => (name.value = null)}>
+            </Button>
+            <Button look="quiet" onClick={() => (name.value = null)}>
               Cancel
-            </button>
+            </Button>
           </div>
         </form>
       )}
       {saved !== undefined && (
         <div class="row">
           <span class="small">Saving…</span>
-          <button type="button" class="button button-quiet" onClick={() => cancelSave(id)}>
+          <Button look="quiet" onClick={() => cancelSave(id)}>
             Cancel<span class="visually-hidden"> saving {id}</span>
-          </button>
+          </Button>
         </div>
       )}
       {saved !== undefined && <ProgressBar label={`Saving ${id}`} value={saved} max={1} />}

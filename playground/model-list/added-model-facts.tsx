@@ -1,6 +1,7 @@
 import type { AddedModel } from '../../src/index.ts';
 import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
+import { Fact } from '../components/fact.tsx';
 
 export function AddedModelFacts({
   name,
@@ -12,18 +13,14 @@ export function AddedModelFacts({
 }: AddedModel) {
   return (
     <>
-      <dt>Weights</dt>
-      <dd>
+      <Fact name="Weights">
         {name} <span class="quiet small">added by you</span>
-      </dd>
-      <dt>Architecture</dt>
-      <dd>
+      </Fact>
+      <Fact name="Architecture">
         {architecture}, {quantization}
-      </dd>
-      <dt>Size</dt>
-      <dd>{bytes(size)}</dd>
-      <dt>Context</dt>
-      <dd>{count(contextLength)} tokens</dd>
+      </Fact>
+      <Fact name="Size">{bytes(size)}</Fact>
+      <Fact name="Context">{count(contextLength)} tokens</Fact>
       {embedding && <VectorFacts {...embedding} />}
     </>
   );

@@ -5,17 +5,19 @@ import {
   cancelBuiltInDownload,
   downloadBuiltIn,
 } from '../client/built-in-model.ts';
+import { ErrorText } from '../components/error-text.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 /** The model that the browser has itself, or could download. */
 export function BuiltInCard() {
   const added = builtInAdded.value;
   const known = builtInReason.value;
   return (
-    <section class="card stack" aria-labelledby="built-in-title">
-      <h2 id="built-in-title">The browser’s own model</h2>
+    <Card title="The browser’s own model">
       <p class="small">
         {added && known
           ? known.chosen
@@ -27,7 +29,7 @@ export function BuiltInCard() {
       <ReloadRow setting={builtInAdded} value={!added}>
         {added ? 'Do without the browser’s model' : 'Use the browser’s model'}
       </ReloadRow>
-    </section>
+    </Card>
   );
 }
 
@@ -51,9 +53,9 @@ function DownloadProgress({ share }: { share: number }) {
       <ProgressBar label="Downloading the browser’s model" value={share} max={1} />
       <div class="row">
         <span class="figures">{Math.floor(share * 100)} %</span>
-        <button type="button" class="button button-quiet" onClick={cancelBuiltInDownload}>
+        <Button look="quiet" onClick={cancelBuiltInDownload}>
           Cancel
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -66,14 +68,8 @@ function DownloadOffer({ error }: { error: string | undefined }) {
         The browser downloads several gigabytes, needs some 22 GB of free disk space for that, and keeps the
         model for all sites. It decides when to delete it.
       </p>
-      {error !== undefined && (
-        <p role="alert" class="error-text small">
-          {error}
-        </p>
-      )}
-      <button type="button" class="button" onClick={() => void downloadBuiltIn()}>
-        Download the browser’s model
-      </button>
+      {error !== undefined && <ErrorText alert text={error} />}
+      <Button onClick={() => void downloadBuiltIn()}>Download the browser’s model</Button>
     </>
   );
 }

@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { ModelDetails } from '../../src/index.ts';
 import { addChosen, cancelChosen, type ChosenModel } from '../client/added-models.ts';
-import { TextField } from '../components/field.tsx';
+import { edits, TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes, count } from '../format.ts';
 import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
+import { Fact } from '../components/fact.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Facts from a chosen file's header, and the form to add the model. */
 export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
@@ -23,47 +25,26 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       }}
     >
       <dl class="facts">
-        <dt>Model</dt>
-        <dd>
+        <Fact name="Model">
           {details.name}
           {'hub' in source && <span class="quiet small"> of {source.hub}</span>}
-        </dd>
-        <dt>Architecture</dt>
-        <dd>
+        </Fact>
+        <Fact name="Architecture">
           {details.architecture}, {details.quantization}
-        </dd>
-        <dt>Size</dt>
-        <dd>{bytes(details.bytes)}</dd>
-        <dt>Context</dt>
-        <dd>
+        </Fact>
+        <Fact name="Size">{bytes(details.bytes)}</Fact>
+        <Fact name="Context">
           {count(details.contextLength)} tokens
           {details.contextLength < details.trainedContextLength && (
             <span class="quiet small"> of {count(details.trainedContextLength)} that it was trained on</span>
           )}
-        </dd>
-        <dt>Memory</dt>
-        <dd>about {bytes(details.memoryBytes)}</dd>
-        <dt>This device</dt>
-        <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
-        {details.warning !== undefined && (
-          <>
-            <dt>Note</dt>
-            <dd>{details.warning}</dd>
-          </>
-        )}
+        </Fact>
+        <Fact name="Memory">about {bytes(details.memoryBytes)}</Fact>
+        <Fact name="This device">{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</Fact>
+        {details.warning !== undefined && <Fact name="Note">{details.warning}</Fact>}
         {details.embedding && <VectorFacts {...details.embedding} />}
-        {details.reranks && (
-          <>
-            <dt>Purpose</dt>
-            <dd>reranking</dd>
-          </>
-        )}
-        {!details.embedding && !details.reranks && (
-          <>
-            <dt>Chat template</dt>
-            <dd>{templateOf(details)}</dd>
-          </>
-        )}
+        {details.reranks && <Fact name="Purpose">reranking</Fact>}
+        {!details.embedding && !details.reranks && <Fact name="Chat template">{templateOf(details)}</Fact>}
       </dl>
       {progress ? (
         <>
@@ -79,28 +60,23 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       ) : (
         <TextField
           label="Id"
-          value={id.value}
+          {...edits(id)}
           hint={
             <>
               For <code>model</code> in requests.
             </>
           }
-          onInput={(value) => (id.value = value)}
         />
       )}
       <div class="row">
         {!progress && (
-          <button
-            type="submit"
-            class="button button-primary"
-            disabled={details.problem !== null || id.value.trim() === ''}
-          >
+          <Button type="submit" look="primary" disabled={details.problem !== null || id.value.trim() === ''}>
             Add
-          </button>
+          </Button>
         )}
-        <button type="button" class="button button-quiet" onClick={cancelChosen}>
+        <Button look="quiet" onClick={cancelChosen}>
           {progress ? 'Stop' : 'Cancel'}
-        </button>
+        </Button>
       </div>
     </form>
   );

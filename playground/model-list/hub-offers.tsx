@@ -3,6 +3,7 @@ import type { HubOffer } from '../../src/index.ts';
 import { cancelChosen, choose, reading } from '../client/added-models.ts';
 import { bytes } from '../format.ts';
 import { useFocus } from './use-focus.ts';
+import { Button } from '../components/button.tsx';
 
 /** The most common quantization: small for its quality. */
 const USUAL = 'Q4_K_M';
@@ -60,12 +61,12 @@ export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
       </fieldset>
       {!chosen && <p class="error-text small">None of them fits this device. Look for a smaller model.</p>}
       <div class="row">
-        <button type="submit" class="button button-primary" disabled={!chosen || reading.value !== null}>
+        <Button type="submit" look="primary" disabled={!chosen || reading.value !== null}>
           Show its facts
-        </button>
-        <button type="button" class="button button-quiet" onClick={cancelChosen}>
+        </Button>
+        <Button look="quiet" onClick={cancelChosen}>
           Back
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -14,6 +14,8 @@ import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 import { inWords } from '../problem.ts';
+import { Fact } from '../components/fact.tsx';
+import { Button } from '../components/button.tsx';
 
 const PURPOSES = {
   chat: 'chat',
@@ -47,9 +49,9 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
       <UnloadNote model={id} />
       <LoadCard model={id} />
       {(isUnloaded || (phase === undefined && state !== 'ready')) && (
-        <button type="button" class="button" onClick={() => void load(id)}>
+        <Button onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
-        </button>
+        </Button>
       )}
       {addedModel(id) && !isBusy(id) && <AddedModelActions id={id} />}
     </article>
@@ -106,8 +108,7 @@ function ModelFacts({ id, status }: Facts) {
   const added = addedModel(id);
   return (
     <dl class="facts">
-      <dt>For</dt>
-      <dd>{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</dd>
+      <Fact name="For">{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</Fact>
       {variant && <VariantFacts id={id} variant={variant} reasons={status?.reasons ?? []} />}
       {added && <AddedModelFacts {...added} />}
       <EstimateFacts variant={variant} isAdded={added !== undefined} estimates={status?.estimates ?? {}} />
@@ -120,19 +121,15 @@ function ModelFacts({ id, status }: Facts) {
 function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; reasons: VariantReason[] }) {
   return (
     <>
-      <dt>Weights</dt>
-      <dd>
+      <Fact name="Weights">
         <code>{variant.name}</code>
         <span class="quiet small license"> {variant.license}</span>
-      </dd>
-      <dt>Why these</dt>
-      <dd>
+      </Fact>
+      <Fact name="Why these">
         <WhyThese model={id} reasons={reasons} />
-      </dd>
-      <dt>Size</dt>
-      <dd>{bytes(weightBytes(variant))}</dd>
-      <dt>Context</dt>
-      <dd>{count(variant.contextLength)} tokens</dd>
+      </Fact>
+      <Fact name="Size">{bytes(weightBytes(variant))}</Fact>
+      <Fact name="Context">{count(variant.contextLength)} tokens</Fact>
     </>
   );
 }
@@ -140,21 +137,17 @@ function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; 
 function EngineFacts({ status }: Pick<Facts, 'status'>) {
   return (
     <>
-      <dt>Backend</dt>
-      <dd>
+      <Fact name="Backend">
         {status?.fingerprint ? (
           <code>{status.fingerprint}</code>
         ) : (
           <span class="quiet">chosen when it loads</span>
         )}
-      </dd>
+      </Fact>
       {status && status.running + status.queued > 0 && (
-        <>
-          <dt>Now</dt>
-          <dd>
-            {status.running} running, {status.queued} waiting
-          </dd>
-        </>
+        <Fact name="Now">
+          {status.running} running, {status.queued} waiting
+        </Fact>
       )}
     </>
   );
@@ -171,12 +164,9 @@ function EstimateFacts({ variant, isAdded, estimates }: Estimated) {
   const estimate = estimates[variant?.name ?? ''] ?? (isAdded ? Object.values(estimates)[0] : undefined);
   if (!estimate) return null;
   return (
-    <>
-      <dt>Needs</dt>
-      <dd>
-        <DeviceNeeds {...estimate} />
-      </dd>
-    </>
+    <Fact name="Needs">
+      <DeviceNeeds {...estimate} />
+    </Fact>
   );
 }
 

@@ -4,6 +4,7 @@ import { choose, lookUp, reading, sourceText } from '../client/added-models.ts';
 import { setAndReload, hubAllowed } from '../client/catalog-settings.ts';
 import { TextField } from '../components/field.tsx';
 import { parseSource } from './parse-source.ts';
+import { Button } from '../components/button.tsx';
 
 const SHA256 = /^[0-9a-f]{64}$/i;
 
@@ -31,9 +32,7 @@ export function SourceForm() {
         Embedding models in ONNX come from the model hub.
       </p>
       <div class="row">
-        <button type="button" class="button" onClick={() => input.current?.click()}>
-          Choose a GGUF file…
-        </button>
+        <Button onClick={() => input.current?.click()}>Choose a GGUF file…</Button>
       </div>
       <input
         ref={input}
@@ -61,7 +60,7 @@ export function SourceForm() {
           placeholder="owner/name"
           hint="A repository of the model hub, the address of its page, or the URL of a GGUF file."
           error={isUrl ? null : problem.value}
-          onInput={(value) => {
+          onChange={(value) => {
             sourceText.value = value;
             problem.value = null;
           }}
@@ -73,7 +72,7 @@ export function SourceForm() {
             code
             hint="The file is held to it. This page may download from its own site and from the model hub; other files you can download, and drop here."
             error={problem.value}
-            onInput={(value) => {
+            onChange={(value) => {
               sha256.value = value;
               problem.value = null;
             }}
@@ -81,9 +80,7 @@ export function SourceForm() {
         )}
         {needsHub ? (
           <div class="row">
-            <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
-              Allow the model hub
-            </button>
+            <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
             <span class="small quiet">
               huggingface.co then sees which files this browser fetches. Reloads this page; reload the site’s
               other tabs too.
@@ -91,9 +88,9 @@ export function SourceForm() {
           </div>
         ) : (
           <div class="row">
-            <button type="submit" class="button" disabled={reading.value !== null}>
+            <Button type="submit" disabled={reading.value !== null}>
               Look up
-            </button>
+            </Button>
           </div>
         )}
       </form>

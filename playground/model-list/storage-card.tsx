@@ -7,6 +7,8 @@ import { storedWeights } from '../client/stored-weights.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 import { StoredWeightsList } from './stored-weights-list.tsx';
+import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const REFUSED = 'Not granted. Browsers decide by use: installing or bookmarking the site helps.';
 
@@ -22,8 +24,7 @@ export function StorageCard() {
     announce(refused.value ? REFUSED : 'Kept.');
   };
   return (
-    <section class="card stack" aria-labelledby="storage-title">
-      <h2 id="storage-title">Storage of this site</h2>
+    <Card title="Storage of this site">
       <ProgressBar label="Storage used" value={state.usedBytes} max={state.quotaBytes} />
       <p class="figures">
         {bytes(state.usedBytes)} of {bytes(state.quotaBytes)} that the browser allows
@@ -37,13 +38,11 @@ export function StorageCard() {
             The browser may clear it when the disk runs short; the weights would then be downloaded again.
           </p>
           <div class="row">
-            <button type="button" class="button" onClick={() => void ask()}>
-              Ask to keep it
-            </button>
+            <Button onClick={() => void ask()}>Ask to keep it</Button>
             {refused.value && <span class="small quiet">{REFUSED}</span>}
           </div>
         </div>
       )}
-    </section>
+    </Card>
   );
 }

@@ -12,6 +12,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Lists the weights stored in this browser, each with a Delete button. */
 export function StoredWeightsList() {
@@ -63,9 +64,9 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
           {inUse && ', in memory'}
         </span>
       </span>
-      <button type="button" class="button button-quiet" onClick={() => (confirming.value = true)}>
+      <Button look="quiet" onClick={() => (confirming.value = true)}>
         Delete<span class="visually-hidden"> {variant}</span>
-      </button>
+      </Button>
       {confirming.value && (
         <ConfirmDialog
           title={`Delete ${variant}?`}

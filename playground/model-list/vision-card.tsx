@@ -2,6 +2,7 @@ import { hubBytes } from '../client/model-facts.ts';
 import { hubAllowed, visionAdded } from '../client/catalog-settings.ts';
 import { bytes } from '../format.ts';
 import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
 
 const VISION_MODEL = 'opal-lynx-4';
 
@@ -9,8 +10,7 @@ const VISION_MODEL = 'opal-lynx-4';
 export function VisionCard() {
   const added = visionAdded.value;
   return (
-    <section class="card stack" aria-labelledby="vision-title">
-      <h2 id="vision-title">Pictures</h2>
+    <Card title="Pictures">
       <p class="small">
         {added
           ? `${VISION_MODEL} answers questions about pictures: choose it in the chat, and paste, drop or choose them.`
@@ -25,6 +25,6 @@ export function VisionCard() {
       <ReloadRow setting={visionAdded} value={!added}>
         {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
       </ReloadRow>
-    </section>
+    </Card>
   );
 }

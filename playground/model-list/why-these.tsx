@@ -1,6 +1,7 @@
 import { load } from '../client/downloads.ts';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import type { VariantReason } from '../../src/index.ts';
+import { Button } from '../components/button.tsx';
 
 /** The engine's reasons for its choice of weights, and for skipping earlier variants. */
 export function WhyThese({ model, reasons }: { model: string; reasons: VariantReason[] }) {
@@ -12,9 +13,7 @@ export function WhyThese({ model, reasons }: { model: string; reasons: VariantRe
       {ended && (
         <p class="small">
           {ended.chosen ? 'Its load' : 'A larger variant'} ended the tab.{' '}
-          <button type="button" class="button" onClick={() => void load(model, true)}>
-            Try it again
-          </button>
+          <Button onClick={() => void load(model, true)}>Try it again</Button>
         </p>
       )}
       {others.length > 0 && (

@@ -2,40 +2,34 @@ import { useSignal } from '@preact/signals';
 import type { LoggedBody, RequestLogEntry } from '../../src/index.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
-import { SelectField } from '../components/field.tsx';
+import { edits, SelectField } from '../components/field.tsx';
 import { clockTime, count, prettyJson } from '../format.ts';
 import { clientName } from './clients.ts';
 import { codeSample, samplesFor, type SampleKind } from './code-samples.ts';
 import { figures, statusText } from './request-figures.ts';
+import { Fact } from '../components/fact.tsx';
 
 export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
   const kind = useSignal<SampleKind>('openai');
   return (
     <div class="stack">
       <dl class="facts">
-        <dt>Status</dt>
-        <dd>
+        <Fact name="Status">
           {statusText(entry)} {entry.error && <span class="error-text">{entry.error}</span>}
-        </dd>
-        <dt>Asked by</dt>
-        <dd>
+        </Fact>
+        <Fact name="Asked by">
           {clientName(entry)}
           {entry.client && <span class="quiet small request-url"> {entry.client.url}</span>}
-        </dd>
-        <dt>Key</dt>
-        <dd>{entry.keyLabel ?? 'none that is valid'}</dd>
-        <dt>Model</dt>
-        <dd>{entry.model ?? '–'}</dd>
-        <dt>Answered by</dt>
-        <dd>{entry.servedBy ?? '–'}</dd>
-        <dt>Began</dt>
-        <dd>{clockTime(entry.startedAt)}</dd>
+        </Fact>
+        <Fact name="Key">{entry.keyLabel ?? 'none that is valid'}</Fact>
+        <Fact name="Model">{entry.model ?? '–'}</Fact>
+        <Fact name="Answered by">{entry.servedBy ?? '–'}</Fact>
+        <Fact name="Began">{clockTime(entry.startedAt)}</Fact>
         <dt>Figures</dt>
         <dd class="figures">{figures(entry).join(' · ') || '–'}</dd>
-        <dt>Request id</dt>
-        <dd>
+        <Fact name="Request id">
           <code>{entry.id}</code>
-        </dd>
+        </Fact>
       </dl>
       <Body title="request" body={entry.requestBody} />
       <Body title="answer" body={entry.responseBody} />
@@ -44,8 +38,7 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
           <SelectField
             label="Copy as"
             options={samplesFor(entry.path)}
-            value={kind.value}
-            onChange={(value) => (kind.value = value)}
+            {...edits(kind)}
             {...(kind.value === 'curl' && {
               hint: 'curl reaches servers only, not the /v1 inside this page.',
             })}

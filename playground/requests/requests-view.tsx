@@ -8,6 +8,7 @@ import { clearRequests, requestLog } from './request-log.ts';
 import { RequestDetail } from './request-detail.tsx';
 import { RequestRow } from './request-row.tsx';
 import { Timeline } from './timeline.tsx';
+import { Button } from '../components/button.tsx';
 
 export function RequestsView() {
   const openId = useSignal(route.peek().id);
@@ -30,9 +31,9 @@ export function RequestsView() {
           <Timeline entries={log} />
           <div class="row row-between">
             <h2>{plural(log.length, 'request')}</h2>
-            <button type="button" class="button button-small" onClick={clearRequests}>
+            <Button small onClick={clearRequests}>
               Clear
-            </button>
+            </Button>
           </div>
           <ol class="request-list">
             {log.map((entry) => (

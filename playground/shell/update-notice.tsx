@@ -4,6 +4,7 @@ import type { LocaltextStatus } from '../../src/index.ts';
 import { announce } from '../announce.ts';
 import { engineStatus, handle } from '../client/localtext.ts';
 import { messageOf } from '../format.ts';
+import { Button } from '../components/button.tsx';
 
 /** Offers a reload to a new version. */
 export function UpdateNotice() {
@@ -29,14 +30,9 @@ export function UpdateNotice() {
   return (
     <div class="notice row row-between">
       <span>{shown}</span>
-      <button
-        type="button"
-        class="button button-small"
-        disabled={updating.value}
-        onClick={() => void update()}
-      >
+      <Button small disabled={updating.value} onClick={() => void update()}>
         {engineStatus.value?.updateWaiting ? 'Use it' : 'Reload'}
-      </button>
+      </Button>
     </div>
   );
 }

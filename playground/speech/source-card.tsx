@@ -3,16 +3,20 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
+import { useDrop } from '../components/use-drop.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { canRecord, Recorder } from './recorder.ts';
 import { problem, takeFile, takeRecording, takeSample } from './speech-session.ts';
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
-  const over = useSignal(false);
+  const { handlers, overClass } = useDrop(({ files: [file] }) => {
+    if (file) void takeFile(file);
+  });
   const input = useRef<HTMLInputElement>(null);
   const recorder = useMemo(() => new Recorder((samples) => void takeRecording(samples)), []);
   useEffect(() => () => recorder.cancel(), [recorder]);
@@ -20,34 +24,20 @@ export function SourceCard() {
   useEscape(phase !== 'idle', () => recorder.cancel());
   const failure = recorder.problem.value ?? problem.value;
   return (
-    <section
-      class={`card stack drop-zone ${over.value ? 'drop-zone-over' : ''}`}
-      aria-label="Sound"
-      onDragOver={(event) => {
-        event.preventDefault();
-        over.value = true;
-      }}
-      onDragLeave={() => (over.value = false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        over.value = false;
-        const [file] = event.dataTransfer?.files ?? [];
-        if (file) void takeFile(file);
-      }}
-    >
+    <section class={`card stack drop-zone ${overClass}`} aria-label="Sound" {...handlers}>
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>
       <div class="row">
         {phase === 'recording' ? (
           <>
-            <button type="button" class="button button-primary" onClick={() => recorder.stop()}>
+            <Button look="primary" onClick={() => recorder.stop()}>
               <Icon name="stop" />
               Stop and transcribe
-            </button>
-            <button type="button" class="button button-quiet" onClick={() => recorder.cancel()}>
+            </Button>
+            <Button look="quiet" onClick={() => recorder.cancel()}>
               Cancel
-            </button>
+            </Button>
             <span class="recording">
               <LevelMeter recorder={recorder} />
               <Stopwatch />
@@ -56,22 +46,13 @@ export function SourceCard() {
         ) : (
           <>
             {canRecord() && (
-              <button
-                type="button"
-                class="button button-primary"
-                disabled={phase === 'asking'}
-                onClick={() => void recorder.start()}
-              >
+              <Button look="primary" disabled={phase === 'asking'} onClick={() => void recorder.start()}>
                 <Icon name="speech" />
                 Record
-              </button>
+              </Button>
             )}
-            <button type="button" class="button" onClick={() => input.current?.click()}>
-              Choose a file…
-            </button>
-            <button type="button" class="button" onClick={() => void takeSample()}>
-              Try a sample
-            </button>
+            <Button onClick={() => input.current?.click()}>Choose a file…</Button>
+            <Button onClick={() => void takeSample()}>Try a sample</Button>
           </>
         )}
       </div>

@@ -5,7 +5,7 @@ import { loadFor } from '../client/downloads.ts';
 import { openai } from '../client/openai.ts';
 import { voiceModel } from '../client/speech-model.ts';
 import { ErrorText } from '../components/error-text.tsx';
-import { RangeField, SelectField, TextField } from '../components/field.tsx';
+import { edits, membersOf, RangeField, SelectField, TextField } from '../components/field.tsx';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { downloadBlob } from '../download-file.ts';
@@ -15,6 +15,8 @@ import { codeSample } from '../requests/code-samples.ts';
 import { pauseSpeech, speak, stopSpeech } from './speaker.ts';
 import { speechProblem, spoken, VIEW_TEXT, voiceSettings } from './spoken.ts';
 import { useEscape } from './use-escape.ts';
+import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const SAMPLES = [
   {
@@ -34,10 +36,6 @@ const SAMPLES = [
 const FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
 type Format = (typeof FORMATS)[number];
 
-const change = (changed: Partial<typeof voiceSettings.value>): void => {
-  voiceSettings.value = { ...voiceSettings.value, ...changed };
-};
-
 const voiceNames = (): string[] => {
   const variant = chosenVariant(voiceModel.value ?? '');
   return variant?.engine === 'voice' ? Object.keys(variant.voices) : [];
@@ -51,13 +49,11 @@ export function SpeakCard() {
   useEscape(speech !== null, stopSpeech);
   useEffect(() => stopSpeech, []);
   return (
-    <section class="card stack" aria-labelledby="speak-title">
-      <h2 id="speak-title">Speak a text</h2>
+    <Card title="Speak a text">
       <div class="row" role="group" aria-label="Samples">
         {SAMPLES.map((sample) => (
-          <button
-            type="button"
-            class="button button-small"
+          <Button
+            small
             key={sample.name}
             onClick={() => {
               text.value = sample.text;
@@ -66,26 +62,25 @@ export function SpeakCard() {
           >
             <Icon name="speaker" />
             {sample.name}
-          </button>
+          </Button>
         ))}
       </div>
-      <TextField label="Text" rows={4} value={text.value} onInput={(value) => (text.value = value)} />
+      <TextField label="Text" rows={4} {...edits(text)} />
       <VoiceFields />
       <div class="row">
-        <button
-          type="button"
-          class="button button-primary"
+        <Button
+          look="primary"
           disabled={!speech && !isReady}
           onClick={() => (speech ? stopSpeech() : void speak(VIEW_TEXT, text.value))}
         >
           <Icon name={speech ? 'stop' : 'speaker'} />
           {speech ? 'Stop speaking' : 'Speak'}
-        </button>
+        </Button>
         {speech && (
-          <button type="button" class="button" onClick={() => pauseSpeech(!speech.paused)}>
+          <Button onClick={() => pauseSpeech(!speech.paused)}>
             <Icon name={speech.paused ? 'play' : 'pause'} />
             {speech.paused ? 'Continue' : 'Pause'}
-          </button>
+          </Button>
         )}
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
@@ -93,36 +88,29 @@ export function SpeakCard() {
       {speechProblem.value !== null && <ErrorText alert text={speechProblem.value} />}
       {speech && <Lines lines={speech.lines} current={speech.current} />}
       <Code text={text.value} />
-    </section>
+    </Card>
   );
 }
 
 function VoiceFields() {
-  const { voice, speed, format } = voiceSettings.value;
+  const { voice } = voiceSettings.value;
+  const fields = membersOf(voiceSettings.value, (changed) => (voiceSettings.value = changed));
   const voices = voiceNames();
   return (
     <div class="speak-fields">
       {voices.length > 0 && (
         <SelectField
           label="Voice"
-          value={voices.includes(voice) ? voice : (voices[0] ?? '')}
           options={voices.map((name) => ({ value: name, label: name }))}
-          onChange={(value) => change({ voice: value })}
+          {...fields('voice')}
+          value={voices.includes(voice) ? voice : (voices[0] ?? '')}
         />
       )}
-      <RangeField
-        label="Speed"
-        value={speed}
-        min={0.5}
-        max={2}
-        step={0.1}
-        onChange={(value) => change({ speed: value })}
-      />
+      <RangeField label="Speed" min={0.5} max={2} step={0.1} {...fields('speed')} />
       <SelectField
         label="Format of the file"
-        value={format}
         options={FORMATS.map((each) => ({ value: each, label: each }))}
-        onChange={(value) => change({ format: value })}
+        {...fields('format')}
       />
     </div>
   );
@@ -178,14 +166,12 @@ function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
   return (
     <>
       {saving.value ? (
-        <button type="button" class="button" onClick={() => saving.value?.abort()}>
-          Cancel saving
-        </button>
+        <Button onClick={() => saving.value?.abort()}>Cancel saving</Button>
       ) : (
-        <button type="button" class="button" disabled={disabled} onClick={() => void save()}>
+        <Button disabled={disabled} onClick={() => void save()}>
           <Icon name="download" />
           Save as .{format}
-        </button>
+        </Button>
       )}
       {problem.value !== null && <ErrorText alert text={problem.value} />}
     </>

@@ -2,6 +2,8 @@ import { hubAllowed, setAndReload, speechAdded } from '../client/catalog-setting
 import { speechModel, speechState, voiceModel } from '../client/speech-model.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import { ReloadRow } from '../components/reload-row.tsx';
+import { Card } from '../components/card.tsx';
+import { Button } from '../components/button.tsx';
 
 const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
 
@@ -14,8 +16,7 @@ export function SpeechSetup() {
 
 function NoModel() {
   return (
-    <section class="card stack" aria-labelledby="speech-setup">
-      <h2 id="speech-setup">This site has no model for speech to text yet.</h2>
+    <Card title="This site has no model for speech to text yet.">
       <p class="small">Whisper (45 MB) transcribes files and recordings on this device.</p>
       <ReloadRow setting={speechAdded} value={true} primary>
         Add it to this playground
@@ -28,25 +29,23 @@ function NoModel() {
         </p>
         <CodeBlock text={LINE} lang="ts" />
       </details>
-    </section>
+    </Card>
   );
 }
 
 /** The leading tab chooses the models. */
 function OtherTab() {
   return (
-    <section class="card stack" aria-labelledby="speech-setup">
-      <h2 id="speech-setup">Another tab of this site runs without the speech model.</h2>
+    <Card title="Another tab of this site runs without the speech model.">
       <p class="small">Reload the site’s other tabs, or close them.</p>
-    </section>
+    </Card>
   );
 }
 
 function NoWeights() {
   const model = speechModel.value ?? '';
   return (
-    <section class="card stack" aria-labelledby="speech-setup">
-      <h2 id="speech-setup">The weights of {model} are not on this site.</h2>
+    <Card title={`The weights of ${model} are not on this site.`}>
       <p class="small">Download them where the site is built, and reload this page:</p>
       <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
       <p class="small">
@@ -56,26 +55,23 @@ function NoWeights() {
       </p>
       {!hubAllowed.value && (
         <div class="row">
-          <button type="button" class="button" onClick={() => setAndReload(hubAllowed, true)}>
-            Allow the model hub
-          </button>
+          <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
           <span class="small quiet">
             This browser then downloads them from huggingface.co, about 45 MB. Reloads this page; reload the
             site’s other tabs too.
           </span>
         </div>
       )}
-    </section>
+    </Card>
   );
 }
 
 export function NoVoice() {
   const model = voiceModel.value ?? '';
   return (
-    <section class="card stack" aria-labelledby="voice-setup">
-      <h2 id="voice-setup">The voice {model} is not on this site.</h2>
+    <Card title={`The voice ${model} is not on this site.`}>
       <p class="small">Download it (14 MB) where the site is built, and reload this page:</p>
       <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
-    </section>
+    </Card>
   );
 }

@@ -7,6 +7,7 @@ import { SourceCard } from './source-card.tsx';
 import { SpeakCard } from './speak-card.tsx';
 import { NoVoice, SpeechSetup } from './speech-setup.tsx';
 import { TranscriptCard } from './transcript-card.tsx';
+import { Button } from '../components/button.tsx';
 
 export function SpeechView() {
   const chosen = sound.value;
@@ -28,13 +29,9 @@ export function SpeechView() {
       {isUsable && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}
       {speechModel.value !== null && speechAdded.value && (
         <div class="row">
-          <button
-            type="button"
-            class="button button-quiet button-small"
-            onClick={() => setAndReload(speechAdded, false)}
-          >
+          <Button look="quiet" small onClick={() => setAndReload(speechAdded, false)}>
             Remove the speech model from this playground
-          </button>
+          </Button>
           <span class="small quiet">Reloads this page. Stored weights can be deleted under Models.</span>
         </div>
       )}

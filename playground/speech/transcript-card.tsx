@@ -9,6 +9,7 @@ import { RATE } from './decode-sound.ts';
 import { cancel, doneSeconds, phase, segments, tryAgain, type Sound } from './speech-session.ts';
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
+import { Button } from '../components/button.tsx';
 
 /** Empty samples reserve the waveform's space while the file is read, so that the button below does not move. */
 const NOT_READ = new Float32Array();
@@ -75,10 +76,10 @@ function Progress({ seconds }: { seconds: number }) {
   if (phase.value === 'stopped') {
     return (
       <div class="row">
-        <button type="button" class="button" onClick={() => void tryAgain()}>
+        <Button onClick={() => void tryAgain()}>
           <Icon name="retry" />
           Transcribe again
-        </button>
+        </Button>
       </div>
     );
   }
@@ -99,9 +100,9 @@ function Progress({ seconds }: { seconds: number }) {
               ? `${clock(doneSeconds.value)} of ${clock(seconds)}`
               : 'transcribing'}
         </span>
-        <button type="button" class="button button-quiet" onClick={cancel}>
+        <Button look="quiet" onClick={cancel}>
           Cancel
-        </button>
+        </Button>
       </div>
     </div>
   );
@@ -139,20 +140,12 @@ function Actions({ name }: { name: string }) {
   return (
     <div class="row">
       <CopyButton text={toText(all)} label="Copy the text" caption="Copy" />
-      <button
-        type="button"
-        class="button button-small"
-        onClick={() => downloadFile(renamed(name, 'txt'), `${toText(all)}\n`, 'text/plain')}
-      >
+      <Button small onClick={() => downloadFile(renamed(name, 'txt'), `${toText(all)}\n`, 'text/plain')}>
         Save as .txt
-      </button>
-      <button
-        type="button"
-        class="button button-small"
-        onClick={() => downloadFile(renamed(name, 'srt'), toSrt(all), 'application/x-subrip')}
-      >
+      </Button>
+      <Button small onClick={() => downloadFile(renamed(name, 'srt'), toSrt(all), 'application/x-subrip')}>
         Save as .srt
-      </button>
+      </Button>
       <span class="figures">{plural(all.length, 'segment')}</span>
     </div>
   );

@@ -1,52 +1,33 @@
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
 
-const entries = {
-  page: 'src/index.ts',
-  sw: 'src/service-worker/index.ts',
-  catalog: 'src/catalog.ts',
-  store: 'src/page/status-store/index.ts',
-  react: 'src/page/react/index.ts',
-  'language-model': 'src/language-model/index.ts',
-  node: 'src/node/vite-plugin/vite-plugin.ts',
+/** The package's entry points, by the configuration that checks them. */
+const ENTRIES = {
+  'src/page/tsconfig.json': [
+    'src/index.ts',
+    'src/page/status-store/index.ts',
+    'src/page/react/index.ts',
+    'src/language-model/index.ts',
+  ],
+  'src/node/tsconfig.json': ['src/node/vite-plugin/vite-plugin.ts'],
+  'src/tsconfig.shared.json': ['src/service-worker/index.ts', 'src/catalog.ts'],
 };
 
 /** Emits only the declarations that the entry points export. */
 export function emitTypes(out = 'dist/types') {
+  rmSync(out, { recursive: true, force: true });
   const emitted = join(out, 'emitted');
-  for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, emitted);
-  cpSync(join(emitted, 'src'), out, { recursive: true });
-  rmSync(emitted, { recursive: true });
+  for (const [checkedWith, entries] of Object.entries(ENTRIES)) emit(checkedWith, entries, emitted);
   const reached = new Set();
-  for (const entry of Object.values(entries))
-    reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached, out);
-  for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
-    if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
+  for (const entry of Object.values(ENTRIES).flat())
+    reach(entry.replace('.ts', '.d.ts'), { reached, emitted, out });
+  rmSync(emitted, { recursive: true });
 }
 
-/** Configurations that check the entries. */
-const CHECKED_WITH = { page: 'src/page/tsconfig.json', node: 'src/node/tsconfig.json' };
-const checkedWith = (environment) =>
-  ({
-    ...CHECKED_WITH,
-    store: CHECKED_WITH.page,
-    react: CHECKED_WITH.page,
-    'language-model': CHECKED_WITH.page,
-  })[environment] ?? 'src/tsconfig.shared.json';
-
-function emit(environment, entry, out) {
+function emit(checkedWith, entries, out) {
   const config = {
-    extends: `../${checkedWith(environment)}`,
+    extends: `../${checkedWith}`,
     compilerOptions: {
       noEmit: false,
       incremental: false,
@@ -59,9 +40,9 @@ function emit(environment, entry, out) {
       outDir: join('..', out),
     },
     include: [],
-    files: [`../${entry}`],
+    files: entries.map((entry) => `../${entry}`),
   };
-  const path = join('dist', `tsconfig.${environment}.${process.pid}.json`);
+  const path = join('dist', `tsconfig.types.${process.pid}.json`);
   mkdirSync('dist', { recursive: true });
   writeFileSync(path, JSON.stringify(config));
   const { status } = spawnSync(join('node_modules', '.bin', 'tsc'), ['-p', path], {
@@ -69,7 +50,7 @@ function emit(environment, entry, out) {
     shell: process.platform === 'win32',
   });
   rmSync(path);
-  if (status !== 0) throw new Error(`no declarations for ${environment}`);
+  if (status !== 0) throw new Error(`no declarations by ${checkedWith}`);
 }
 
 const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g;
@@ -77,18 +58,21 @@ const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g
 const FACE = /((?:from|import)\s*\(?\s*['"])(#[\w/-]+)(['"])/g;
 const { imports: faces } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** Follows a declaration's imports, and rewrites them to paths that both Node and bundlers resolve. */
-function reach(path, reached, out) {
+/** Takes a declaration and what it imports, by paths that both Node and bundlers resolve. */
+function reach(path, { reached, emitted, out }) {
   if (reached.has(path)) return;
   reached.add(path);
+  const folder = posix.dirname(path);
   const faceOf = (name) => {
-    const target = relative(dirname(path), resolve(out, faces[name].replace('./src/', '')));
-    return (target.startsWith('.') ? target : `./${target}`).replaceAll('\\', '/').replace(/\.ts$/, '.js');
+    const target = posix.relative(folder, posix.normalize(faces[name]));
+    return (target.startsWith('.') ? target : `./${target}`).replace(/\.ts$/, '.js');
   };
-  const text = readFileSync(path, 'utf8')
+  const text = readFileSync(join(emitted, path), 'utf8')
     .replaceAll(FACE, (_, before, name, after) => `${before}${faceOf(name)}${after}`)
     .replaceAll(IMPORT, '$1$2.js$3');
-  writeFileSync(path, text);
-  for (const [, , target] of text.matchAll(IMPORT))
-    reach(resolve(dirname(path), `${target}.d.ts`), reached, out);
+  const target = join(out, posix.relative('src', path));
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  for (const [, , imported] of text.matchAll(IMPORT))
+    reach(posix.join(folder, `${imported}.d.ts`), { reached, emitted, out });
 }

@@ -1,5 +1,6 @@
 import type { Catalog, TransformersVariant, Variant, WeightFile, WllamaVariant } from './catalog.ts';
 import { defaultModels } from './default-models.ts';
+import { filesIn } from './variant.ts';
 import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
 
 /** SmolLM2-135M-Instruct by Hugging Face TB. */
@@ -90,28 +91,12 @@ const allMiniLmInt8: TransformersVariant = {
   device: 'wasm',
   name: 'all-minilm-l6-v2-int8',
   maxBatchSize: 1,
-  files: [
-    {
-      path: 'all-minilm-l6-v2-int8/config.json',
-      bytes: 522,
-      sha256: '0e353a830e95e6f012675b8e158eceb06540cf5cbe836149f49450622428eb14',
-    },
-    {
-      path: 'all-minilm-l6-v2-int8/tokenizer.json',
-      bytes: 466247,
-      sha256: 'f068f4c4a4337d192ac66f5da92f5d1076180a6cb0bea63b13814c4ef97409f5',
-    },
-    {
-      path: 'all-minilm-l6-v2-int8/tokenizer_config.json',
-      bytes: 325,
-      sha256: 'd892399b67378cc901c99686d435b9a8763ba0faf913539e1cf280353c131d7e',
-    },
-    {
-      path: 'all-minilm-l6-v2-int8/onnx/model.onnx',
-      bytes: 23614673,
-      sha256: '03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691',
-    },
-  ],
+  files: filesIn('all-minilm-l6-v2-int8', {
+    'config.json': [522, '0e353a830e95e6f012675b8e158eceb06540cf5cbe836149f49450622428eb14'],
+    'tokenizer.json': [466247, 'f068f4c4a4337d192ac66f5da92f5d1076180a6cb0bea63b13814c4ef97409f5'],
+    'tokenizer_config.json': [325, 'd892399b67378cc901c99686d435b9a8763ba0faf913539e1cf280353c131d7e'],
+    'onnx/model.onnx': [23614673, '03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691'],
+  }),
 };
 
 const variants: Record<string, Variant[]> = {

@@ -1,50 +1,8 @@
-export {
-  addedFilePath,
-  addedFolder,
-  addedVariantName,
-  hasId,
-  isAddedVariant,
-  isModelId,
-  toModelId,
-  withAdded,
-  type AddedModel,
-  type AddedModelRecord,
-  type EmbeddingShape,
-} from './added-models.ts';
-export {
-  builtInVariant,
-  hasWeights,
-  maySee,
-  weightBytes,
-  withoutServers,
-  type BuiltInVariant,
-  type Catalog,
-  type CatalogModel,
-  type DeviceNeeds,
-  type FileRole,
-  type HubSource,
-  type SamplingDefaults,
-  type TransformersVariant,
-  type UpstreamVariant,
-  type Variant,
-  type VariantBase,
-  type VariantSampling,
-  type VoiceVariant,
-  type WebLlmVariant,
-  type RemoteFile,
-  type WeightFile,
-  type WhisperVariant,
-  type WllamaVariant,
-} from './catalog.ts';
+export * from './added-models.ts';
+export * from './catalog.ts';
 export { DEFAULT_CATALOG_HASH } from './default-catalog-hash.ts';
 export { defaultModels } from './default-models.ts';
-export {
-  formatBytes,
-  memoryShortage,
-  reportedMemoryGiB,
-  usableBytes,
-  wasmShortage,
-} from './device-memory.ts';
+export * from './device-memory.ts';
 export { builtIn as builtInRules } from './engines/built-in.ts';
 export { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
 export { prefix, type EmbeddingTraining, type EngineRules, type KvWindow } from './engines/engine-rules.ts';
@@ -61,19 +19,9 @@ export { CHAT_CONFIG, folderOf, libraryPath, webLlm as webLlmRules } from './eng
 export { voice as voiceRules } from './engines/voice.ts';
 export { whisper as whisperRules } from './engines/whisper.ts';
 export { hubModels } from './hub-models.ts';
-export { MIN_CONTEXT, chooseContext, estimateMemory, halvedLengths } from './memory-estimate.ts';
+export * from './memory-estimate.ts';
 export { speech } from './speech-models.ts';
-export { hasProjector } from './variant.ts';
 export { voices } from './voice-models.ts';
 export { vision } from './vision-models.ts';
-export {
-  MANIFEST,
-  byteCount,
-  commitHash,
-  manifestSchema,
-  sha256Hex,
-  weightFile,
-  weightPath,
-  type Manifest,
-} from './weight-path.ts';
-export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';
+export * from './weight-path.ts';
+export * from './with-built-in.ts';

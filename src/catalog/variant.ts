@@ -92,3 +92,7 @@ export const weightBytes = ({
 /** Whether a variant has weights. False for upstream servers and the browser's own model. */
 export const hasWeights = ({ files, hub }: Pick<VariantBase, 'files' | 'hub'>): boolean =>
   files.length > 0 || hub !== undefined;
+
+/** Files of a folder: bytes and SHA-256 by name. */
+export const filesIn = (folder: string, files: Record<string, [number, string]>): WeightFile[] =>
+  Object.entries(files).map(([name, [bytes, sha256]]) => ({ path: `${folder}/${name}`, bytes, sha256 }));

@@ -1,23 +1,8 @@
 export { CallerText, isControlToken } from './caller-text.ts';
 export { ChatTemplate, type RenderOptions, type SpecialTokens } from './chat-template.ts';
 export { templateWorker } from './template-worker.ts';
-export {
-  MAX_CHARACTERS,
-  refuseOversized,
-  refuseOversizedText,
-  refuseUnknownTokens,
-} from './prompt-bounds.ts';
+export * from './prompt-bounds.ts';
 export { PromptRenderer, templateFault } from './prompt-renderer.ts';
-export {
-  ThinkFirst,
-  answerPrompt,
-  asksToThink,
-  openReply,
-  toCompletion,
-  type Append,
-  type ChatOpening,
-  type Complete,
-  type Completion,
-} from './think-first.ts';
+export * from './think-first.ts';
 export { tagTokens, thinkTags, type ThinkTags } from './think-tags.ts';
 export { withToolCalls } from './tool-call-text.ts';

@@ -9,9 +9,8 @@ type Node =
 
 const EMPTY: Node = { kind: 'sequence', nodes: [] };
 
-/** Maximum ways to read a text so far, and maximum characters of it. */
-const MAX_CHOICES = 1000;
-const MAX_CHARACTERS = 20_000;
+/** Maximum parts of the grammar that are read, which takes some tenths of a second. */
+const MAX_STEPS = 1_000_000;
 
 /**
  * The grammar of what may follow a text: of the texts of a grammar that begin with it.
@@ -19,14 +18,11 @@ const MAX_CHARACTERS = 20_000;
  * @throws ServiceError 400 if no text of the grammar begins so
  */
 export function continueGrammar(gbnf: string, begun: string): string {
-  if (begun.length > MAX_CHARACTERS) throw tooCostly();
-  const rest = new Derivation(gbnf).after(begun);
+  const lines = gbnf.split('\n');
+  const rest = new Derivation(lines).after(begun);
   if (!rest)
-    throw conflicting(
-      'continue_final_message',
-      'continues a text with which the schema allows none to begin',
-    );
-  return gbnf.replace(/^root ::= .*/, () => `root ::= ${printed(rest)}`);
+    throw conflicting('continue_final_message', 'continues a text with which no value of the schema begins');
+  return [`root ::= ${printed(rest)}`, ...lines.slice(1)].join('\n');
 }
 
 const tooCostly = () =>
@@ -40,18 +36,20 @@ class Derivation {
   readonly #sources: ReadonlyMap<string, string>;
   readonly #rules = new Map<string, Node>();
   readonly #empty = new Map<string, boolean>();
+  #steps = 0;
 
-  constructor(gbnf: string) {
-    const rules = gbnf.matchAll(/^(\S+) ::= (.*)$/gm);
-    this.#sources = new Map(Array.from(rules, ([, name = '', source = '']) => [name, source]));
+  constructor(lines: readonly string[]) {
+    this.#sources = new Map(
+      lines.map((line) => {
+        const [name = ''] = line.split(' ', 1);
+        return [name, line.slice(name.length + ' ::= '.length)];
+      }),
+    );
   }
 
   after(text: string): Node | null {
     let rest: Node | null = this.#rule('root');
-    for (const character of text) {
-      rest &&= this.#derive(rest, character.codePointAt(0) ?? 0);
-      if (rest?.kind === 'choice' && rest.nodes.length > MAX_CHOICES) throw tooCostly();
-    }
+    for (const character of text) rest &&= this.#derive(rest, character.codePointAt(0) ?? 0);
     return rest;
   }
 
@@ -62,6 +60,7 @@ class Derivation {
   }
 
   #derive(node: Node, point: number): Node | null {
+    if (++this.#steps > MAX_STEPS) throw tooCostly();
     switch (node.kind) {
       case 'set': {
         const isIn = node.ranges.some(([first, last]) => first <= point && point <= last);

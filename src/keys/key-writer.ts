@@ -20,6 +20,8 @@ export const copyName = (id: string): string => `key:${id}`;
 interface Write {
   id: string;
   change: Change<unknown>;
+  /** False: it is stored with the next that is due. */
+  isDue: boolean;
   resolve(changed: Changed<unknown> | null): void;
   reject(error: unknown): void;
 }
@@ -67,9 +69,8 @@ export class KeyWriter {
   /** Makes the same change to the stored record. Other writers may have changed that. */
   async #storeLater(id: string, change: Change<unknown>): Promise<void> {
     this.#unstored.set(id, (this.#unstored.get(id) ?? 0) + 1);
-    await new Promise((resolve) => setTimeout(resolve, STORE_DELAY_MS));
     // The copy counts, so requests continue without the storage.
-    const changed = await this.#store(id, change).catch(() => null);
+    const changed = await this.#store(id, change, STORE_DELAY_MS).catch(() => null);
     const left = (this.#unstored.get(id) ?? 0) - 1;
     if (left > 0) {
       this.#unstored.set(id, left);
@@ -80,16 +81,23 @@ export class KeyWriter {
     if (copy && changed?.record) copy.record = changed.record;
   }
 
-  #store<T>(id: string, change: Change<T>): Promise<Changed<T> | null> {
+  /** Stores a change, after all that came before it. */
+  #store<T>(id: string, change: Change<T>, delayMs = 0): Promise<Changed<T> | null> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ id, change, resolve: resolve as Write['resolve'], reject });
-      if (!this.#isWriting) void this.#writeAll();
+      const write = { id, change, resolve: resolve as Write['resolve'], reject, isDue: delayMs === 0 };
+      this.#waiting.push(write);
+      const begin = (): void => {
+        write.isDue = true;
+        if (!this.#isWriting) void this.#writeAll();
+      };
+      if (write.isDue) begin();
+      else setTimeout(begin, delayMs);
     });
   }
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.some(({ isDue }) => isDue)) {
       const writes = this.#waiting.splice(0);
       try {
         const results = await this.#transact(writes);

@@ -124,8 +124,11 @@ export class Session extends EventTarget {
     const promptOptions = toPromptOptions(options);
     const messages = toMessages(toRawMessages(input), inputTypes(this.#parts.options), false);
     return this.#guard(promptOptions.signal, async (signal) => {
-      const { guidance } = promptOptions;
-      return this.#count(withGuidance(await toV1Messages(messages), guidance), signal);
+      const asked = withGuidance(await toV1Messages(messages), promptOptions.guidance);
+      const all = await this.#count(asked, signal);
+      if (this.#parts.conversation.isEmpty || asked[0]?.role === 'system') return all;
+      // The session's usage has these tokens already: of the chat template and of the tools.
+      return all - (await this.#count([{ role: 'user', content: '' }], signal));
     });
   }
 
@@ -271,6 +274,7 @@ export class Session extends EventTarget {
     const decoder = constraint?.isText ? new JsonStringDecoder() : null;
     /** Text of the prefix that a constrained reply repeats. */
     let repeated = prompt.isContinued ? 0 : prefix.length;
+    let isEmpty = true;
     const request = (): V1Request => ({
       ...this.#request([...conversation.messages(prompt.dropped), ...prompt.exchange]),
       ...(constraint && responseFormat(constraint)),
@@ -285,7 +289,9 @@ export class Session extends EventTarget {
         const text = decoder ? decoder.decode(value) : value;
         const added = text.slice(repeated);
         repeated = Math.max(0, repeated - text.length);
-        if (added !== '') onChunk(added);
+        if (added === '') continue;
+        isEmpty = false;
+        onChunk(added);
       }
     };
     const end = await read().catch(async (error: unknown) => {
@@ -293,7 +299,8 @@ export class Session extends EventTarget {
       ({ dropped: prompt.dropped } = await this.#findRoom(prompt.exchange, signal));
       return read();
     });
-    if (constraint && end.isCut)
+    // `/v1` leaves out a call that is cut off.
+    if (end.isCut && (constraint || isEmpty))
       throw new DOMException(
         'The reply was cut off by `maxTokens` or the end of the context window.',
         'SyntaxError',

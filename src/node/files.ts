@@ -60,20 +60,22 @@ export async function naming<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-const CAUSES: Record<string, (path: string) => string> = {
-  ENOSPC: (path) => `There is no space left for ${path}. Free some, or choose a folder on another disk.`,
-  EDQUOT: (path) => `Your disk quota leaves no space for ${path}. Free some, or choose another folder.`,
-  EROFS: (path) => `${path} is on a file system that can only be read. Choose another folder.`,
-  EACCES: (path) => `You have no permission for ${path}. Choose another folder, or change its permissions.`,
-  EPERM: (path) => `The system does not permit it for ${path}. Choose another folder.`,
-  ENOTDIR: (path) => `${path} needs a folder where there is a file. Choose another folder, or move the file.`,
-  EEXIST: (path) =>
-    `${path} is a file, and a folder is needed there. Choose another folder, or move the file.`,
-  EISDIR: (path) => `${path} is a folder, and a file is needed there. Move the folder.`,
-  ERR_FS_EISDIR: (path) => `${path} is a folder, and a file is needed there. Move the folder.`,
-  ENOENT: (path) => `${path} does not exist and cannot be made there. Choose another folder.`,
-  ENAMETOOLONG: (path) => `${path} is too long a name. Choose another folder.`,
-  EIO: (path) => `The disk could not read or write ${path}. Check it, or choose a folder on another one.`,
+const FULL = 'has no space left. Free some, or choose a folder on another disk.';
+const FORBIDDEN = 'may not be changed. Choose another folder, or change its permissions.';
+const FILE = 'needs a folder where there is a file. Choose another folder, or move the file.';
+const FOLDER = 'is a folder, and a file is needed there. Move the folder.';
+const CAUSES: Record<string, string> = {
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  EROFS: FORBIDDEN,
+  EACCES: FORBIDDEN,
+  EPERM: FORBIDDEN,
+  ENOTDIR: FILE,
+  EEXIST: FILE,
+  EISDIR: FOLDER,
+  ERR_FS_EISDIR: FOLDER,
+  EIO: 'could not be read or written. Check the disk, or choose a folder on another one.',
+  ENOENT: 'does not exist and cannot be made there. Choose another folder.',
 };
 
 /**
@@ -84,10 +86,8 @@ export function describeFileError(error: unknown): string | null {
   if (!isFileError(error)) return null;
   // A copy's `path` is its source; the folder that the user chose is in `dest`.
   const { path = 'a file', dest = path } = error as NodeJS.ErrnoException & { dest?: string };
-  const describe = CAUSES[error.code ?? ''];
-  return describe
-    ? describe(shown(dest))
-    : `${shown(dest)} could not be used (${error.code}). Choose another folder.`;
+  const { code = '' } = error;
+  return `${shown(dest)} ${CAUSES[code] ?? `could not be used (${code}). Choose another folder.`}`;
 }
 
 /** Errors of the network, of starting programs and of bundlers have a `code` too. */

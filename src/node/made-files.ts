@@ -13,7 +13,7 @@ export const MADE_FILES = 'localtext-files.json';
 type MadeFiles = ReadonlyMap<string, readonly string[]>;
 
 /** Endings of compressed copies, which hosts serve in place of a file. */
-const COPIES = ['.br', '.gz', '.zst'];
+export const COPIES = ['.br', '.gz', '.zst'];
 /** A name with a hash of the content: a copy of such a file is never of another one. */
 const HASHED = /-[\w-]{8}\.\w+$/;
 const MAX_SHOWN = 5;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
 
 import { replaceFile } from './files.ts';
+import { COPIES } from './made-files.ts';
 
 /**
  * `build`: written by the Vite plugin. A page whose engine cannot start compares it with the server's, to see
@@ -42,8 +43,6 @@ function namesIn(html: string): string[] {
   return [...new Set([...names].map(([, name = '']) => name))];
 }
 
-const COMPRESSED = ['.br', '.gz', '.zst'];
-
 /**
  * Writes a mark into a page that a bundler has made: an earlier build's page may load files of the same
  * names. Pages that load no such files are identified by their hash. A page with compressed copies is not
@@ -53,7 +52,7 @@ const COMPRESSED = ['.br', '.gz', '.zst'];
 export async function markFile(path: string, source: Buffer): Promise<Buffer> {
   const html = source.toString();
   const needsNone = TAG.exec(html)?.[1] === 'build' || marksOf(html).length === 0;
-  if (needsNone || !isUtf8(source) || COMPRESSED.some((end) => existsSync(path + end))) return source;
+  if (needsNone || !isUtf8(source) || COPIES.some((end) => existsSync(path + end))) return source;
   const marked = markPage(html, 'page');
   if (marked !== html) await replaceFile(path, marked);
   return Buffer.from(marked);

@@ -7,5 +7,4 @@ export interface Dialect {
   /** Checked by people. */
   gold: Words;
   silver: Words;
-  british: boolean;
 }

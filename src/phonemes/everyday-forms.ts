@@ -1,3 +1,5 @@
+import { table, type Words } from './letters.ts';
+
 /** Written forms that the voices' package does not read, as ones that it reads or as words. */
 
 const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
@@ -5,282 +7,103 @@ const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
 const START = String.raw`(?<![\p{L}\p{N}_.,])`;
 const STOP = String.raw`(?![\p{L}\p{N}_])`;
 
-type Words = Readonly<Record<string, string>>;
 const oneOf = (words: Words): string =>
   Object.keys(words)
     .toSorted((a, b) => b.length - a.length)
     .map((word) => word.replaceAll(/[.$/²³]/g, String.raw`\$&`))
     .join('|');
 
-const MONTHS: Words = {
-  Jan: 'January',
-  Feb: 'February',
-  Mar: 'March',
-  Apr: 'April',
-  Jun: 'June',
-  Jul: 'July',
-  Aug: 'August',
-  Sep: 'September',
-  Sept: 'September',
-  Oct: 'October',
-  Nov: 'November',
-  Dec: 'December',
-};
+/** A table with the plural of each: of the noun before "per". */
+const withPlurals = (text: string): Record<string, readonly [string, string]> =>
+  Object.fromEntries(
+    Object.entries(table(text)).map(([short, name]) => [short, [name, name.replace(/(?= per )|$/, 's')]]),
+  );
+
+const MONTHS = table(`
+  Jan January, Feb February, Mar March, Apr April, Jun June, Jul July, Aug August, Sep September, Sept September,
+  Oct October, Nov November, Dec December
+`);
 const MONTH = ['May', ...Object.values(MONTHS), ...Object.keys(MONTHS)].join('|');
-const DAYS: Words = {
-  Mon: 'Monday',
-  Tue: 'Tuesday',
-  Tues: 'Tuesday',
-  Wed: 'Wednesday',
-  Thu: 'Thursday',
-  Thur: 'Thursday',
-  Thurs: 'Thursday',
-  Fri: 'Friday',
-  Sat: 'Saturday',
-  Sun: 'Sunday',
-};
+const DAYS = table(`
+  Mon Monday, Tue Tuesday, Tues Tuesday, Wed Wednesday, Thu Thursday, Thur Thursday, Thurs Thursday, Fri Friday,
+  Sat Saturday, Sun Sunday
+`);
 /** Before a number, where the point would end a sentence. */
-const BEFORE_NUMBERS: Words = {
-  'p.': 'page',
-  'pp.': 'pages',
-  'Fig.': 'Figure',
-  'fig.': 'figure',
-  'Sec.': 'Section',
-  'sec.': 'section',
-  'Vol.': 'Volume',
-  'vol.': 'volume',
-  'Ch.': 'Chapter',
-  'ch.': 'chapter',
-  'Eq.': 'Equation',
-  'eq.': 'equation',
-  'Art.': 'Article',
-  'art.': 'article',
-  'min.': 'minimum',
-  'max.': 'maximum',
-  'approx.': 'approximately',
-  'Rm.': 'Room',
-  'rm.': 'room',
-  'ca.': 'about',
-  'c.': 'about',
-};
-const PHRASES: Words = {
-  'e.g.': 'for example',
-  'i.e.': 'that is',
-  'viz.': 'namely',
-  'a.k.a.': 'also known as',
-  'c/o': 'care of',
-  'incl.': 'including',
-  'excl.': 'excluding',
-  'dept.': 'department',
-  'govt.': 'government',
-  'mgr.': 'manager',
-  'tel.': 'telephone',
-  'Tel.': 'Telephone',
-  'avg.': 'average',
-  'misc.': 'miscellaneous',
-  'temp.': 'temperature',
-  'yrs.': 'years',
-  'ext.': 'extension',
-  Ctrl: 'Control',
-  Cmd: 'Command',
-  'resp.': 'respectively',
-};
+const BEFORE_NUMBERS = table(`
+  p. page, pp. pages, Fig. Figure, fig. figure, Sec. Section, sec. section, Vol. Volume, vol. volume, Ch. Chapter,
+  ch. chapter, Eq. Equation, eq. equation, Art. Article, art. article, min. minimum, max. maximum,
+  approx. approximately, Rm. Room, rm. room, ca. about, c. about
+`);
+const PHRASES = table(`
+  e.g. for example, i.e. that is, viz. namely, a.k.a. also known as, c/o care of, incl. including,
+  excl. excluding, dept. department, govt. government, mgr. manager, tel. telephone, Tel. Telephone, avg. average,
+  misc. miscellaneous, temp. temperature, yrs. years, ext. extension, Ctrl Control, Cmd Command,
+  resp. respectively
+`);
 
 /** Names of one and of many. */
 const CURRENCIES: Readonly<Record<string, readonly [string, string]>> = {
-  USD: ['dollar', 'dollars'],
-  EUR: ['euro', 'euros'],
-  GBP: ['pound', 'pounds'],
-  CHF: ['Swiss franc', 'Swiss francs'],
+  ...withPlurals(`
+    USD dollar, EUR euro, GBP pound, CHF Swiss franc, INR rupee, CAD Canadian dollar, AUD Australian dollar,
+    PLN zloty, BRL real, MXN Mexican peso, zł zloty
+  `),
   JPY: ['yen', 'yen'],
   CNY: ['yuan', 'yuan'],
-  INR: ['rupee', 'rupees'],
-  CAD: ['Canadian dollar', 'Canadian dollars'],
-  AUD: ['Australian dollar', 'Australian dollars'],
   SEK: ['Swedish krona', 'Swedish kronor'],
   NOK: ['Norwegian krone', 'Norwegian kroner'],
   DKK: ['Danish krone', 'Danish kroner'],
-  PLN: ['zloty', 'zlotys'],
-  BRL: ['real', 'reals'],
   KRW: ['won', 'won'],
-  MXN: ['Mexican peso', 'Mexican pesos'],
   kr: ['krone', 'kroner'],
-  zł: ['zloty', 'zlotys'],
   '₿': ['bitcoin', 'bitcoin'],
 };
-const DOLLARS: Words = {
-  US: 'U.S.',
-  CA: 'Canadian',
-  C: 'Canadian',
-  AU: 'Australian',
-  A: 'Australian',
-  NZ: 'New Zealand',
-  HK: 'Hong Kong',
-  S: 'Singapore',
-};
+const DOLLARS = table(`
+  US U.S., CA Canadian, C Canadian, AU Australian, A Australian, NZ New Zealand, HK Hong Kong, S Singapore
+`);
 const SCALES: Words = { bn: 'billion', mn: 'million', tn: 'trillion', bln: 'billion', mln: 'million' };
 
 const UNITS: Readonly<Record<string, readonly [string, string]>> = {
-  m: ['meter', 'meters'],
-  g: ['gram', 'grams'],
-  l: ['liter', 'liters'],
-  L: ['liter', 'liters'],
-  h: ['hour', 'hours'],
-  W: ['watt', 'watts'],
-  Wh: ['watt hour', 'watt hours'],
-  V: ['volt', 'volts'],
-  J: ['joule', 'joules'],
-  kJ: ['kilojoule', 'kilojoules'],
-  cal: ['calorie', 'calories'],
-  kcal: ['kilocalorie', 'kilocalories'],
-  ha: ['hectare', 'hectares'],
-  t: ['ton', 'tons'],
-  tsp: ['teaspoon', 'teaspoons'],
-  tbsp: ['tablespoon', 'tablespoons'],
-  mL: ['milliliter', 'milliliters'],
-  dl: ['deciliter', 'deciliters'],
-  cl: ['centiliter', 'centiliters'],
-  kPa: ['kilopascal', 'kilopascals'],
-  hPa: ['hectopascal', 'hectopascals'],
-  mA: ['milliamp', 'milliamps'],
-  mV: ['millivolt', 'millivolts'],
-  kV: ['kilovolt', 'kilovolts'],
-  dB: ['decibel', 'decibels'],
-  px: ['pixel', 'pixels'],
-  ns: ['nanosecond', 'nanoseconds'],
-  µs: ['microsecond', 'microseconds'],
-  μs: ['microsecond', 'microseconds'],
-  μm: ['micrometer', 'micrometers'],
-  μg: ['microgram', 'micrograms'],
-  kbps: ['kilobit per second', 'kilobits per second'],
-  mbps: ['megabit per second', 'megabits per second'],
-  gbps: ['gigabit per second', 'gigabits per second'],
-  Ω: ['ohm', 'ohms'],
-  kΩ: ['kilo ohm', 'kilo ohms'],
-  MΩ: ['mega ohm', 'mega ohms'],
-  m2: ['square meter', 'square meters'],
-  m3: ['cubic meter', 'cubic meters'],
-  km2: ['square kilometer', 'square kilometers'],
-  cm3: ['cubic centimeter', 'cubic centimeters'],
+  ...withPlurals(`
+    m meter, g gram, l liter, L liter, h hour, W watt, Wh watt hour, V volt, J joule, kJ kilojoule, cal calorie,
+    kcal kilocalorie, ha hectare, t ton, tsp teaspoon, tbsp tablespoon, mL milliliter, dl deciliter, cl centiliter,
+    kPa kilopascal, hPa hectopascal, mA milliamp, mV millivolt, kV kilovolt, dB decibel, px pixel, ns nanosecond,
+    µs microsecond, μs microsecond, μm micrometer, μg microgram, kbps kilobit per second, mbps megabit per second,
+    gbps gigabit per second, Ω ohm, kΩ kilo ohm, MΩ mega ohm, m2 square meter, m3 cubic meter, km2 square kilometer,
+    cm3 cubic centimeter, mpg mile per gallon, MP megapixel, bpm beat per minute, rpm revolution per minute,
+    dpi dot per inch, m² square meter, m³ cubic meter, km² square kilometer, cm² square centimeter,
+    cm³ cubic centimeter, m/s² meter per second squared, mg/ml milligram per milliliter,
+    mg/mL milligram per milliliter, m/s meter per second, km/s kilometer per second, MB/s megabyte per second,
+    GB/s gigabyte per second, kB/s kilobyte per second, Mbit/s megabit per second, Gbit/s gigabit per second,
+    g/km gram per kilometer, g/l gram per liter, mg/l milligram per liter, mg/dl milligram per deciliter,
+    mg/kg milligram per kilogram
+  `),
   psi: ['P.S.I.', 'P.S.I.'],
-  mpg: ['mile per gallon', 'miles per gallon'],
-  MP: ['megapixel', 'megapixels'],
-  bpm: ['beat per minute', 'beats per minute'],
-  rpm: ['revolution per minute', 'revolutions per minute'],
-  dpi: ['dot per inch', 'dots per inch'],
-  'm²': ['square meter', 'square meters'],
-  'm³': ['cubic meter', 'cubic meters'],
-  'km²': ['square kilometer', 'square kilometers'],
-  'cm²': ['square centimeter', 'square centimeters'],
-  'cm³': ['cubic centimeter', 'cubic centimeters'],
   'ft²': ['square foot', 'square feet'],
-  'm/s²': ['meter per second squared', 'meters per second squared'],
-  'mg/ml': ['milligram per milliliter', 'milligrams per milliliter'],
-  'mg/mL': ['milligram per milliliter', 'milligrams per milliliter'],
-  'm/s': ['meter per second', 'meters per second'],
-  'km/s': ['kilometer per second', 'kilometers per second'],
-  'MB/s': ['megabyte per second', 'megabytes per second'],
-  'GB/s': ['gigabyte per second', 'gigabytes per second'],
-  'kB/s': ['kilobyte per second', 'kilobytes per second'],
-  'Mbit/s': ['megabit per second', 'megabits per second'],
-  'Gbit/s': ['gigabit per second', 'gigabits per second'],
-  'g/km': ['gram per kilometer', 'grams per kilometer'],
   'l/100 km': ['liter per 100 kilometers', 'liters per 100 kilometers'],
-  'g/l': ['gram per liter', 'grams per liter'],
-  'mg/l': ['milligram per liter', 'milligrams per liter'],
-  'mg/dl': ['milligram per deciliter', 'milligrams per deciliter'],
-  'mg/kg': ['milligram per kilogram', 'milligrams per kilogram'],
 };
-const PER: Words = {
-  month: 'month',
-  mo: 'month',
-  year: 'year',
-  yr: 'year',
-  week: 'week',
-  wk: 'week',
-  day: 'day',
-  hour: 'hour',
-  hr: 'hour',
-  h: 'hour',
-  minute: 'minute',
-  min: 'minute',
-  person: 'person',
-  user: 'user',
-  night: 'night',
-  unit: 'unit',
-  item: 'item',
-  kg: 'kilogram',
-  lb: 'pound',
-  km: 'kilometer',
-  mile: 'mile',
-  GB: 'gigabyte',
-  kWh: 'kilowatt hour',
-};
-const SIGNS: Words = {
-  '<=': 'less than or equal to',
-  '≤': 'less than or equal to',
-  '>=': 'greater than or equal to',
-  '≥': 'greater than or equal to',
-  '!=': 'not equal to',
-  '≠': 'not equal to',
-  '==': 'equals',
-  '≈': 'about',
-  '->': 'to',
-  '=>': 'to',
-  '⇒': 'to',
-  '√': 'the square root of',
-  '∆': 'delta',
-  '∫': 'the integral of',
-  '∂': 'partial',
-  '∪': 'union',
-  '∩': 'intersection',
-  '⊂': 'subset of',
-  '∉': 'not in',
-  '∀': 'for all',
-  '∃': 'there exists',
-  '∝': 'proportional to',
-  '∴': 'therefore',
-  '⇔': 'if and only if',
-  '¬': 'not',
-  '&&': 'and',
-  '∞': 'infinity',
-  '∑': 'the sum of',
-  '∈': 'in',
-  '∅': 'the empty set',
-  '‰': 'per mille',
-  '№': 'number',
-};
+const PER = table(`
+  month month, mo month, year year, yr year, week week, wk week, day day, hour hour, hr hour, h hour,
+  minute minute, min minute, person person, user user, night night, unit unit, item item, kg kilogram, lb pound,
+  km kilometer, mile mile, GB gigabyte, kWh kilowatt hour
+`);
+const SIGNS = table(`
+  <= less than or equal to, ≤ less than or equal to, >= greater than or equal to, ≥ greater than or equal to,
+  != not equal to, ≠ not equal to, == equals, ≈ about, -> to, => to, ⇒ to, √ the square root of, ∆ delta,
+  ∫ the integral of, ∂ partial, ∪ union, ∩ intersection, ⊂ subset of, ∉ not in, ∀ for all, ∃ there exists,
+  ∝ proportional to, ∴ therefore, ⇔ if and only if, ¬ not, && and, ∞ infinity, ∑ the sum of, ∈ in,
+  ∅ the empty set, ‰ per mille, № number
+`);
 /** Units between a number and a noun: "a 10-yr plan". */
-const SHORT_UNITS: Words = {
-  yr: 'year',
-  hr: 'hour',
-  min: 'minute',
-  sec: 'second',
-  ft: 'foot',
-  in: 'inch',
-  lb: 'pound',
-  oz: 'ounce',
-  mi: 'mile',
-  km: 'kilometer',
-  kg: 'kilogram',
-  mm: 'millimeter',
-  cm: 'centimeter',
-};
+const SHORT_UNITS = table(`
+  yr year, hr hour, min minute, sec second, ft foot, in inch, lb pound, oz ounce, mi mile, km kilometer,
+  kg kilogram, mm millimeter, cm centimeter
+`);
 const DIRECTIONS: Words = { N: 'north', S: 'south', E: 'east', W: 'west' };
 const SUFFIXES: Words = { k: 'thousand', M: 'million', B: 'billion' };
 
-const FRACTIONS: Words = {
-  '½': 'one half',
-  '⅓': 'one third',
-  '⅔': 'two thirds',
-  '¼': 'one quarter',
-  '¾': 'three quarters',
-  '⅕': 'one fifth',
-  '⅛': 'one eighth',
-  '⅜': 'three eighths',
-  '⅝': 'five eighths',
-  '⅞': 'seven eighths',
-};
+const FRACTIONS = table(`
+  ½ one half, ⅓ one third, ⅔ two thirds, ¼ one quarter, ¾ three quarters, ⅕ one fifth, ⅛ one eighth,
+  ⅜ three eighths, ⅝ five eighths, ⅞ seven eighths
+`);
 
 const nameOf = (short: string): string => DAYS[short] ?? MONTHS[short] ?? short;
 const spelled = (digits: string): string => Array.from(digits.replaceAll(/\D/g, '')).join(' ');

@@ -36,3 +36,15 @@ export function capitalized(text: string): string {
 /** A record's own value. Tables have words such as "constructor". */
 export const own = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
+
+export type Words = Readonly<Record<string, string>>;
+
+/** Reads "key words, key words". */
+export const table = (text: string): Words =>
+  Object.fromEntries(
+    text
+      .trim()
+      .replaceAll(/\s+/g, ' ')
+      .split(', ')
+      .map((entry) => [entry.slice(0, entry.indexOf(' ')), entry.slice(entry.indexOf(' ') + 1)]),
+  );

@@ -187,22 +187,20 @@ export class Lexicon {
   #withS(phonemes: string): string {
     const last = phonemes.at(-1) ?? '';
     if ('ptkfθ'.includes(last)) return `${phonemes}s`;
-    return `${phonemes}${'szʃʒʧʤ'.includes(last) ? (this.#dialect.british ? 'ɪ' : 'ᵻ') : ''}z`;
+    return `${phonemes}${'szʃʒʧʤ'.includes(last) ? 'ᵻ' : ''}z`;
   }
 
   #withD(phonemes: string): string {
     const last = phonemes.at(-1) ?? '';
     if ('pkfθʃsʧ'.includes(last)) return `${phonemes}t`;
-    if (last === 'd') return `${phonemes}${this.#dialect.british ? 'ɪ' : 'ᵻ'}d`;
+    if (last === 'd') return `${phonemes}ᵻd`;
     if (last !== 't') return `${phonemes}d`;
-    if (this.#dialect.british || phonemes.length < 2) return `${phonemes}ɪd`;
+    if (phonemes.length < 2) return `${phonemes}ɪd`;
     return FLAPPING.has(phonemes.at(-2) ?? '') ? `${phonemes.slice(0, -1)}ɾᵻd` : `${phonemes}ᵻd`;
   }
 
-  #withIng(phonemes: string): Reading {
-    const last = phonemes.at(-1) ?? '';
-    if (this.#dialect.british) return 'əː'.includes(last) ? null : `${phonemes}ɪŋ`;
-    return last === 't' && phonemes.length > 1 && FLAPPING.has(phonemes.at(-2) ?? '')
+  #withIng(phonemes: string): string {
+    return phonemes.at(-1) === 't' && phonemes.length > 1 && FLAPPING.has(phonemes.at(-2) ?? '')
       ? `${phonemes.slice(0, -1)}ɾɪŋ`
       : `${phonemes}ɪŋ`;
   }

@@ -1,51 +1,18 @@
 import { readEverydayForms } from './everyday-forms.ts';
-import { own } from './letters.ts';
+import { own, table } from './letters.ts';
 
 /** Text without what is written for the eye only: Markdown's marks, addresses and emojis. */
 
-const GREEK: Readonly<Record<string, string>> = {
-  α: 'alpha',
-  β: 'beta',
-  γ: 'gamma',
-  δ: 'delta',
-  ε: 'epsilon',
-  ζ: 'zeta',
-  η: 'eta',
-  θ: 'theta',
-  ι: 'iota',
-  κ: 'kappa',
-  λ: 'lambda',
-  μ: 'mu',
-  ν: 'nu',
-  ξ: 'xi',
-  π: 'pi',
-  ρ: 'rho',
-  σ: 'sigma',
-  τ: 'tau',
-  υ: 'upsilon',
-  φ: 'phi',
-  χ: 'chi',
-  ψ: 'psi',
-  ω: 'omega',
-};
+const GREEK = table(`
+  α alpha, β beta, γ gamma, δ delta, ε epsilon, ζ zeta, η eta, θ theta, ι iota, κ kappa, λ lambda,
+  μ mu, ν nu, ξ xi, π pi, ρ rho, σ sigma, τ tau, υ upsilon, φ phi, χ chi, ψ psi, ω omega
+`);
 /** Latin letters that consist of no letter and a mark. */
 const FOLDED: Readonly<Record<string, string>> = { ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ı: 'i', ŋ: 'ng', ſ: 's' };
-const ADDRESS_WORDS: Readonly<Record<string, string>> = {
-  '.': 'dot',
-  '/': 'slash',
-  '-': 'dash',
-  _: 'underscore',
-  '@': 'at',
-  ':': 'colon',
-  '?': 'question mark',
-  '=': 'equals',
-  '&': 'and',
-  '#': 'hash',
-  '%': 'percent',
-  '+': 'plus',
-  '~': 'tilde',
-  '\\': 'backslash',
-};
+const ADDRESS_WORDS = table(String.raw`
+  . dot, / slash, - dash, _ underscore, @ at, : colon, ? question mark, = equals, & and, # hash, % percent, + plus,
+  ~ tilde, \ backslash
+`);
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',

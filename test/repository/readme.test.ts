@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import * as catalog from '../../src/catalog.ts';
+import { DEFAULT_LIMITS } from '../../src/database/database.ts';
+import { FORMATS } from '../../src/grammar/formats.ts';
 import * as doctor from '../../src/node/cli/doctor-command.ts';
 import * as init from '../../src/node/cli/init-command.ts';
 import * as pull from '../../src/node/cli/pull-command.ts';
@@ -127,6 +129,16 @@ test('the patterns of docs/service-worker.md are those of globIgnores()', async 
   const text = await readFile('docs/service-worker.md', 'utf8');
   const [, patterns = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
   expect(JSON.parse(patterns)).toEqual(globIgnores());
+});
+
+test('docs/compatibility.md has the formats of schemas, and the limits of a key', async () => {
+  const text = await readFile('docs/compatibility.md', 'utf8');
+  const formats = Object.keys(FORMATS).map((format) => `\`${format}\``);
+  expect(text).toContain(`| \`format\` | enforced: ${formats.join(', ')} and`);
+  const { requestsPerMinute, tokensPerMinute, inFlight } = DEFAULT_LIMITS;
+  expect(text).toContain(
+    `| ${requestsPerMinute} requests and ${tokensPerMinute.toLocaleString('en')} tokens a minute, ${inFlight} requests in flight |`,
+  );
 });
 
 test('the catalog of docs/models.md is valid', async () => {

@@ -50,7 +50,9 @@ export async function fakeService(
   } = {},
 ): Promise<FakeService> {
   const { engine = new FakeEngine(), issue = {}, now, ...rest } = options;
-  if (now) vi.spyOn(Date, 'now').mockImplementation(now);
+  // Levels of limits rise with the time, and a machine may be slow: it stands still for them.
+  const standing = issue.limits && Date.now();
+  if (now ?? standing) vi.spyOn(Date, 'now').mockImplementation(now ?? (() => standing ?? 0));
   const locks = new FakeLocks().manager;
   const keys = new KeyAdministrator('/', locks);
   const { key } = await keys.issue({ label: 'test', ...issue });

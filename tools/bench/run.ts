@@ -1,16 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
+import { withTimeout } from '../../src/base/async.ts';
 import { pullTestWeights } from '../../test/support/pull-test-weights.ts';
 import { MLC_HOW } from '../../test/support/mlc-model.ts';
 import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
-import { HEAD, line } from './report.ts';
+import { HEAD, line, writeTable } from './report.ts';
 import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
 import { openStage, type Stage } from './stage.ts';
-import { writeTable } from './write-table.ts';
 
 const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--write]]
 
@@ -89,17 +88,12 @@ async function measure(name: string, stage: Stage): Promise<Measured> {
   const began = performance.now();
   const about = circumstances();
   const seconds = (): number => Math.round((performance.now() - began) / 1000);
-  const limit = new AbortController();
   try {
     await stage.reload();
-    const late = sleep(ROW_LIMIT_MS, null, { signal: limit.signal }).then(() => {
-      throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
-    });
-    const rows = [(await Promise.race([measurements[name]?.(stage), late])) ?? []].flat();
-    return { ...about, seconds: seconds(), rows };
+    const rows = await withTimeout(Promise.resolve(measurements[name]?.(stage) ?? []), ROW_LIMIT_MS);
+    if (rows === null) throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
+    return { ...about, seconds: seconds(), rows: [rows].flat() };
   } catch (error) {
     return { ...about, seconds: seconds(), error: error instanceof Error ? error.message : String(error) };
-  } finally {
-    limit.abort();
   }
 }

@@ -98,7 +98,9 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
       continue;
     }
     const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
-    models.set(model, [...(models.get(model) ?? []), file]);
+    const parts = models.get(model) ?? [];
+    parts.push(file);
+    models.set(model, parts);
   }
   const [optional] = projectors.toSorted((a, b) => a.bytes - b.bytes);
   return [...models].map(([file, parts]) => ({

@@ -63,6 +63,6 @@ export async function readTables(
     read<UnknownWordsTable>('unknown-words.json'),
     read<Vocabulary>('vocabulary.json'),
   ]);
-  const dialect = { gold, silver, british: false };
+  const dialect = { gold, silver };
   return { phonemes: { dialect, tagger, specialCases, writtenForms }, unknownWords, vocabulary };
 }

@@ -13,7 +13,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
-export const MAX_VALUES = 50_000;
+const MAX_VALUES = 50_000;
 /** Maximum choices of one request, over all of its prompts. */
 export const MAX_CHOICES = 128;
 

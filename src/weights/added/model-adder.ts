@@ -38,6 +38,9 @@ export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'stor
   device: Promise<Device>;
 }
 
+/** Maximum number of models that are listed of a repository: a page shows all. */
+const MAX_OFFERS = 500;
+
 type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 
 /** Manages the models that the user adds to the site's catalog. */
@@ -63,22 +66,20 @@ export class ModelAdder {
   async offers(source: RepositoryRef, signal: AbortSignal): Promise<HubOffer[]> {
     const { sources, engines } = this.#options;
     const models = await listModels(source, sources, await addedFormats(engines), signal);
-    const device = await this.#options.device;
-    return Promise.all(
-      models.map(async ({ format, kind, file, revision, bytes, files }) => {
-        const sizes = files.map(({ bytes: size }) => ({ size }));
-        const problem = format.shortage(sizes, device) ?? (await storageShortage(bytes));
-        const quantization = format.quantization(file);
-        return { hub: source.repository, kind, file, revision, quantization, bytes, problem };
-      }),
-    );
+    const [device, free] = await Promise.all([this.#options.device, freeBytes()]);
+    return models.slice(0, MAX_OFFERS).map(({ format, kind, file, revision, bytes, files }) => {
+      const sizes = files.map(({ bytes: size }) => ({ size }));
+      const problem = format.shortage(sizes, device) ?? storageShortage(bytes, free);
+      const quantization = format.quantization(file);
+      return { hub: source.repository, kind, file, revision, quantization, bytes, problem };
+    });
   }
 
   /** Reads the headers of a model's files. @throws ServiceError */
   async inspect(source: ModelSource, signal: AbortSignal): Promise<ModelDetails> {
     const { model, details, shortage } = await this.#describe(source, signal);
     const { completionsOnly: _, ...known } = model;
-    const problem = shortage ?? (await storageShortage(model.bytes));
+    const problem = shortage ?? storageShortage(model.bytes, await freeBytes());
     return { suggestedId: toModelId(model.name), ...known, ...details, problem };
   }
 
@@ -186,8 +187,7 @@ export class ModelAdder {
 const unsupportedModel = (message: string): ServiceError =>
   requestError(400, message, 'unsupported_model', 'source');
 
-async function storageShortage(bytes: number): Promise<string | null> {
-  const free = await freeBytes();
+function storageShortage(bytes: number, free: number | null): string | null {
   if (free === null || free >= bytes) return null;
   return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(free)} more`;
 }

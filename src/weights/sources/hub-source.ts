@@ -117,7 +117,9 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
       throw unavailable(name, 'the `Link` header of the model hub, or of its mirror, is malformed');
     url = next === null ? null : first + new URL(next, first).search;
   }
-  return tree.filter(({ type }) => type === 'file');
+  const files = tree.filter(({ type }) => type === 'file');
+  // A mirror may list a file more than once.
+  return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;

@@ -2,7 +2,11 @@ import { start } from '../../../src/index.ts';
 import { installLanguageModel } from '../../../src/language-model/index.ts';
 import { pageOptions } from './page-options.ts';
 
-const maxTokens = Number(new URLSearchParams(location.search).get('maxTokens') ?? 64);
+const given = new URLSearchParams(location.search);
 
 // Chromium has a class of its own, without a model.
-installLanguageModel(start(pageOptions()), { model: 'amber-phoenix-4', maxTokens, replace: true });
+installLanguageModel(start(pageOptions()), {
+  model: given.get('model') ?? 'amber-phoenix-4',
+  maxTokens: Number(given.get('maxTokens') ?? 64),
+  replace: true,
+});

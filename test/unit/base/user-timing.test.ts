@@ -1,8 +1,6 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { showSpan } from '../../../src/base/user-timing.ts';
-
-afterEach(() => vi.restoreAllMocks());
 
 test('a span is told to observers with its track, and leaves nothing in the timeline', async () => {
   performance.mark('own');

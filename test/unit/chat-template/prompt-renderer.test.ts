@@ -1,5 +1,5 @@
 import { expose, proxy } from 'comlink';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type PromptFormat, templateWorker } from '../../../src/chat-template/template-worker.ts';
 import { PromptRenderer, templateFault } from '../../../src/chat-template/prompt-renderer.ts';
@@ -18,10 +18,6 @@ const job: ChatJob = {
 };
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
 
 /** Puts a worker into the place of the browser's: it starts when `started` resolves, and parses when `parsed` does. */
 function stubWorker({ started, parsed }: Record<'started' | 'parsed', Promise<void>>) {

@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
@@ -22,7 +22,6 @@ beforeEach(() => {
   vi.stubGlobal('navigator', { locks: new FakeLocks().manager, userAgent: 'test' });
   vi.stubGlobal('location', { href: 'http://127.0.0.1/worker.js' });
 });
-afterEach(() => vi.unstubAllGlobals());
 
 const text = 'hello from a file';
 

@@ -63,13 +63,9 @@ test('a GPU that is offered at the second request is found', async () => {
 
 test('a driver that never answers counts as no GPU', async () => {
   vi.useFakeTimers();
-  try {
-    const detecting = detectDevice({ gpu: { requestAdapter: () => new Promise(() => undefined) } });
-    await vi.advanceTimersByTimeAsync(3000);
-    expect((await detecting).gpu).toBeNull();
-  } finally {
-    vi.useRealTimers();
-  }
+  const detecting = detectDevice({ gpu: { requestAdapter: () => new Promise(() => undefined) } });
+  await vi.advanceTimersByTimeAsync(3000);
+  expect((await detecting).gpu).toBeNull();
 });
 
 test('an iPhone, which does not report memory, is counted as a small device', async () => {

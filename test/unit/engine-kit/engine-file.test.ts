@@ -48,12 +48,8 @@ test('a file that is missing is told of as an engine starts, and one that is bro
   );
   const url = await serve(200, Buffer.concat([MODULE, Buffer.from([1, 9])]));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  try {
-    vi.setTimerTickMode('nextTimerAsync');
-    await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
-  } finally {
-    vi.useRealTimers();
-  }
+  vi.setTimerTickMode('nextTimerAsync');
+  await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
 });
 
 test('the watch over an engine that has come up ends with it', async () => {

@@ -1,14 +1,12 @@
 import { getEventListeners } from 'node:events';
 
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { openWorker } from '../../../src/engine-kit/open-worker.ts';
 
 class FakeWorker extends EventTarget {
   terminate(): void {}
 }
-
-afterEach(() => void vi.unstubAllGlobals());
 
 test('a worker that runs or has ended is not watched for policies, and one that runs still for failures', async () => {
   const scope = new EventTarget();

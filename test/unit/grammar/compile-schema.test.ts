@@ -17,7 +17,7 @@ type JsonConstraint = Extract<Constraint, { kind: 'json_schema' }>;
 
 const SEED = 20_261_125;
 const SCHEMAS = 100;
-const DRAWS = 20;
+const DRAWS = 10;
 
 const compile = (schema: Schema, strict = true) =>
   compileSchema(JSON.stringify(schema), { param: 'schema', strict });

@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -45,7 +45,6 @@ describe('on a full storage', () => {
     vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
       throw new DOMException('full', 'QuotaExceededError');
     });
-  afterEach(() => void vi.restoreAllMocks());
 
   test('a key is admitted within its limits, and its uses are stored once there is room', async () => {
     const { key, id } = await keys.issue({

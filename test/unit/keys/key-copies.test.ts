@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { Copies, dropCopies } from '../../../src/database/copies.ts';
 import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
@@ -14,14 +14,11 @@ let locks: FakeLocks;
 let keys: KeyAdministrator;
 
 beforeEach(() => {
+  // Levels rise with time.
+  vi.useFakeTimers({ toFake: ['Date'] });
   scope = `/cache-${++count}/`;
   locks = new FakeLocks();
   keys = new KeyAdministrator(scope, locks.manager);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 /** The store of a service worker that has just started. */
@@ -96,8 +93,6 @@ test('what changes while it is read is not kept', async () => {
 });
 
 test('a chat waits for no write, and its counts are stored after it', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({
     label: 'a',
     limits: { requestsPerMinute: 3, tokensPerMinute: 1000 },
@@ -121,8 +116,6 @@ test('a chat waits for no write, and its counts are stored after it', async () =
 });
 
 test('a key is counted in memory while another writer changes its stored levels', async () => {
-  // Levels rise with time.
-  vi.useFakeTimers({ toFake: ['Date'] });
   const { key, id } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 10 } });
   const store = startStore();
   const page = createKeyStore(scope, locks.manager);

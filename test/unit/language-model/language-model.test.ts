@@ -25,7 +25,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  vi.unstubAllGlobals();
   Reflect.deleteProperty(globalThis, 'LanguageModel');
 });
 
@@ -210,6 +209,17 @@ describe('a prompt', () => {
     await session.prompt('Other.');
     expect(asked[2]?.messages.at(-1)).toEqual({ role: 'user', content: 'Other.' });
     expect(asked[2]?.messages).toHaveLength(4);
+  });
+
+  test('is measured without the tokens that each conversation has', async () => {
+    install();
+    const session = await LanguageModel.create();
+    expect(await session.measureContextUsage('a b c')).toBe(4);
+    await session.append('a b c');
+    expect(session.contextUsage).toBe(4);
+    expect(await session.measureContextUsage('a b c')).toBe(4 - tokensOf([{ role: 'user', content: '' }]));
+    const system: LanguageModelPrompt = [{ role: 'system', content: 'a b c' }] as never;
+    expect(await session.measureContextUsage(system)).toBe(4);
   });
 
   test('takes what Web IDL makes a string of, and parts of text as one', async () => {
@@ -435,6 +445,13 @@ describe('a prompt', () => {
     expect(await collect(session.promptStreaming('And now?'))).toMatchObject([{ type: 'tool-call' }]);
     await respond(new Failure({ ...init, errorMessage: 'no signal' }));
     expect(asked.at(-1)?.messages.at(-1)?.content).toBe('Error: no signal');
+  });
+
+  test('whose tool call is cut off fails', async () => {
+    const { replies } = install();
+    const session = await LanguageModel.create(withTools(async () => ''));
+    replies.push({ text: [], finish: 'length' });
+    await expect(session.prompt('Weather?')).rejects.toThrow('maxTokens');
   });
 
   test('takes earlier calls and their results as first messages', async () => {

@@ -1,14 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { loadFailed, requireWasm } from '../../../src/models/load-failed.ts';
 
 const variant = defaultCatalog.models.at(-1)?.variants.at(-1);
 if (!variant) throw new Error('the default catalog is empty');
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 test.each([
   [new RangeError('Array buffer allocation failed'), 'out_of_memory', /too little memory/],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
@@ -233,7 +233,6 @@ test('a load that found the storage full is repeated by the next request', async
 
 test('a load that is asked for again does not wait for the back-off of requests, once a second at most', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
   let loads = 0;
   const models = modelManager([small], async () => {
     loads++;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { AddedModels } from '../../../src/page/added-models-handle.ts';
 import { ElectionMember } from '../../../src/page/election/election-member.ts';
@@ -10,7 +10,6 @@ import { FakeLocks } from '../../support/fake-locks.ts';
 const scope = '/added-models-test';
 
 beforeEach(() => vi.stubGlobal('navigator', { locks: new FakeLocks().manager }));
-afterEach(() => vi.unstubAllGlobals());
 
 /** A tab that does not lead. The one that leads does not answer: only an abort ends a command. */
 const member = new ElectionMember(scope, {} as EngineSettings);

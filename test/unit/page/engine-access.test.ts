@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { loadModel, readStatus } from '../../../src/page/engine-access.ts';
 import { LINES_TYPE } from '../../../src/protocol/local-paths.ts';
-
-afterEach(() => vi.unstubAllGlobals());
 
 const LINES = [
   { type: 'progress', progress: { phase: 'download', loadedBytes: 1, totalBytes: 2 } },

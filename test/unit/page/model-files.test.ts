@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { exportedFiles } from '../../../src/page/model-files.ts';
 import type { ModelDescription } from '../../../src/protocol/weights-messages.ts';
-
-afterEach(() => vi.unstubAllGlobals());
 
 const description = { files: [{ path: 'owl/model.gguf', bytes: 3 }] } as ModelDescription;
 

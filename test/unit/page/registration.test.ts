@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
 import { takeControl } from '../../../src/page/take-control.ts';
@@ -59,11 +59,6 @@ beforeEach(() => {
   vi.stubGlobal('location', new URL(PAGE));
   vi.stubGlobal('self', globalThis);
   vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
 });
 
 /** An update that begins to install now and waits then. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { createFetch } from '../../../src/page/create-fetch.ts';
 import { register } from '../../../src/page/registration.ts';
@@ -12,7 +12,6 @@ beforeEach(() => {
   vi.stubGlobal('indexedDB', {});
   vi.stubGlobal('AbortSignal', { any: () => {} });
 });
-afterEach(() => vi.unstubAllGlobals());
 
 test('a browser that has every required API passes', async () => {
   await expect(requireBrowser()).resolves.toBeUndefined();
@@ -88,7 +87,6 @@ test('a Cache API that does not answer is passed over', async () => {
   const required = requireCache();
   await vi.advanceTimersByTimeAsync(2000);
   await required;
-  vi.useRealTimers();
 });
 
 test('a sandboxed page gets an error that says what to allow, and does not suggest createFetch()', async () => {

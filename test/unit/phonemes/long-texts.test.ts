@@ -21,7 +21,7 @@ test('a word of many known parts is looked up some times a character', async () 
   const { table: gold, lookups } = counting({ cat: 'kˈæt' });
   const phonemizer = new Phonemizer(
     {
-      dialect: { gold, silver: {}, british: false },
+      dialect: { gold, silver: {} },
       tagger: { tags: ['NN'], weights: {}, tagdict: {}, vocab: [] },
       specialCases: {},
       writtenForms: {

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
@@ -86,7 +86,6 @@ beforeEach(async () => {
     return answer(response);
   });
 });
-afterEach(() => void vi.restoreAllMocks());
 
 /** Jobs that the device was given. */
 let onDevice: { deviceOnly: boolean | undefined; variants: string[] | undefined }[];
@@ -488,15 +487,11 @@ test('a server that is silent counts as down after a minute', async () => {
   const model = models();
   answer = () => undefined;
   fakeTimers();
-  try {
-    const asking = ask(model);
-    // The list of models was answered.
-    await until(() => asked > 0 && changes > 0);
-    vi.advanceTimersByTime(61_000);
-    expect(await asking).toEqual(byDevice);
-  } finally {
-    vi.useRealTimers();
-  }
+  const asking = ask(model);
+  // The list of models was answered.
+  await until(() => asked > 0 && changes > 0);
+  vi.advanceTimersByTime(61_000);
+  expect(await asking).toEqual(byDevice);
 });
 
 test('a request that waits for a connection, while others are answered, waits on', async () => {
@@ -509,37 +504,29 @@ test('a request that waits for a connection, while others are answered, waits on
     streaming.write(chunk('a'));
   };
   fakeTimers();
-  try {
-    const first = ask(model);
-    await until(() => asked > 0);
-    const second = ask(model);
-    await until(() => waiting !== undefined);
-    for (let seconds = 0; seconds < 180; seconds += 45) {
-      vi.advanceTimersByTime(45_000);
-      streaming?.write(chunk('a'));
-      for (let turns = 0; turns < 50; turns++) await turn();
-    }
-    if (waiting) whole(waiting);
-    expect(await second).toEqual(byServer);
-    streaming?.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
-    expect(await first).toMatchObject({ fingerprint: 'server-upstream' });
-  } finally {
-    vi.useRealTimers();
+  const first = ask(model);
+  await until(() => asked > 0);
+  const second = ask(model);
+  await until(() => waiting !== undefined);
+  for (let seconds = 0; seconds < 180; seconds += 45) {
+    vi.advanceTimersByTime(45_000);
+    streaming?.write(chunk('a'));
+    for (let turns = 0; turns < 50; turns++) await turn();
   }
+  if (waiting) whole(waiting);
+  expect(await second).toEqual(byServer);
+  streaming?.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+  expect(await first).toMatchObject({ fingerprint: 'server-upstream' });
 });
 
 test('a host that answers nothing at all is known after three seconds', async () => {
   baseUrl = await serve(() => ++connections);
   const model = models();
   fakeTimers();
-  try {
-    const asking = ask(model);
-    await until(() => connections === 2);
-    vi.advanceTimersByTime(3100);
-    expect(await asking).toEqual(byDevice);
-  } finally {
-    vi.useRealTimers();
-  }
+  const asking = ask(model);
+  await until(() => connections === 2);
+  vi.advanceTimersByTime(3100);
+  expect(await asking).toEqual(byDevice);
 });
 
 test('a server whose list of models a page cannot read answers, with another variant left', async () => {
@@ -563,16 +550,12 @@ test.each([
   answer = (response) => void started.promise.then(() => whole(response));
   const model = models(next, 'chat', undefined, options);
   fakeTimers();
-  try {
-    const asking = ask(model).catch((error: unknown) => error);
-    await until(() => asked === 1);
-    vi.advanceTimersByTime(20_000);
-    for (let turns = 0; turns < 50; turns++) await turn();
-    started.resolve();
-    expect(await asking).toEqual(byServer);
-  } finally {
-    vi.useRealTimers();
-  }
+  const asking = ask(model).catch((error: unknown) => error);
+  await until(() => asked === 1);
+  vi.advanceTimersByTime(20_000);
+  for (let turns = 0; turns < 50; turns++) await turn();
+  started.resolve();
+  expect(await asking).toEqual(byServer);
 });
 
 test.each([
@@ -584,23 +567,19 @@ test.each([
     baseUrl = await serve(() => ++connections);
     const [target] = await models('none').targets();
     fakeTimers();
-    try {
-      const looking = target?.server?.probe(never, hasNext).catch((error: unknown) => error);
-      await until(() => connections === 1);
-      let ended = false;
-      void looking?.then(() => (ended = true));
-      vi.advanceTimersByTime(ms - 200);
-      for (let turns = 0; turns < 50; turns++) await turn();
-      expect(ended).toBe(false);
-      vi.advanceTimersByTime(200);
-      expect(await looking).toMatchObject({ wire: { code: 'upstream_unavailable' } });
-      const left = new AbortController();
-      const second = target?.server?.probe(left.signal, hasNext);
-      left.abort(new Error('left'));
-      await expect(second).rejects.toThrow('left');
-    } finally {
-      vi.useRealTimers();
-    }
+    const looking = target?.server?.probe(never, hasNext).catch((error: unknown) => error);
+    await until(() => connections === 1);
+    let ended = false;
+    void looking?.then(() => (ended = true));
+    vi.advanceTimersByTime(ms - 200);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    expect(ended).toBe(false);
+    vi.advanceTimersByTime(200);
+    expect(await looking).toMatchObject({ wire: { code: 'upstream_unavailable' } });
+    const left = new AbortController();
+    const second = target?.server?.probe(left.signal, hasNext);
+    left.abort(new Error('left'));
+    await expect(second).rejects.toThrow('left');
   },
 );
 

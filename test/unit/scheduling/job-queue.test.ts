@@ -165,34 +165,26 @@ test('short jobs that give way leave as many slots as others wait for, and run b
 
 test('a job that has given way keeps its slot for longer the next time', async () => {
   vi.useFakeTimers();
-  try {
-    const queue = new JobQueue(1);
-    const { order, paused, enter } = entering(queue);
-    await enter('long', 'a', { class: 'long', pauses: 2 });
-    const short = enter('short', 'b');
-    await vi.advanceTimersByTimeAsync(1900);
-    expect(paused).toEqual([]);
-    await vi.advanceTimersByTimeAsync(200);
-    await short;
-    expect(order).toEqual(['long', 'short']);
-  } finally {
-    vi.useRealTimers();
-  }
+  const queue = new JobQueue(1);
+  const { order, paused, enter } = entering(queue);
+  await enter('long', 'a', { class: 'long', pauses: 2 });
+  const short = enter('short', 'b');
+  await vi.advanceTimersByTimeAsync(1900);
+  expect(paused).toEqual([]);
+  await vi.advanceTimersByTimeAsync(200);
+  await short;
+  expect(order).toEqual(['long', 'short']);
 });
 
 test('of several long jobs that have given way before, all but the oldest give way at once', async () => {
   vi.useFakeTimers();
-  try {
-    const queue = new JobQueue(3);
-    const { order, paused, enter } = entering(queue);
-    for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { class: 'long', pauses: 5 });
-    void enter('short', 'b');
-    await vi.advanceTimersByTimeAsync(10);
-    expect(paused).toEqual(['l3', 'l2']);
-    expect(order).toEqual(['l1', 'l2', 'l3', 'short']);
-  } finally {
-    vi.useRealTimers();
-  }
+  const queue = new JobQueue(3);
+  const { order, paused, enter } = entering(queue);
+  for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { class: 'long', pauses: 5 });
+  void enter('short', 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(paused).toEqual(['l3', 'l2']);
+  expect(order).toEqual(['l1', 'l2', 'l3', 'short']);
 });
 
 const streamed = { class: 'sharing' } as const;
@@ -227,36 +219,28 @@ test('a job that cannot be put aside keeps its slot from a client that has none'
 
 test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {
   vi.useFakeTimers();
-  try {
-    const queue = new JobQueue(2);
-    const { order, paused, enter } = entering(queue);
-    for (const client of ['a', 'b']) {
-      await enter(client, client, streamed);
-      await vi.advanceTimersByTimeAsync(100);
-    }
-    void enter('c', 'c', streamed);
-    await vi.advanceTimersByTimeAsync(4000);
-    expect(paused).toEqual([]);
-    void enter('d', 'd', streamed);
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(paused).toEqual(['a', 'b']);
-    expect(order).toEqual(['a', 'b', 'c', 'd']);
-  } finally {
-    vi.useRealTimers();
+  const queue = new JobQueue(2);
+  const { order, paused, enter } = entering(queue);
+  for (const client of ['a', 'b']) {
+    await enter(client, client, streamed);
+    await vi.advanceTimersByTimeAsync(100);
   }
+  void enter('c', 'c', streamed);
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(paused).toEqual([]);
+  void enter('d', 'd', streamed);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(paused).toEqual(['a', 'b']);
+  expect(order).toEqual(['a', 'b', 'c', 'd']);
 });
 
 test('where all jobs run at once, none gives way', async () => {
   vi.useFakeTimers();
-  try {
-    const queue = new JobQueue(Infinity);
-    const { order, paused, enter } = entering(queue);
-    for (const name of ['a1', 'a2']) await enter(name, 'a', { class: 'long' });
-    await enter('b1', 'b');
-    await enter('a3', 'a', { class: 'long' });
-    await vi.runAllTimersAsync();
-    expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
-  } finally {
-    vi.useRealTimers();
-  }
+  const queue = new JobQueue(Infinity);
+  const { order, paused, enter } = entering(queue);
+  for (const name of ['a1', 'a2']) await enter(name, 'a', { class: 'long' });
+  await enter('b1', 'b');
+  await enter('a3', 'a', { class: 'long' });
+  await vi.runAllTimersAsync();
+  expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { PROTOCOL_HEADER, STATUS_PATH } from '../../../src/protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
@@ -9,7 +9,6 @@ import { browserV1 } from '../../../src/routing/browser-v1.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
 
 test('the status while no engine answers is 204, which browsers do not log as an error', async () => {
   const request = new Request(`https://site.test${STATUS_PATH}`, {

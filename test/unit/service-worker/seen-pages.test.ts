@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { SeenPages } from '../../../sw/seen-pages.ts';
 
@@ -63,10 +63,6 @@ beforeEach(async () => {
     const text = built.get(new URL(request.url).pathname);
     return text === undefined ? undefined : Promise.resolve(answer(text));
   });
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
 });
 
 interface Asked {

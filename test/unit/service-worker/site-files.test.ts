@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { SiteFile } from '../../../src/base/site-file.ts';
 import { ownFiles, SiteFiles } from '../../../src/service-worker/site-files.ts';
@@ -36,10 +36,6 @@ beforeEach(() => {
   vi.stubGlobal('importScripts', importScripts);
   vi.stubGlobal('self', globalThis);
   vi.stubGlobal('addEventListener', () => undefined);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
 });
 
 test('a worker that another tool has bundled imports the list beside it', async () => {

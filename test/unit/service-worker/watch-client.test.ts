@@ -1,11 +1,10 @@
 import { getEventListeners } from 'node:events';
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { watchClient, watchLimit } from '../../../src/service-worker/watch-client.ts';
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 const listed = new Set<string>();
 let looks = 0;

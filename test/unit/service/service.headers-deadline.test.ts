@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
@@ -24,9 +24,6 @@ const error = (status: number, code: ErrorCode) =>
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

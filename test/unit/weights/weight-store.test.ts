@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { recordName } from '../../../src/weights/backends/storage-backend.ts';
@@ -13,8 +13,6 @@ import { FakeLocks } from '../../support/fake-locks.ts';
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
 const file = { path: 'm/a.bin', bytes: 1000, sha256: createHash('sha256').update(bytes).digest('hex') };
 const options = { signal: new AbortController().signal, onProgress: () => undefined };
-
-afterEach(() => vi.unstubAllGlobals());
 
 test('downloads once, and not again', async () => {
   const fetched = vi.fn(async () => new Response(bytes));

@@ -13,28 +13,29 @@ import {
   type Messages,
   openai,
   story,
+  timed,
   tokensPerSecond,
 } from './engines.ts';
 import { longText, textOfTokens } from './long-text.ts';
+import { loadRawChat, rawWeights } from './raw-chat.ts';
 import { besideLoad } from './beside-load.ts';
 import { giveUp, jobsOf, shortOnes } from './given-up.ts';
 import { embedOn } from './on-device.ts';
 import { loadVision, pictureOurs } from './pictures.ts';
 import { speechOurs, speechRaw } from './speech.ts';
-import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 import { elapsed } from './once.ts';
 
 /** Milliseconds since 1970: to compare with times of the engine's worker. */
 const clock = (): number => performance.timeOrigin + performance.now();
 
+const short: Messages = [{ role: 'user', content: 'Name a colour.' }];
+
 let running: { controller: AbortController; ended: Promise<unknown> } | null = null;
 
 /** Single calls, for the rows that need something from outside the page between them. Times in milliseconds. */
 export const calls = {
   engineThreads,
-  warmStartOurs,
-  warmStartRaw,
   webLlmOurs,
   webLlmRaw,
 
@@ -106,6 +107,33 @@ export const calls = {
   firstTokenRaw: async (): Promise<number> => (await generateRaw(story, 2, 'ours')).firstTokenMs,
   firstTokenOurs: async (): Promise<number> => (await generateThroughV1(story, 2)).firstTokenMs,
 
+  /** Milliseconds from a Blob to the first token of a raw engine, which is then ended. */
+  async warmStartRaw(threads: number): Promise<number> {
+    await rawWeights();
+    const { firstTokenMs } = await timed(async (onDelta) => {
+      const wllama = await loadRawChat('ours', threads);
+      const onData = ({ choices }: { choices: { delta: { content?: string | null } }[] }): void =>
+        onDelta(choices[0]?.delta.content ?? '');
+      await wllama.createChatCompletion({
+        messages: short,
+        max_tokens: 1,
+        temperature: 0,
+        stream: true,
+        onData,
+      });
+      await wllama.exit();
+      return 1;
+    });
+    return firstTokenMs;
+  },
+
+  /** Start of a request, and its time to the first token, with weights stored. */
+  async warmStartOurs(): Promise<{ began: number; firstTokenMs: number }> {
+    const began = clock();
+    const { firstTokenMs } = await generateThroughV1(short, 1);
+    return { began, firstTokenMs };
+  },
+
   /** Times of a call and of its first token. */
   async chatTimes(): Promise<{ began: number; first: number }> {
     await openai();
@@ -116,12 +144,8 @@ export const calls = {
 
   /** Begins a chat of `messages` short messages, which `abort` ends; when the call was made. */
   async beginChat(messages: number): Promise<number> {
-    return begin(
-      Array.from({ length: messages }, (_, i) => ({
-        role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
-        content: i % 2 === 0 ? 'Go on.' : 'Yes.',
-      })),
-    );
+    const roles = Array.from({ length: messages }, (_, i) => (i % 2 === 0 ? 'user' : 'assistant'));
+    return begin(roles.map((role) => ({ role, content: 'Go on.' })));
   },
 
   /** Begins a chat with a prompt of about 1,500 tokens. */

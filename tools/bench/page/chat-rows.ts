@@ -45,22 +45,15 @@ export async function decodePackage(rounds: number): Promise<Row> {
 const LETTER = `Dear Ms Weaver, thank you for your order of 12 March. The blue kettle, number 4471, left our shop in Leeds on
 Thursday and should reach you by 19 March. The two cups are sold out until April; we return their price of 18 pounds to your
 account at the Northern Bank. Please call Tom Baker on 0113 496 0042 if you have any questions. Kind regards, Anna Lind`;
-const COPIED = 96;
 
 /** Replies that repeat much of their prompt: ours drafts tokens from it, the raw engine computes each. */
 export async function drafts(rounds: number): Promise<Row[]> {
   const row = async (name: string, content: string): Promise<Row> => {
     const messages = (): Messages => [{ role: 'user', content }];
-    const { ours, raw } = await both({
-      settings: 'ours',
-      maxTokens: COPIED,
-      messages,
-      pick: tokensPerSecond,
-    });
+    const { ours, raw } = await both({ settings: 'ours', maxTokens: 96, messages, pick: tokensPerSecond });
     const figures = await inTurn(rounds, { 'ours, tokens/s': ours, 'raw, tokens/s': raw });
-    return ratio(`${name}: decode through /v1 ÷ the raw engine, which drafts nothing`, figures, {
-      atLeast: 1.6,
-    });
+    const what = `${name}: decode through /v1 ÷ the raw engine, which drafts nothing`;
+    return ratio(what, figures, { atLeast: 1.6 });
   };
   return [
     await row('rewriting', `${LETTER}\n\nRepeat this letter word for word.`),

@@ -1,5 +1,7 @@
-import { inTurn, ratio, type Row } from '../row.ts';
-import { CHAT_MODEL, generateThroughV1, openai } from './engines.ts';
+import { growthRow } from '../growth.ts';
+import { inTurn, ratio, summarize, type Row } from '../row.ts';
+import { arrivals } from './beside-load.ts';
+import { CHAT_MODEL, engineThreads, generateThroughV1, openai } from './engines.ts';
 import { longText } from './long-text.ts';
 import { elapsed } from './once.ts';
 
@@ -170,4 +172,52 @@ export async function choices(rounds: number): Promise<Row[]> {
     ratio('n: 4 ÷ n: 1 in time to the first token of all', firsts, { atMost: 1.5 }),
     ratio('four replies of 64 tokens to one question: in turn ÷ n: 4', totals, { atLeast: 2 }),
   ];
+}
+
+/** Measures the worst of 4 chats at once: the longest gap between two tokens ÷ the median gap. */
+export async function gaps(rounds: number): Promise<Row> {
+  const client = await openai();
+  const gapsOf = async (content: string): Promise<number[]> => {
+    const times = await arrivals(client, 32, [{ role: 'user', content }]);
+    return times.slice(1).map((time, index) => time - (times[index] ?? time));
+  };
+  const questions = ['red', 'green', 'blue', 'black'].map(
+    (colour) => `Write a story about a ${colour} bird.`,
+  );
+  const longest: number[] = [];
+  const median: number[] = [];
+  // The first round loads the prompts into the cache.
+  for (let round = 0; round <= rounds; round++) {
+    const [worst] = (await Promise.all(questions.map(gapsOf)))
+      .map(summarize)
+      .toSorted((a, b) => b.max / b.median - a.max / a.median);
+    if (!worst || round === 0) continue;
+    longest.push(worst.max);
+    median.push(worst.median);
+  }
+  return ratio(
+    '4 chats at once: the longest gap between two tokens of a chat ÷ its median gap',
+    { 'longest, ms': longest, 'median, ms': median },
+    { atMost: 3 },
+  );
+}
+
+/** Chats of one token, all at once. */
+export async function inFlight(rounds: number): Promise<Row> {
+  const client = await openai();
+  await engineThreads();
+  const ask = (content: string) =>
+    client.chat.completions.create({
+      model: CHAT_MODEL,
+      max_tokens: 1,
+      messages: [{ role: 'user', content }],
+    });
+  await ask('0?');
+  const points = [1, 4, 16, 64].map((x) => ({ x, values: [] as number[] }));
+  for (let round = 0; round < rounds; round++)
+    for (const { x, values } of points) {
+      const questions = Array.from({ length: x }, (_, i) => `${i}+${x}?`);
+      values.push(await elapsed(() => Promise.all(questions.map(ask))));
+    }
+  return growthRow('growth: requests in flight, 1 to 64', points);
 }

@@ -1,11 +1,9 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
 import { decode, decodePackage, drafts, firstToken, prefill, prefillPackage } from './chat-rows.ts';
-import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
+import { batching, besidePrefill, choices, gaps, inFlight, interleaved, turns } from './concurrency-rows.ts';
 import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
-import { gaps } from './gaps-row.ts';
-import { inFlight } from './in-flight.ts';
 import { endRawChat } from './raw-chat.ts';
 
 /** What is measured in the page alone. */

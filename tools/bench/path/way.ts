@@ -172,16 +172,11 @@ async function attachTo(session: CDPSession, connection: Connection, targets: Ta
   session.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
     const child = connection.session(sessionId);
     if (!child) return;
-    const { type, url } = targetInfo;
+    const { targetId: id, type, url } = targetInfo;
     // A service worker is below the browser and below its page.
-    const isKnown = targets.some(({ id }) => id === targetInfo.targetId);
+    const isKnown = targets.some((target) => target.id === id);
     if (!isKnown && type !== 'browser' && type !== 'tab') {
-      const target: Target = {
-        id: targetInfo.targetId,
-        name: nameOf(type, url),
-        session: child,
-        scripts: new Map(),
-      };
+      const target: Target = { id, name: nameOf(type, url), session: child, scripts: new Map() };
       targets.push(target);
       followScripts(target);
     }
@@ -259,16 +254,12 @@ async function iteratorsOf(target: Target, tokens: number): Promise<string[]> {
   const { result } = await session.send('Runtime.evaluate', {
     expression: `[...globalThis.pathCounts.values()].filter(({ count }) => count >= ${tokens / 2}).map(({ generator }) => generator)`,
   });
-  const { result: elements } = await session.send('Runtime.getProperties', {
-    objectId: result.objectId ?? '',
-    ownProperties: true,
-  });
+  const propertiesOf = (objectId = '') =>
+    session.send('Runtime.getProperties', { objectId, ownProperties: true });
+  const { result: elements } = await propertiesOf(result.objectId);
   for (const { name, value } of elements) {
     if (!/^\d+$/.test(name) || !value?.objectId) continue;
-    const { internalProperties = [] } = await session.send('Runtime.getProperties', {
-      objectId: value.objectId,
-      ownProperties: true,
-    });
+    const { internalProperties = [] } = await propertiesOf(value.objectId);
     const property = (wanted: string) => internalProperties.find((each) => each.name === wanted)?.value;
     const {
       scriptId = '',
@@ -278,10 +269,8 @@ async function iteratorsOf(target: Target, tokens: number): Promise<string[]> {
     const script = scripts.get(scriptId);
     if (!script) continue;
     const text = property('[[GeneratorFunction]]')?.description ?? '';
-    const offset =
-      script.text.split('\n').slice(0, lineNumber).join('\n').length +
-      (lineNumber > 0 ? 1 : 0) +
-      columnNumber;
+    const before = script.text.split('\n').slice(0, lineNumber);
+    const offset = before.reduce((length, line) => length + line.length + 1, columnNumber);
     const path = sourceOf(script, offset, script.text.length);
     if (path) named.push(`${/^async ?\*? ?(?:function ?\*? ?)?([^(]*)/.exec(text)?.[1]?.trim()} in ${path}`);
   }

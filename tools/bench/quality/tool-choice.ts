@@ -29,15 +29,14 @@ export async function measureToolChoice(names: readonly string[], step: number):
       const began = performance.now();
       const answers = await answersOf(page, id, asked.map(toBody));
       const seconds = (performance.now() - began) / 1000 / asked.length;
-      const called = answers.map((answer) => callsIn(answer).map(({ name }) => name));
-      const needs = asked.flatMap(([, , expected], index) =>
-        expected === null ? [] : [{ expected, index }],
-      );
-      const right = needs.filter(({ expected, index }) => called[index]?.[0] === expected).length;
-      const alone = asked.filter(
-        ([, , expected], index) => expected === null && called[index]?.length === 0,
-      ).length;
-      const several = called.filter(({ length }) => length > 1).length;
+      const replies = answers.map((answer, at) => ({
+        calls: callsIn(answer),
+        expected: asked[at]?.[2] ?? null,
+      }));
+      const needs = replies.filter(({ expected }) => expected !== null);
+      const right = needs.filter(({ calls, expected }) => calls[0]?.name === expected).length;
+      const alone = replies.filter(({ calls, expected }) => expected === null && calls.length === 0).length;
+      const several = replies.filter(({ calls }) => calls.length > 1).length;
       const row = [
         id,
         `${right} / ${needs.length}`,

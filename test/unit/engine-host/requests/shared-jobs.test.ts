@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
@@ -158,7 +158,6 @@ const sampled: ChatJob = { ...job, sampling: { temperature: 1, topP: 1 } };
 /** Asks for one job in numbered attempts, in virtual time. */
 function attempting(asked: ChatJob) {
   vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
   const jobs = new SharedJobs();
   const { go, signals, work } = runner();
   const ends: Promise<unknown>[] = [];

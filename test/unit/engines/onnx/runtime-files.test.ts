@@ -1,12 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { wasmOptions, withThreads } from '../../../../src/engines/onnx/runtime-files.ts';
 
 /** Failure as onnxruntime-web reports it. */
 const LATE =
   'no available backend found. ERR: [wasm] Error: WebAssembly backend initializing failed due to timeout: 30000ms';
-
-afterEach(() => vi.unstubAllGlobals());
 
 const opener = (fails: (threads: number) => string | null) => {
   const asked: number[] = [];

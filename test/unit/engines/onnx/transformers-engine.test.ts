@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import {
   chooseBatch,
@@ -263,7 +263,6 @@ async function asking(engine: TransformersEngine, signal: AbortSignal): Promise<
 
 describe('a graph that never ends', () => {
   beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
 
   class EndlessEmbedder extends FakeEmbedder {
     #end: ((reason: Error) => void) | null = null;

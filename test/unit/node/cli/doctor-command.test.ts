@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { run } from '../../../../src/node/cli/doctor-command.ts';
 import { type DoctorOptions, examineSite } from '../../../../src/node/cli/doctor/examine.ts';
@@ -9,10 +9,6 @@ import { examinePage } from '../../../../src/node/cli/doctor/page.ts';
 import { PAGE, serveSite, type SiteAnswer, soundSite } from './doctor/broken-site.ts';
 
 type Site = Record<string, SiteAnswer>;
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** What the doctor says of a sound site with something wrong in it, but for what is well. */
 async function complaints(

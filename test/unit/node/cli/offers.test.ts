@@ -22,7 +22,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   realTerminal();
-  vi.unstubAllEnvs();
 });
 
 const ignored = (): Promise<string> => readFile(join(root, '.gitignore'), 'utf8');

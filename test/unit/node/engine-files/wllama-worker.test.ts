@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { createContext, runInContext } from 'node:vm';
 
 import { Wllama } from '@wllama/wllama/esm/index.js';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { noCache } from '../../../../src/llama/open-llama.ts';
 import { wllamaWorker } from '../../../../src/node/engine-files/wllama-worker.ts';
@@ -10,8 +10,6 @@ import { wllamaWorker } from '../../../../src/node/engine-files/wllama-worker.ts
 const installed = createRequire(import.meta.url).resolve;
 const entry = installed('@wllama/wllama/esm/index.js');
 const compat = installed('@wllama/wllama-compat/wasm/wllama.js');
-
-afterEach(() => vi.unstubAllGlobals());
 
 /** What the package itself would start its worker, and its threads, from. */
 async function packageScripts(): Promise<{ worker: string; thread: string }> {

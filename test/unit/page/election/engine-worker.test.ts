@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import {
@@ -10,7 +10,6 @@ import { FakeLocks } from '../../../support/fake-locks.ts';
 import { sleep } from '../../../support/virtual-time.ts';
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 const never = (): Promise<void> => new Promise(() => undefined);
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { DEFAULT_CATALOG_HASH } from '../../../../src/catalog/default-catalog-hash.ts';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
@@ -17,10 +17,6 @@ beforeEach(() => {
   vi.stubGlobal('navigator', { serviceWorker, locks });
   vi.stubGlobal('addEventListener', () => undefined);
   vi.stubGlobal('document', new EventTarget());
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
 });
 
 test.each(

@@ -26,9 +26,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
   Reflect.deleteProperty(globalThis, 'LanguageModel');
 });
 

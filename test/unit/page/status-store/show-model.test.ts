@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Localtext } from '../../../../src/page/localtext.ts';
 import { createStore, showModel } from '../../../../src/page/status-store/index.ts';
-
-afterEach(() => vi.unstubAllGlobals());
 
 /** An element as far as showModel() uses one. */
 class FakeElement extends EventTarget {

@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Localtext } from '../../../../src/page/localtext.ts';
 import { createStore, showUpdate } from '../../../../src/page/status-store/index.ts';
-
-afterEach(() => vi.unstubAllGlobals());
 
 /** An element as far as showUpdate() uses one. */
 class FakeElement extends EventTarget {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { listen } from '../../../../playground/speech/listen.ts';
 
 const level = { value: 0 };
@@ -20,7 +20,6 @@ vi.mock('../../../../playground/speech/recorder.ts', () => ({
 }));
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 test('silence during a reply does not count, and half a minute after it ends the listening', async () => {
   let isWaiting = false;

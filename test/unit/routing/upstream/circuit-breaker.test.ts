@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { CircuitBreaker } from '../../../../src/routing/upstream/circuit-breaker.ts';
 
@@ -10,7 +10,6 @@ beforeEach(() => {
   vi.spyOn(performance, 'now').mockImplementation(() => now);
   circuit = new CircuitBreaker();
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** How long it stays open, found by asking. */
 function pause(): number {

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { lastOf } from '../../../support/last-of.ts';
@@ -30,7 +30,6 @@ beforeEach(async () => {
   });
   baseUrl = `${await listen(server)}/v1`;
 });
-afterEach(() => void vi.useRealTimers());
 
 function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
   const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };

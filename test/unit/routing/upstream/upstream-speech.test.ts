@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { SpeechEvent, SpeechJob } from '../../../../src/jobs/speech.ts';
 import type { Waiting } from '../../../../src/protocol/service-dependencies.ts';
@@ -8,7 +8,6 @@ import { upstreamSpeech } from '../../../../src/routing/upstream/upstream-speech
 const job: SpeechJob = { kind: 'speech', model: 'm', text: 'Hi', format: 'mp3', speed: 1 };
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 /** Speaks on a server that answers with this body. */
 function speak(body: BodyInit, type: string): AsyncGenerator<Waiting | SpeechEvent, void, undefined> {

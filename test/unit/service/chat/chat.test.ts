@@ -261,7 +261,7 @@ describe('a request of many choices', () => {
     ['texts', { deltas: Array.from({ length: 5 }, () => 'a'.repeat(2 ** 20)) }, {}],
     [
       'log probabilities',
-      { deltas: ['a'.repeat(2 ** 22 - 60_000), ...'a'.repeat(50)] },
+      { thoughts: ['a'.repeat(2 ** 22 - 60_000)], deltas: [...'a'.repeat(50)] },
       { logprobs: true, top_logprobs: 20 },
     ],
   ])('in one piece has one bound for its %s', async (_, reply, more) => {

@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import { ggufFormat } from '../../../../src/engines/llama-cpp/gguf-format.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
@@ -32,12 +33,14 @@ beforeEach(async () => {
 
 const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
 
-function add(source: ModelSource, allowed = true) {
+function adderFor(allowed = true) {
   saved.length = 0;
   const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
-  const adder = adderOf(catalog, service, saved, { sources });
-  return adder.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
+  return adderOf(catalog, service, saved, { sources });
 }
+
+const add = (source: ModelSource, allowed = true) =>
+  adderFor(allowed).add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
 const fromHub = (file: string | null = null, allowed = true) =>
   add({ type: 'hub', repository: 'owner/name', file, revision: null }, allowed);
 
@@ -236,6 +239,33 @@ test('what a repository does not have, or does not give, is named', async () => 
     });
   }
   expect([...service.backend.files.keys()]).toEqual([]);
+});
+
+test('the parts of a model are grouped soon, however many there are', () => {
+  const files = Array.from({ length: 60_000 }, (_, index) => {
+    const name = `a-${String(index).padStart(5, '0')}-of-60000.gguf`;
+    return { name, url: `https://hub.example/${name}`, bytes: 1, sha256: 'a'.repeat(64) };
+  });
+  expect(ggufFormat.find(files, false)).toMatchObject([{ file: 'a.gguf', files: { length: 60_000 } }]);
+});
+
+test('the 500 smallest models of a repository are offered, and the storage is measured once', async () => {
+  const estimate = vi.fn(async () => ({ quota: 1e9, usage: 0 }));
+  vi.stubGlobal('navigator', { storage: { estimate } });
+  const files = Array.from({ length: 600 }, (_, index) => {
+    const name = `m${index}.gguf`;
+    return { name, url: `https://hub.example/${name}`, bytes: index + 1, sha256: 'a'.repeat(64) };
+  });
+  const listed = { revision: 'main', isEmbedding: false, files };
+  vi.spyOn(VariantFiles.prototype, 'repository').mockResolvedValueOnce(listed);
+  const offers = await adderFor().offers(
+    { repository: 'a/many', revision: null },
+    new AbortController().signal,
+  );
+  vi.unstubAllGlobals();
+  expect(offers).toHaveLength(500);
+  expect(offers.at(-1)?.file).toBe('m499.gguf');
+  expect(estimate).toHaveBeenCalledTimes(1);
 });
 
 test('a revision that was found before is kept to', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { openOpfsBackend } from '../../../../src/weights/backends/opfs-backend.ts';
 import { readSmallFile, replace } from '../../../../src/weights/backends/storage-backend.ts';
@@ -68,8 +68,6 @@ beforeEach(() => {
   vi.stubGlobal('navigator', { storage: { getDirectory: async () => root } });
   vi.stubGlobal('FileSystemFileHandle', FakeFile);
 });
-
-afterEach(() => vi.unstubAllGlobals());
 
 test('once the storage has been cleared, the same worker stores again', async () => {
   const backend = await openOpfsBackend();

@@ -19,24 +19,20 @@ test.each([
 
 test('measured over all downloads, without what was there before', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  try {
-    const rate = new DownloadRate({ connection: { downlink: 4 } });
-    const first = rate.measure();
-    first(100 * MB);
-    vi.advanceTimersByTime(1000);
-    first(102 * MB);
-    expect(rate.bytesPerSecond).toBe(2 * MB);
-    // Too few bytes to tell.
-    vi.advanceTimersByTime(1000);
-    first(102.5 * MB);
-    expect(rate.bytesPerSecond).toBe(2 * MB);
-    vi.advanceTimersByTime(60_000);
-    const second = rate.measure();
-    second(0);
-    vi.advanceTimersByTime(1000);
-    second(6 * MB);
-    expect(rate.bytesPerSecond).toBe(4 * MB);
-  } finally {
-    vi.useRealTimers();
-  }
+  const rate = new DownloadRate({ connection: { downlink: 4 } });
+  const first = rate.measure();
+  first(100 * MB);
+  vi.advanceTimersByTime(1000);
+  first(102 * MB);
+  expect(rate.bytesPerSecond).toBe(2 * MB);
+  // Too few bytes to tell.
+  vi.advanceTimersByTime(1000);
+  first(102.5 * MB);
+  expect(rate.bytesPerSecond).toBe(2 * MB);
+  vi.advanceTimersByTime(60_000);
+  const second = rate.measure();
+  second(0);
+  vi.advanceTimersByTime(1000);
+  second(6 * MB);
+  expect(rate.bytesPerSecond).toBe(4 * MB);
 });

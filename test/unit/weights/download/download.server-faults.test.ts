@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 
 import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
@@ -6,6 +6,12 @@ import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts
 import { compressed } from '../../../support/answer-file.ts';
 import { serverFaults } from '../../../support/server-faults.ts';
 import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
+
+// Pauses before the next attempt, else of half a second and more.
+vi.mock('../../../../src/base/async.ts', async (original) => ({
+  ...(await original<object>()),
+  backoff: () => 100,
+}));
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);

@@ -19,6 +19,8 @@ async function setUp(behaviour: Partial<Behaviour> = {}) {
 }
 
 const whole = async (blob: Blob): Promise<boolean> => Buffer.from(await blob.arrayBuffer()).equals(body);
+const load = (store: WeightStore) => store.file(file, { signal: never, onProgress: () => undefined });
+const loadsWhole = async (store: WeightStore): Promise<boolean> => whole((await load(store)).blob);
 
 /** Downloads until that many bytes have come, and then aborts. */
 async function downloadPart(store: WeightStore, bytes: number): Promise<void> {
@@ -33,7 +35,7 @@ const chunkRange = (index: number): string =>
   `bytes=${index * CHUNK_BYTES}-${Math.min((index + 1) * CHUNK_BYTES, body.length) - 1}`;
 
 test('a large file comes over several connections, in chunks, and adds up', async () => {
-  const { server: site, store } = await setUp({ delayMs: 20 });
+  const { server: site, store } = await setUp({ delayMs: 100 });
   const progress: number[] = [];
   const { blob } = await store.file(file, {
     signal: never,
@@ -68,8 +70,7 @@ test('no range is cancelled: every body is read to its end', async () => {
   });
   onTestFinished(() => void vi.unstubAllGlobals());
   const store = openStore(new MemoryBackend(), 'http://site.test/');
-  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(store)).toBe(true);
   expect(bodies).toEqual({ ended: 6, cancelled: 0 });
 });
 
@@ -77,11 +78,7 @@ test('an aborted download goes on with the chunks that are missing, in a later w
   const { server: site, backend, store } = await setUp({ delayMs: 5 });
   await downloadPart(store, 3 * CHUNK_BYTES);
   site.asked.length = 0;
-  const { blob } = await openStore(backend, site.url).file(file, {
-    signal: never,
-    onProgress: () => undefined,
-  });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
   expect(site.asked).not.toContain(chunkRange(0));
   expect(site.asked.length).toBeLessThan(6);
 });
@@ -94,11 +91,7 @@ test('bytes of a chunk that is not whole are kept, for a later worker too', asyn
   delete site.behaviour.cutAfter;
   await vi.waitFor(() => expect(site.open).toBe(0));
   site.sent = 0;
-  const { blob } = await openStore(backend, site.url).file(file, {
-    signal: never,
-    onProgress: () => undefined,
-  });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
   expect(site.sent).toBe(body.length - kept);
 });
 
@@ -109,11 +102,7 @@ test('a part of a chunk that was torn: the file is downloaded again', async () =
   delete site.behaviour.cutAfter;
   const writer = await backend.write(file.sha256);
   await writer.write(new Uint8Array(CHUNK_BYTES), 0);
-  const { blob } = await openStore(backend, site.url).file(file, {
-    signal: never,
-    onProgress: () => undefined,
-  });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
 });
 
 test('a server of another origin that compresses, and hides it', async () => {
@@ -125,8 +114,7 @@ test('a server of another origin that compresses, and hides it', async () => {
     return new Response(stream, { status, headers });
   });
   onTestFinished(() => void vi.unstubAllGlobals());
-  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(store)).toBe(true);
   expect(site.asked.filter((range) => range === undefined)).toHaveLength(1);
 });
 
@@ -170,8 +158,7 @@ test('a server that stalls again and again: said with how much has come, which a
 
 test('a server without ranges: the whole file comes in one answer', async () => {
   const { server: site, store } = await setUp({ ignoresRange: true });
-  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(store)).toBe(true);
   expect(site.asked).toHaveLength(1);
 });
 
@@ -204,8 +191,7 @@ test('a server of which some machines have no ranges: the rest comes over one co
   });
   onTestFinished(() => void vi.unstubAllGlobals());
   const store = openStore(new MemoryBackend(), 'http://site.test/');
-  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(store)).toBe(true);
   expect(whole200).toEqual({ open: 0, most: 1, sent: body.length });
 });
 
@@ -238,8 +224,7 @@ test('a range that arrives after another connection has stored a part of its chu
   });
   onTestFinished(() => void vi.unstubAllGlobals());
   const store = openStore(new MemoryBackend(), 'http://site.test/');
-  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(store)).toBe(true);
 });
 
 test('a storage that is full as a file is closed: no file stays open', async () => {
@@ -255,7 +240,7 @@ test('a storage that is full as a file is closed: no file stays open', async () 
     };
     return { ...(await write(name)), close };
   };
-  const loading = openStore(backend, site.url).file(file, { signal: never, onProgress: () => undefined });
+  const loading = load(openStore(backend, site.url));
   await expect(loading).rejects.toMatchObject({ wire: { code: 'storage_full' } });
   expect([...open]).toEqual([]);
 });
@@ -290,11 +275,7 @@ test('a server that ignores the range of a later visit: the chunks that are ther
   await downloadPart(store, 2 * CHUNK_BYTES);
   site.behaviour.ignoresRange = true;
   site.asked.length = 0;
-  const { blob } = await openStore(backend, site.url).file(file, {
-    signal: never,
-    onProgress: () => undefined,
-  });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
 });
 
 test('a file that has changed since: restarted, and its old chunks are not mixed in', async () => {
@@ -305,9 +286,7 @@ test('a file that has changed since: restarted, and its old chunks are not mixed
   site.behaviour.etag = '"0"';
   await downloadPart(store, 2 * CHUNK_BYTES);
   site.behaviour = { body, etag: '"1"' };
-  const later = openStore(backend, site.url);
-  const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
 });
 
 test('a part that was torn, without anything telling so: fetched again, alone', async () => {
@@ -317,9 +296,7 @@ test('a part that was torn, without anything telling so: fetched again, alone', 
   const writer = await backend.write(file.sha256);
   await writer.write(new Uint8Array(CHUNK_BYTES), 0);
   await writer.close();
-  const later = openStore(backend, site.url);
-  const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
-  expect(await whole(blob)).toBe(true);
+  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
 });
 
 test.each<[string, Partial<Behaviour>, RegExp]>([
@@ -329,7 +306,7 @@ test.each<[string, Partial<Behaviour>, RegExp]>([
   ['other bytes', { body: Buffer.alloc(body.length) }, /m\/a\.bin does not have the SHA-256/],
 ])('a file on the server that is %s: an error that names it', async (_, behaviour, message) => {
   const { backend, store } = await setUp(behaviour);
-  const failure = store.file(file, { signal: never, onProgress: () => undefined });
+  const failure = load(store);
   await expect(failure).rejects.toMatchObject({
     message: expect.stringMatching(message) as string,
     wire: { code: 'weights_corrupt' },
@@ -340,15 +317,13 @@ test.each<[string, Partial<Behaviour>, RegExp]>([
 
 test('an answer that is no file: said with its status', async () => {
   const { store } = await setUp({ status: 403 });
-  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toThrow(
-    /m\/a\.bin could not be downloaded: the server answered 403/,
-  );
+  await expect(load(store)).rejects.toThrow(/m\/a\.bin could not be downloaded: the server answered 403/);
 });
 
 test('no answer at all: said with the causes, of which CORS is one', async () => {
   const { server: site, store } = await setUp();
   await site.close();
-  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
+  await expect(load(store)).rejects.toMatchObject({
     message: expect.stringMatching(
       /m\/a\.bin .*the connection failed, .*\(CORS\) .*connect-src.*0 of/,
     ) as string,
@@ -359,7 +334,7 @@ test('no answer at all: said with the causes, of which CORS is one', async () =>
 test('no room: refused before anything is fetched, with the figures', async () => {
   const { server: site, backend, store } = await setUp();
   backend.free = async () => 1000;
-  await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
+  await expect(load(store)).rejects.toMatchObject({
     message: expect.stringContaining(`${body.length} bytes more are needed`) as string,
     wire: { code: 'storage_full' },
   });
@@ -377,9 +352,9 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
     store.pause([file]);
   };
   const first = store.file(file, { signal: never, onProgress });
-  const second = store.file(file, { signal: never, onProgress: () => undefined });
+  const second = load(store);
   await expect.poll(() => store.paused([file])).toBe(true);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect.poll(() => site.open).toBe(0);
   const atPause = loaded;
   const asked = site.asked.length;
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -393,11 +368,12 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
 
 test('cancel gives a download up for all who wait, and drops what has come', async () => {
   const { backend, store } = await setUp({ delayMs: 30 });
-  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress: () => undefined }));
-  const outcomes = Promise.allSettled(waiting);
-  await new Promise((resolve) => setTimeout(resolve, 80));
-  await store.cancel([file]);
-  for (const outcome of await outcomes) {
+  let cancelled: Promise<void> | null = null;
+  const onProgress = () => void (cancelled ??= store.cancel([file]));
+  const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress }));
+  const outcomes = await Promise.allSettled(waiting);
+  await cancelled;
+  for (const outcome of outcomes) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
   }
   expect([...backend.files.keys()]).toEqual([]);

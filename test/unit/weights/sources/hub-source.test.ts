@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
 import { readStart } from '../../../../src/weights/sources/read-start.ts';
@@ -26,10 +26,6 @@ beforeEach(async () => {
     else tree(response, ++pages);
   });
   endpoint = await listen(server);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
 });
 
 const readFileStart = () => readStart('https://a.example/x.gguf', 100, never);
@@ -140,7 +136,8 @@ test('pages that lead to each other end, and none is asked of another host', asy
     response.setHeader('link', '<http://127.0.0.1:9/elsewhere?cursor=again>; rel="next"');
     answering([file('model.gguf')])(response, 0);
   };
-  expect((await list()).files).toHaveLength(20);
+  // Each page lists the same file.
+  expect((await list()).files).toHaveLength(1);
   expect(pages).toBe(20);
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Variant } from '../../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
@@ -10,7 +10,6 @@ import { openStore } from '../open-store.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
-afterEach(() => void vi.unstubAllGlobals());
 
 const variant = defaultCatalog.models
   .flatMap(({ variants }) => variants)
