@@ -46,15 +46,17 @@ export default defineConfig(({ mode }) => ({
     emptyOutDir: true,
     target: 'es2023',
     chunkSizeWarningLimit: 3_000,
-    // A visit waits for every request: all that the first paint takes is one script. The tests' pages share its parts.
-    ...(!TEST_MODES.has(mode) && {
-      rolldownOptions: {
+    rolldownOptions: {
+      // They concern contributors, and `npm start` prints warnings.
+      checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
+      // A visit waits for every request: all that the first paint takes is one script. The tests' pages share its parts.
+      ...(!TEST_MODES.has(mode) && {
         output: {
           codeSplitting: {
             groups: [{ name: 'app', test: /\/playground\/(app\.tsx|styles\/index\.css)$/ }],
           },
         },
-      },
-    }),
+      }),
+    },
   },
 }));

@@ -26,7 +26,7 @@ import {
 import { Composer } from './composer.tsx';
 import { takePictures } from './draft-pictures.ts';
 import { HistoryList } from './history-list.tsx';
-import { retry, sendProblem, writing } from './send.ts';
+import { answerEarly, retry, sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { Transcript } from './transcript.tsx';
 import { TalkBarSlot } from './voice-slots.tsx';
@@ -123,7 +123,7 @@ function loadAndAskAgain(model: string): void {
 async function openWanted(id: string): Promise<void> {
   let problem: string | null = null;
   try {
-    if (await openConversation(id)) return;
+    if (await openConversation(id)) return void answerEarly();
   } catch (error) {
     problem = `This conversation cannot be opened: ${messageOf(error)}`;
   }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
+import { handle } from '../client/localtext.ts';
 import { isTouch } from '../media.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
@@ -12,12 +13,15 @@ import { noteReply } from './first-reply.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
 import { count } from '../format.ts';
+import { read, write } from '../preferences.ts';
 import { firstLine, problemOf } from '../problem.ts';
 
 /** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
 export const writing = signal<{ conversationId: string; turnIds: string[]; stop: () => void } | null>(null);
 /** Pause between two saves of a reply that is being written. */
 const KEEP_MS = 2000;
+/** Stored id of a conversation with a question that was sent before the page had started. */
+const ASKED_EARLY = 'localtext-playground:asked-early';
 /** Problem of a reply that is stored before its end: what a reload shows. */
 const LEFT = 'The page was reloaded or closed before the reply was complete.';
 
@@ -77,6 +81,12 @@ export async function retry(turn: AssistantTurn): Promise<void> {
   await ask((target) => target, turn.parent);
 }
 
+/** Answers the question shown if `start()` has reloaded the page since it was sent, as on a first visit. */
+export async function answerEarly(): Promise<void> {
+  const isAsked = turns.value.at(-1)?.role === 'user' && read(ASKED_EARLY) === conversation.value.id;
+  if (isAsked) await ask((target) => target);
+}
+
 /** Continues a reply that was cut or stopped, in its own turn. */
 export async function continueReply(turn: AssistantTurn): Promise<void> {
   await ask((target) => target, turn.parent, turn);
@@ -123,8 +133,13 @@ async function ask(
       keepTurn(target, { ...turn, ...latest[index], problem: LEFT });
     }
   };
-  keep();
-  const timer = setInterval(keep, KEEP_MS);
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const keepOn = (): void => {
+    keep();
+    timer = setInterval(keep, KEEP_MS);
+  };
+  write(ASKED_EARLY, target.id);
+  const started = handle.then(keepOn, () => undefined).then(() => write(ASKED_EARLY, null));
   let problem: string | null = null;
   // Shows the progress of a download that the request itself would only wait for.
   void loadFor(used.model, writing.value.stop);
@@ -141,7 +156,7 @@ async function ask(
   } catch (error) {
     problem = controller.signal.aborted ? 'stopped' : problemOf(error);
   } finally {
-    clearInterval(timer);
+    void started.then(() => clearInterval(timer));
     writing.value = null;
     for (const [index, turn] of blank.entries()) {
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });

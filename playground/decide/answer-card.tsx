@@ -25,7 +25,7 @@ export function AnswerCard({ question, answer }: { question: Question; answer: A
       </ul>
       {answer.score !== undefined && (
         <p class="figures">
-          mean {answer.score.toFixed(1)} of {rows.length - 1}
+          on average level {(answer.score + 1).toFixed(1)} of {rows.length}
         </p>
       )}
     </section>

@@ -34,6 +34,9 @@ export function DecideView() {
         <p>Typed questions about a text, answered with probabilities. Nothing is generated.</p>
       </header>
       <div class="row" role="group" aria-label="Examples">
+        <span class="small quiet" aria-hidden="true">
+          Examples
+        </span>
         {EXAMPLES.map(({ name, text: sample, questions }) => (
           <Button
             small

@@ -14,7 +14,7 @@ import { serverStreams } from './server-streams-row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
 import { speech } from './speech-row.ts';
 import type { Stage } from './stage.ts';
-import { visit } from './visit-row.ts';
+import { firstReply, visit } from './visit-row.ts';
 import { voice, voiceHeard } from './voice-row.ts';
 import { warmStart } from './warm-start-row.ts';
 import { webLlm } from './web-llm-row.ts';
@@ -56,6 +56,7 @@ export const measurements: Record<string, Measurement> = {
   memory,
   visit,
   'first-answer': firstAnswer,
+  'first-reply': firstReply,
   messages,
   inputs,
   ...inPage('in-flight'),

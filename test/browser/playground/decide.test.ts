@@ -84,7 +84,7 @@ test('a chat model answers, too, and a score has its mean', async () => {
   await decide();
   const stars = page.getByRole('region', { name: 'How many stars would the customer give?' });
   await expect(stars.getByRole('listitem').count()).resolves.toBe(5);
-  await expect(stars.getByText(/^mean [\d.]+ of 4$/).count()).resolves.toBe(1);
+  await expect(stars.getByText(/^on average level [\d.]+ of 5$/).count()).resolves.toBe(1);
   expect(await violations(page)).toEqual([]);
 });
 

@@ -49,3 +49,23 @@ test('a greeting is answered by a greeting, with the system prompt that the page
   await page.keyboard.press('Enter');
   expect(await reply()).toMatch(/^(?:Hello|Hi|Hey)\b.*(?:help|assist)/);
 });
+
+test('a question sent while the page starts is answered after the reload that isolates it', async () => {
+  const fresh = await context.newPage();
+  // The first load never starts.
+  await fresh.addInitScript(() => {
+    if (sessionStorage.getItem('reloaded')) return;
+    sessionStorage.setItem('reloaded', '1');
+    navigator.serviceWorker.getRegistration = () => new Promise<never>(() => undefined);
+  });
+  await fresh.goto(inject('siteUrl'));
+  await fresh.getByRole('textbox', { name: 'Message' }).fill('Name a color.');
+  await fresh.keyboard.press('Enter');
+  // It is stored before the page is left.
+  await fresh.getByRole('button', { name: 'Conversations' }).click();
+  await fresh.getByRole('button', { name: /^Name a color/ }).waitFor();
+  await fresh.reload();
+  await fresh.locator('.turn-stats').waitFor({ timeout: 60_000 });
+  expect(await fresh.locator('.turn-assistant').count()).toBe(1);
+  await fresh.close();
+});
