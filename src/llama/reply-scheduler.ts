@@ -326,26 +326,27 @@ export class ReplyScheduler {
   }
 
   /**
-   * Reads the results of a step. The next step is requested before, so that the server never waits for this thread, while
-   * all replies generate, as each then has one result per step, and while a prompt is computed alone.
+   * Reads the results of a step. While all replies generate, each has one result per step: the next step is then
+   * requested before, so that the server never waits for this thread.
    */
   async #step(reply: ScheduledReply): Promise<void> {
     const running = this.#replies.filter(isRunning);
     const isSteady = this.#isDrained && running.every(({ state }) => state.name === 'decode');
-    const isPrompt = running.length === 1 && reply.state.name === 'prefill';
     const waits = this.#counts.length > 0 || this.#replies.some(({ state }) => state.name === 'waiting');
     const step = this.#ahead ?? this.#request(reply, running);
     this.#ahead = null;
-    if ((isSteady || isPrompt) && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
-    await this.#readStep(step);
-    if (this.#ahead || (isSteady && !step.drafts)) return;
+    if (isSteady && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
+    const read = await this.#readStep(step);
+    if (isSteady && !step.drafts) return;
     this.#isDrained = true;
-    let further = 0;
-    for (const each of running) further += await this.#drain(each);
-    if (step.drafts) reply.undrafted = further > 0 ? 0 : UNDRAFTED_STEPS;
+    if (step.drafts) reply.undrafted = read > 1 ? 0 : UNDRAFTED_STEPS;
+    // Nothing is queued behind a drafted token that is missing.
+    if (!step.drafts || read > 1) for (const each of running) await this.#drain(each);
   }
 
-  /** Requests a step, and the results of all replies. A prompt's last step has two: an empty one, and a token. */
+  /**
+   * Requests a step, and a result for each reply: two if it drafts, as one draft may be right.
+   */
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
     const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
@@ -360,15 +361,17 @@ export class ReplyScheduler {
       results.push({ reply: of, id, result });
     };
     add(reply, (id) => this.#calls.step(id, drafts));
-    for (const each of running)
-      if (each !== reply || each.state.name === 'prefill') add(each, (id) => this.#calls.take(id));
+    for (const each of running) if (drafts || each !== reply) add(each, (id) => this.#calls.take(id));
     return { drafts, results };
   }
 
-  async #readStep({ results }: RequestedStep): Promise<void> {
+  /** Reads a step's results. @returns the number of those that another may follow */
+  async #readStep({ results }: RequestedStep): Promise<number> {
+    let read = 0;
     for (const { reply, id, result } of results)
       if ('id' in reply.state && reply.state.id === id && !reply.signal.aborted)
-        await this.#read(reply, result);
+        read += Number(await this.#read(reply, result));
+    return read;
   }
 
   /** Reads the step that was requested ahead, before anything else is. */
@@ -379,12 +382,12 @@ export class ReplyScheduler {
     this.#isDrained = false;
   }
 
-  /** Reads all queued results. @returns the number of those that another follows */
-  async #drain(reply: ScheduledReply): Promise<number> {
-    for (let taken = 0; ; taken++) {
+  /** Reads all queued results. */
+  async #drain(reply: ScheduledReply): Promise<void> {
+    for (let more = true; more;) {
       const { state, signal } = reply;
-      if (!('id' in state) || signal.aborted) return taken;
-      if (!(await this.#read(reply, this.#calls.take(state.id)))) return taken;
+      if (!('id' in state) || signal.aborted) return;
+      more = await this.#read(reply, this.#calls.take(state.id));
     }
   }
 

@@ -75,7 +75,7 @@ EXPORT(run_step) void run_step(SERVER) {
 /** `COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE`: tokens that followed the last ones earlier in the prompt or reply. */
 #define NGRAM_SIMPLE 6
 /** So many last tokens are looked up, and so many are drafted: with the last one, they are columns of one step. */
-#define LOOKED_UP 3
+#define LOOKED_UP 4
 #define DRAFTED 7
 /** Bytes of `common_params_speculative` in which its n-gram parameters lie. */
 #define SEARCHED 2048

@@ -27,7 +27,7 @@ import { chooseBuild } from './wasm-build.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 
 /** Number of prompt tokens per step on the CPU. An abort, and the other slots, wait until the step ends. */
-const CPU_BATCH = 16;
+const CPU_BATCH = 32;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 

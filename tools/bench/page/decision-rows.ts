@@ -106,7 +106,7 @@ export async function decisions(rounds: number): Promise<Row[]> {
     'by embeddings, ms': (round) => timeDecisions(EMBEDDING_MODEL, note(`h${round}`), [first]),
   });
   return [
-    ratio('ten decisions about a text of 200 tokens ÷ one', known, { atMost: 2.5 }),
+    ratio('ten decisions about a text of 200 tokens ÷ one', known, { atMost: 1.3 }),
     ratio('ten decisions that are asked for the first time ÷ one', asked, { atMost: 2.5 }),
     ratio(
       'a chat with a schema ÷ a decision',

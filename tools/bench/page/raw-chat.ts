@@ -22,7 +22,7 @@ function parameters(settings: RawSettings, threads: number): LoadModelParams {
     cache_type_v: 'q8_0',
     flash_attn: true,
     warmup: false,
-    ...(settings !== 'large-batches' && { n_batch: 16, n_ubatch: 16 }),
+    ...(settings !== 'large-batches' && { n_batch: 32, n_ubatch: 32 }),
   };
 }
 

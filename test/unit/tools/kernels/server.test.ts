@@ -185,7 +185,7 @@ test('a load whose name begins with + looks up n-grams, and steps draft only if 
   act('load');
   expect(assigned(0, 12, 48, 1)).toEqual([0, 12, 48, 1, 12]);
   act('+load');
-  expect(assigned(0, 12, 48, 1)).toEqual([6, 3, 7, 1, 12]);
+  expect(assigned(0, 12, 48, 1)).toEqual([6, 4, 7, 1, 12]);
   expect(assigned(1, 12, 48, 1)).toEqual([1, 12, 48, 1, 12]);
   expect(assigned(0, 12, 48, 2)).toEqual([0, 12, 48, 2, 12]);
   act('get_result');
