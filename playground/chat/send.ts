@@ -134,12 +134,14 @@ async function ask(
     }
   };
   let timer: ReturnType<typeof setInterval> | undefined;
+  let hasEnded = false;
   const keepOn = (): void => {
+    if (hasEnded) return;
     keep();
     timer = setInterval(keep, KEEP_MS);
   };
   write(ASKED_EARLY, target.id);
-  const started = handle.then(keepOn, () => undefined).then(() => write(ASKED_EARLY, null));
+  void handle.then(keepOn, () => undefined).then(() => write(ASKED_EARLY, null));
   let problem: string | null = null;
   // Shows the progress of a download that the request itself would only wait for.
   void loadFor(used.model, writing.value.stop);
@@ -156,7 +158,8 @@ async function ask(
   } catch (error) {
     problem = controller.signal.aborted ? 'stopped' : problemOf(error);
   } finally {
-    void started.then(() => clearInterval(timer));
+    hasEnded = true;
+    clearInterval(timer);
     writing.value = null;
     for (const [index, turn] of blank.entries()) {
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });

@@ -518,6 +518,13 @@ test('more entries than any model has are refused before they are read', async (
   await expect(factsOf(bytes)).rejects.toThrow('65536 are allowed');
 });
 
+test('a chat template of more than 1 MiB is refused', async () => {
+  const template = `{{ messages[0].content }}${'x'.repeat(2 ** 20)}`;
+  await expect(factsOf(withMetadata({ 'tokenizer.chat_template': template }))).rejects.toThrow(
+    'a chat template of more than 1 MiB',
+  );
+});
+
 test('a header of more than 128 MiB is not read on', async () => {
   const start = writeGguf({ metadata: { k: 'x', l: 'y' } });
   const size = 2 ** 40;

@@ -55,7 +55,10 @@ vi.hoisted(() => {
 });
 
 /** The reply that the service is streaming. */
-const service = vi.hoisted(() => ({ reply: null as ReadableStreamDefaultController<unknown> | null }));
+const service = vi.hoisted(() => ({
+  reply: null as ReadableStreamDefaultController<unknown> | null,
+  started: Promise.resolve(),
+}));
 
 vi.mock('../../../../playground/client/localtext.ts', async () => {
   const { signal } = await import('@preact/signals');
@@ -63,7 +66,13 @@ vi.mock('../../../../playground/client/localtext.ts', async () => {
     new Promise((_, reject) => {
       stopped.addEventListener('abort', () => reject(stopped.reason as Error));
     });
-  return { handle: Promise.resolve({ ready }), modelStatuses: signal([]), engineStatus: signal(null) };
+  return {
+    get handle() {
+      return service.started.then(() => ({ ready }));
+    },
+    modelStatuses: signal([]),
+    engineStatus: signal(null),
+  };
 });
 vi.mock('../../../../playground/client/openai.ts', () => {
   const create = (_body: unknown, options: { signal: AbortSignal }): object => {
@@ -250,6 +259,21 @@ test('a load that the user cancels ends the request that waits for it', async ()
   cancelLoad(settings.value.model);
   await expect(sent).resolves.toBe(true);
   expect(lastReply().problem).toBe('stopped');
+});
+
+test('a reply that is stopped before the page has started is stored as stopped', async () => {
+  const { id } = conversation.value;
+  let start = (): void => undefined;
+  service.started = new Promise((resolve) => (start = resolve));
+  const sent = say('A question.');
+  await reply();
+  writing.value?.stop();
+  await sent;
+  start();
+  await new Promise((resolve) => setTimeout(resolve));
+  await saveConversation(withTurn(newConversation(), newTurn()));
+  const stored = Object.values((await readConversation(id))?.turns ?? {});
+  expect(stored.at(-1)).toMatchObject({ role: 'assistant', problem: 'stopped' });
 });
 
 test('a conversation that is read late does not replace one that was begun meanwhile', async () => {
