@@ -270,7 +270,7 @@ test('a reply that is stopped before the page has started is stored as stopped',
   writing.value?.stop();
   await sent;
   start();
-  await new Promise((resolve) => setTimeout(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
   await saveConversation(withTurn(newConversation(), newTurn()));
   const stored = Object.values((await readConversation(id))?.turns ?? {});
   expect(stored.at(-1)).toMatchObject({ role: 'assistant', problem: 'stopped' });
