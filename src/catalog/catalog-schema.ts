@@ -139,6 +139,9 @@ function checkVariant(
     report(['engine'], `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
   if (rules?.memory && variant.files.length === 0 && !variant.hub)
     report(['files'], 'must name at least one file, or a hub repository');
+  const parts = variant.files.filter(({ role }) => role === undefined);
+  if (parts.length !== 1 && variant.files.some(({ role }) => role === 'adapter'))
+    report(['files'], 'must have one file of the model beside its adapters');
 }
 
 function checkToolChoosers(models: readonly ParsedModel[], report: Report): void {

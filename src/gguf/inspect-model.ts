@@ -51,7 +51,12 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     );
   const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
   const [first] = sorted;
-  if (!first) throw new FormatError('No file was given');
+  if (!first)
+    throw new FormatError(
+      files.length === 0
+        ? 'No file was given'
+        : `${files[0]?.name} is no model by itself: add it together with its model`,
+    );
   const count = first.facts.split?.count ?? 1;
   const complete =
     sorted.length === count &&

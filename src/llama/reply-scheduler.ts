@@ -62,6 +62,7 @@ const UNDRAFTED_STEPS = 3;
 
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
+
 interface Turn {
   next: ScheduledReply;
   putAside: ScheduledReply[];

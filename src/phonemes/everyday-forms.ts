@@ -243,7 +243,7 @@ const RULES = [
       `${article} ${count}${scale} ${sign === '$' ? 'dollar' : sign === '€' ? 'euro' : 'pound'}`,
   ),
   rule(
-    String.raw`(?<![\p{L}\p{N}_])(?:([€£])(?![\d.,-])|\$(?=\p{L}|\s*$))`,
+    String.raw`(?<![\p{L}\p{N}_])(?:([€£])(?![\d.,-])|\$(?=\p{L}(?![^$\s]{0,50}\$)|\s*$))`,
     (_, sign) => ` ${sign === '€' ? 'euro' : sign === '£' ? 'pound' : 'dollar'} `,
   ),
   rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, (_, unit = '') => ` per ${PER[unit] ?? unit}`),

@@ -98,7 +98,7 @@ const BAD_ALLOC = 'bad_alloc';
 /** The server has too little memory for a request. Loading it again drops its saved prompt states. */
 export class ServerMemoryError extends Error {}
 
-/** llama.cpp's reason for a failed load. Its callers log further lines after it. */
+/** llama.cpp's reason for a failed load. Its callers log further lines after it, which may look the same: the first counts. */
 const LOAD_ERROR =
   /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=failed to (?:apply|load) lora adapter))(.+)/;
 const MAX_REASON = 300;
@@ -115,7 +115,7 @@ export class NativeLog {
     for (const part of parts) {
       if (typeof part !== 'string') continue;
       this.#sawBadAlloc ||= part.includes(BAD_ALLOC);
-      this.#loadError = LOAD_ERROR.exec(part)?.[1] ?? this.#loadError;
+      this.#loadError ??= LOAD_ERROR.exec(part)?.[1] ?? null;
     }
   };
 

@@ -139,6 +139,17 @@ test.each<[string, unknown, RegExp]>([
     /variants\[0\]\.files: must name at least one file, or a hub repository/,
   ],
   [
+    'an adapter of a split model',
+    withVariant({
+      files: [
+        ...['own/1.gguf', 'own/2.gguf'].map((path) => ({ ...gguf.files[0], path })),
+        { ...gguf.files[0], path: 'own/adapter.gguf', role: 'adapter' },
+      ],
+    }),
+    /variants\[0\]\.files: must have one file of the model beside its adapters/,
+  ],
+  ['an adapter alone', withFile({ role: 'adapter' }), /files: must have one file of the model/],
+  [
     'dimensions without pooling',
     withVariant({ engine: 'transformers', dimensions: 8 }),
     /variants\[0\]\.pooling: must be mean, cls or last_token/,

@@ -63,10 +63,11 @@ export class NpmPackages {
       '--pack-destination',
     ];
     const { status, errors } = await execute([...npm(), ...words, this.#folder], this.#signal);
-    if (status !== 0)
-      throw new PullError(
-        `npm pack failed: ${/^npm (?:error|ERR!) (?!code)(.*)/m.exec(errors)?.[1] ?? 'npm was not found'}`,
-      );
+    if (status === null) throw new PullError('npm was not found');
+    if (status !== 0) {
+      const reason = /^npm (?:error|ERR!) (?!code)(.*)/m.exec(errors)?.[1] ?? `it ended with ${status}`;
+      throw new PullError(`npm pack failed: ${reason}`);
+    }
     const tarball = await this.#find(file);
     if (tarball === null)
       throw new PullError(`the registry has a file with another SHA-256 than the pinned ${tarballSha256}`);

@@ -115,10 +115,15 @@ test.each([
     'llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
     'K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
   ],
+  [
+    `llama_adapter_lora_init: failed to apply lora adapter: tensor 'x' has incorrect shape`,
+    `failed to apply lora adapter: tensor 'x' has incorrect shape`,
+  ],
   ['load_tensors: loading model tensors', null],
 ])('the reason of a failed load is kept: %s', (line, reason) => {
   const log = new NativeLog();
   log.error(line);
+  if (line.includes('adapter')) log.error("common_init: failed to load lora adapter 'models/a.gguf'");
   log.error('failed to load model');
   expect(log.loadError).toBe(reason);
 });

