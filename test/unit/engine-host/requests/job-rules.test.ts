@@ -4,7 +4,7 @@ import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 
 test('a schema continues the text of a reply, unless it is only for what follows', async () => {
-  const engine = { takesSchemas: false } as Engine<'chat'>;
+  const engine = { takesSchemas: false } as unknown as Engine<'chat'>;
   const compiled = async (resume: ChatJob['resume']) => {
     const constraint = { kind: 'json_schema', schema: '{"const":[]}' } as const;
     const job = { kind: 'chat', model: 'm', constraint, resume } as unknown as ChatJob;
