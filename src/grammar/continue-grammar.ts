@@ -1,4 +1,5 @@
 import { conflicting } from '#base';
+import { MAX_CHARACTERS } from './grammar.ts';
 
 /** Part of a grammar, as its text has it; a rest, once characters of it were read. */
 type Node =
@@ -9,20 +10,22 @@ type Node =
 
 const EMPTY: Node = { kind: 'sequence', nodes: [] };
 
-/** Maximum parts of the grammar that are read, which takes some tenths of a second. */
-const MAX_STEPS = 1_000_000;
+/** Maximum parts of the grammar that are read or copied, which takes some tenths of a second. */
+const MAX_STEPS = 2_000_000;
 
 /**
  * The grammar of what may follow a text: of the texts of a grammar that begin with it.
  * @param gbnf a grammar of `compileSchema()`, which has a rule on each line
- * @throws ServiceError 400 if no text of the grammar begins so
+ * @throws ServiceError 400 if no text of the grammar begins so, or the rest is too large
  */
 export function continueGrammar(gbnf: string, begun: string): string {
   const lines = gbnf.split('\n');
   const rest = new Derivation(lines).after(begun);
   if (!rest)
     throw conflicting('continue_final_message', 'continues a text with which no value of the schema begins');
-  return [`root ::= ${printed(rest)}`, ...lines.slice(1)].join('\n');
+  const root = `root ::= ${printed(rest)}`;
+  if (root.length > MAX_CHARACTERS) throw tooCostly();
+  return [root, ...lines.slice(1)].join('\n');
 }
 
 const tooCostly = () =>
@@ -77,6 +80,8 @@ class Derivation {
       }
       case 'sequence': {
         const choices: (Node | null)[] = [];
+        // Nested arrays make it long.
+        this.#steps += node.nodes.length;
         for (const [index, each] of node.nodes.entries()) {
           const rest = this.#derive(each, point);
           choices.push(rest && sequenceOf([rest, ...node.nodes.slice(index + 1)]));

@@ -117,6 +117,8 @@ export interface Resume {
   text: string;
   /** Tokens already counted for the reasoning and `text`. */
   tokens: number;
+  /** Set if the job's constraint applies only to what follows: a call in a text. */
+  precedesConstraint?: true;
 }
 
 export interface TokenLogprob {

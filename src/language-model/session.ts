@@ -125,8 +125,14 @@ export class Session extends EventTarget {
     const messages = toMessages(toRawMessages(input), inputTypes(this.#parts.options), false);
     return this.#guard(promptOptions.signal, async (signal) => {
       const asked = withGuidance(await toV1Messages(messages), promptOptions.guidance);
+      const { conversation } = this.#parts;
+      // Results of tools need the calls before them.
+      if (asked[0]?.role === 'tool') {
+        const all = await this.#count([...conversation.messages(), ...asked], signal);
+        return Math.max(0, all - conversation.usage);
+      }
       const all = await this.#count(asked, signal);
-      if (this.#parts.conversation.isEmpty || asked[0]?.role === 'system') return all;
+      if (conversation.isEmpty || asked[0]?.role === 'system') return all;
       // The session's usage has these tokens already: of the chat template and of the tools.
       return all - (await this.#count([{ role: 'user', content: '' }], signal));
     });

@@ -104,6 +104,8 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
       if (url === '/v1/models/m') return json({ context_length: contextLength, capabilities });
       if (url.startsWith('/v1/models/')) return json({ error: { message: 'No such model.' } }, 404);
       const request = JSON.parse(body ?? '') as FakeV1Request;
+      if (request.messages[0]?.role === 'tool')
+        return json({ error: { message: 'No such call.', param: 'messages[0].tool_call_id' } }, 400);
       const tokens = tokensOf(request.messages);
       if (tokens > 20 * contextLength) return tooLong();
       if (url.endsWith('/input_tokens')) return json({ input_tokens: tokens });

@@ -176,7 +176,8 @@ async function withGrammar(
   if (constraint?.kind !== 'json_schema') return { job };
   const { compileSchema, continueGrammar } = await import('#grammar');
   const { gbnf: whole, loosened } = compileSchema(constraint.schema, constraint);
-  const gbnf = job.resume ? continueGrammar(whole, job.resume.text) : whole;
+  const { resume } = job;
+  const gbnf = resume && !resume.precedesConstraint ? continueGrammar(whole, resume.text) : whole;
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

@@ -66,7 +66,7 @@ function responseFormat({
   constraint,
   resume,
 }: ChatJob): Pick<ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (constraint && resume)
+  if (constraint && resume && !resume.precedesConstraint)
     throw conflicting('continue_final_message', 'and a schema are not possible together with this model');
   switch (constraint?.kind) {
     case undefined:

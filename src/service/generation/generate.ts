@@ -137,14 +137,15 @@ class Reply implements AnswerSink<ChatEvent> {
   #beginsCall(): boolean {
     const { tools } = this.#generation;
     if (this.#ended !== 'call' || !tools) return false;
-    const { topLogprobs: _, maxTokens, ...job } = this.#job;
+    const { topLogprobs: _, maxTokens, resume, ...job } = this.#job;
     const limit = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };
     if (limit.maxTokens !== undefined && limit.maxTokens < 1) {
       this.#ended = 'length';
       return false;
     }
     const thoughts = this.#thoughts === '' ? {} : { thoughts: { text: this.#thoughts, ended: true } };
-    this.#job = { ...job, ...limit, ...thoughts, constraint: callConstraint(tools) };
+    const before = resume ? { resume: { ...resume, precedesConstraint: true as const } } : {};
+    this.#job = { ...job, ...before, ...limit, ...thoughts, constraint: callConstraint(tools) };
     this.#textTokens = this.#tokens;
     this.#reader = new CallReader(tools);
     this.#ended = null;
@@ -173,8 +174,9 @@ function shownText(part: ReplyPart): string {
   return part.type === 'reasoning' ? '' : part.text;
 }
 
-function readerFor({ tools, constraint, stop }: Generation): ReplyReader {
-  if (!tools) return new TextReader(stop);
+function readerFor({ tools, constraint, stop, partial }: Generation): ReplyReader {
+  // A text that has begun under a schema is no call.
+  if (!tools || (constraint && partial)) return new TextReader(stop);
   if (tools.mustCall) return new CallReader(tools);
   return constraint ? new CallOrTextReader(stop, tools) : new TextReader(stop, new CallBeginnings(tools));
 }

@@ -84,8 +84,8 @@ export const usedSampling = ({ sampling }: Generation, { defaults }: ModelEntry)
 /** A seed that stays exact when an index is added. */
 const exact = (seed: number): number => (Number.isSafeInteger(seed) ? seed : seed % 2 ** 32);
 
-function toConstraint({ tools, constraint }: Generation): Constraint | null {
-  if (tools === null) return constraint;
+function toConstraint({ tools, constraint, partial }: Generation): Constraint | null {
+  if (tools === null || (constraint && partial)) return constraint;
   if (tools.mustCall) return callConstraint(tools);
   return constraint === null ? null : callConstraint(tools, constraint);
 }

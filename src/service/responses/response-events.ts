@@ -108,7 +108,9 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   }
 
   #keep(state: ResponseState): Promise<ResponseObject> {
-    return this.#options.keep(state).finally(() => storeSentById.delete(this.#id));
+    // First: what was sent must not be stored after the whole.
+    storeSentById.delete(this.#id);
+    return this.#options.keep(state);
   }
 
   #begin(): string {

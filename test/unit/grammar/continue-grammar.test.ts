@@ -57,6 +57,10 @@ test('reads line separators within texts as characters', () => {
   expect(new GbnfSampler(rest).draw(new Random(1))).toBe(JSON.stringify('root ::= "b"').slice(1));
 });
 
-test('gives up on a begin that is too long', () => {
-  expect(() => continueGrammar(compile({ type: 'string' }), `"${'a'.repeat(400_000)}`)).toThrow('too long');
+test.each([
+  [{ type: 'string' }, `"${'a'.repeat(400_000)}`],
+  // What must follow grows with each bracket.
+  [{ type: 'array', items: { $ref: '#' } }, '['.repeat(8000)],
+])('gives up on a begin that is too long under %j', (schema, begun) => {
+  expect(() => continueGrammar(compile(schema), begun)).toThrow('too long');
 });

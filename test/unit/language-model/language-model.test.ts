@@ -434,6 +434,9 @@ describe('a prompt', () => {
       { type: 'text', value: 'rain' },
       { type: 'object', value: { degrees: 4 } },
     ];
+    const content = [{ type: 'tool-response', value: new Success({ ...init, result }) }];
+    const response = [{ role: 'user', content }] as unknown as LanguageModelPrompt;
+    expect(await session.measureContextUsage(response)).toBeGreaterThan(0);
     expect(await respond(new Success({ ...init, result }))).toBe('one two');
     expect(asked[1]?.messages).toMatchObject([
       { role: 'user', content: 'Weather?' },

@@ -160,6 +160,9 @@ test('a partial reply is sent as the last message, for the server to continue', 
   await expect(run(baseUrl, job({ constraint, resume: { text: '{', tokens: 0 } }))).rejects.toThrow(
     'continue_final_message',
   );
+  const resume = { text: 'So: ', tokens: 0, precedesConstraint: true } as const;
+  await run(baseUrl, job({ constraint, resume }));
+  expect(asked.at(-1)?.body).toMatchObject({ response_format: { type: 'json_object' } });
 });
 
 test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {

@@ -416,6 +416,31 @@ describe('continue_final_message', () => {
     });
   });
 
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+
+  test('a call may follow the text, with a constraint for the call alone', async () => {
+    const call = '[{"name":"f","arguments":{}}]';
+    const engine = new FakeEngine({ deltas: [...call] });
+    const { fetch } = await fakeService({ engine });
+    const body = { messages: started, tools, continue_final_message: true };
+    const { choices } = await completion(await fetch(PATH, chat(body)));
+    expect(choices[0]?.message.tool_calls).toMatchObject([{ function: { name: 'f' } }]);
+    expect(engine.jobs.at(-1)).toMatchObject({
+      resume: { text: 'One, two', precedesConstraint: true },
+      constraint: { kind: 'json_schema' },
+    });
+  });
+
+  test('a list that continues an answer under a schema is no call', async () => {
+    const { fetch } = await fakeService({
+      engine: new FakeEngine({ deltas: ['[1'], finishReason: 'length' }),
+    });
+    const messages = [started[0], { role: 'assistant', content: '{"list": ' }];
+    const body = { messages, tools, continue_final_message: true, response_format: { type: 'json_object' } };
+    const { choices } = await completion(await fetch(PATH, chat(body)));
+    expect(choices[0]?.message).toMatchObject({ content: '[1' });
+  });
+
   test('an assistant message is followed by a new one without it', async () => {
     const { fetch, engine } = await fakeService();
     await fetch(PATH, chat({ messages: started, continue_final_message: false }));
