@@ -2,7 +2,7 @@
  * Predicts and controls what llama.cpp's server does with prompt states, which it does not report.
  *
  * @remarks
- * - Relies on: the server's rule for the slot of a prompt; that an empty prompt saves the least recently used slot.
+ * - Relies on: the server's rule for the slot of a prompt; that an empty prompt saves the state of the slot it gets.
  * - Read in: @wllama/wllama 3.13.0 (llama.cpp b12211), `get_available_slot()`.
  * - Notices: it does not.
  * - Then: predictions are wrong. Prompts are recomputed although their state could be copied; replies stay the same.
@@ -24,8 +24,8 @@ const MAX_SAVED = 64;
 
 /**
  * Predicts which slot llama.cpp's server picks for a prompt; the server does not report it. The server takes the
- * idle slot with the longest common prefix. If none is similar, it takes the least recently used slot, saves that
- * slot's state and restores the best saved one. Characters approximate tokens.
+ * idle slot with the longest common prefix. If none is similar, it takes an empty slot, else the least recently used one,
+ * saves that slot's state and restores the best saved one. Characters approximate tokens.
  */
 export class SlotPredictor {
   readonly #slots: Slot[];
@@ -42,6 +42,11 @@ export class SlotPredictor {
 
   holds(text: string): boolean {
     return this.#slots.some((slot) => slot.text === text);
+  }
+
+  /** Number of idle slots without a state. */
+  get empty(): number {
+    return this.#idle().filter(({ text }) => text === '').length;
   }
 
   /** Characters of this prompt that are in no idle slot and no saved state. */
@@ -106,7 +111,8 @@ export class SlotPredictor {
   }
 
   #leastRecent(): Slot {
-    const [first] = this.#idle().toSorted((a, b) => a.usedAt - b.usedAt);
+    const order = ({ text, usedAt }: Slot): number => (text === '' ? -1 : usedAt);
+    const [first] = this.#idle().toSorted((a, b) => order(a) - order(b));
     if (!first) throw new Error('no slot is idle');
     return first;
   }
@@ -154,9 +160,13 @@ export class SlotStates {
     else if (this.#slots.wouldEvict(prompt) >= POLICY.prompt.keeping) await this.copy();
   }
 
-  /** Saves the states of all idle slots; the slots keep them. An empty prompt saves the least recently used slot. */
+  /**
+   * Saves the states of all idle slots; the slots keep them. An empty prompt saves the least recently used slot, once no
+   * slot is empty.
+   */
   async copy(): Promise<void> {
     await this.#clear();
+    for (let count = this.#slots.empty; count > 0; count--) await this.#fill();
     for (let count = this.#slots.idle; count > 0; count--) await this.#run('');
     this.#slots.copied();
   }
@@ -164,12 +174,15 @@ export class SlotStates {
   /** Evicts the states of all idle slots, so that the server restores the saved state that fits best. */
   async #park(): Promise<void> {
     await this.#clear();
-    for (let count = this.#slots.idle; count > 0; count--) {
-      const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
-      const slot = this.#slots.take(letter);
-      await this.#run(letter);
-      this.#slots.release(slot, letter);
-    }
+    for (let count = this.#slots.idle; count > 0; count--) await this.#fill();
+  }
+
+  /** Evicts the state of the slot that is empty or was used least recently. */
+  async #fill(): Promise<void> {
+    const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
+    const slot = this.#slots.take(letter);
+    await this.#run(letter);
+    this.#slots.release(slot, letter);
   }
 
   async #run(text: string): Promise<void> {

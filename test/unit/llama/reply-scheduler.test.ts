@@ -249,8 +249,11 @@ test('computes a long prompt once, and hands its state on from each that begins 
   );
   const begins = fake.log.map((line) => (line === 'begin 0' ? 'copy' : line));
   // Ahead, then all idle slots are saved, then the reply itself; the last one finds a state, and nobody waits for its own.
-  const first = ['begin 1001', 'copy', 'copy', 'copy', 'copy', 'begin 1001'];
-  const second = first;
+  const copies = ['copy', 'copy', 'copy', 'copy'];
+  // The server would give an empty prompt an empty slot, and save nothing.
+  const fills = ['begin 1', 'begin 1', 'begin 1'];
+  const first = ['begin 1001', ...fills, ...copies, 'begin 1001'];
+  const second = ['begin 1001', ...copies, 'begin 1001'];
   expect(begins).toEqual([...first, ...second, 'begin 1001']);
   expect(order.toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
 });
@@ -259,8 +262,8 @@ test('copies states by texts that have no token before them, where the tokenizer
   const fake = new FakeLlamaServer();
   const server = scheduled(fake, 4, BARE);
   await server.run(ask(1000, 1), () => undefined, never);
-  const copy = `begin ${BARE.length}`;
-  expect(fake.log).toEqual(['begin 1000', copy, copy, copy, copy, 'begin 1000']);
+  const [fill, copy] = [`begin ${BARE.length + 1}`, `begin ${BARE.length}`];
+  expect(fake.log).toEqual(['begin 1000', fill, fill, fill, copy, copy, copy, copy, 'begin 1000']);
 });
 
 test('a much longer prompt does not slow a reply that has just begun, for two seconds at most', async () => {
