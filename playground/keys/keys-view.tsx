@@ -12,8 +12,12 @@ import { ErrorText } from '../components/error-text.tsx';
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
   const [latest] = requestLog.value;
-  // Each request may have been the first use of a key.
-  useEffect(() => void refreshKeys(), [latest?.id, latest?.state]);
+  // Each request may have been the first use of a key, which is stored a moment later.
+  useEffect(() => {
+    void refreshKeys();
+    const later = setTimeout(() => void refreshKeys(), 300);
+    return () => clearTimeout(later);
+  }, [latest?.id, latest?.state]);
   useEffect(() => void refreshModels(), []);
   const show = (key: NewKey): void => {
     shown.value = key;

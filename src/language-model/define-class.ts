@@ -1,5 +1,4 @@
 import { abortable } from '#base';
-import { OF_LOCALTEXT } from '#protocol';
 import { availabilityOf, type Availability } from './availability.ts';
 import { Conversation, toV1Messages } from './conversation.ts';
 import { toCoreOptions, toCreateOptions, type CreateOptions } from './create-options.ts';
@@ -8,6 +7,9 @@ import { DownloadMonitor } from './download-monitor.ts';
 import { invalidState, notAllowed, notSupported, promptException, quotaExceeded } from './exceptions.ts';
 import { Session, type SessionParts } from './session.ts';
 import type { V1Client } from './v1-client.ts';
+
+/** Marks the class as not the browser's own: its prompts come from `/v1` (src/page/page-services/language-model.ts). */
+const OF_LOCALTEXT = Symbol.for('localtext.LanguageModel');
 
 /** The class that a page sees. */
 export interface LanguageModelClass {

@@ -1,8 +1,5 @@
 import type { DraftSamplingMode } from '#jobs';
 
-/** Marks the class of `installLanguageModel()`, which is not the browser's: its prompts come from `/v1`. */
-export const OF_LOCALTEXT = Symbol.for('localtext.LanguageModel');
-
 /** The browser's own model, which the leading tab's page has and its engine worker asks for. */
 export interface PageModel {
   /** `absent`: the browser has no Prompt API. */

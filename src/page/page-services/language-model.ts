@@ -1,6 +1,7 @@
 /// <reference types="dom-chromium-ai" />
 
-import { OF_LOCALTEXT } from '#protocol';
+/** Marks the class of `installLanguageModel()`. The registry's symbol: no code is shared with that entry. */
+const OF_LOCALTEXT = Symbol.for('localtext.LanguageModel');
 
 /** The browser's Prompt API. localtext's own class would ask `/v1`, and so this page, again. */
 export function languageModel(): typeof LanguageModel | undefined {
