@@ -72,7 +72,7 @@ test('asks before it downloads, and takes the smallest variant', async () => {
     })
     .toContain('needs 6 processor cores, and this device has 4');
   expect(new Set(reasons.flatMap(({ chosen, variant }) => (chosen ? variant : [])))).toEqual(
-    new Set(['smollm2-135m-instruct-q4_1', 'all-minilm-l6-v2-int8']),
+    new Set(['smollm2-135m-instruct-q4_1', 'all-minilm-l6-v2-int8', 'hibari-heart-int8']),
   );
   expect(downloads()).toEqual([]);
   await page.evaluate(() => localStorage.removeItem('localtext-playground:model-hub'));
