@@ -8,10 +8,10 @@ import { SlowSite } from '../../support/slow-site.ts';
 
 /** A download as its user handles it, of real weights over a slow line. */
 
-const MODEL = 'jade-mole-4';
+const MODEL = 'amber-phoenix-4';
 const MB = 1_000_000;
 /** Size of all its files. */
-const WHOLE = 91.4 * MB;
+const WHOLE = 98.4 * MB;
 
 let site: SlowSite;
 let context: BrowserContext;
@@ -37,7 +37,7 @@ const press = (name: string): Promise<void> => card().getByRole('button', { name
 /** Bytes that the card shows. */
 async function shown(): Promise<number> {
   const text = (await card().locator('.load-card .figures').textContent()) ?? '';
-  return Number(/^([\d.]+) MB of 91\.4 MB/.exec(text)?.[1] ?? 0) * MB;
+  return Number(/^([\d.]+) MB of 98\.4 MB/.exec(text)?.[1] ?? 0) * MB;
 }
 
 async function arrived(bytes: number): Promise<void> {
@@ -75,10 +75,10 @@ test('a download is paused, resumed, cancelled, and restarted from where it was'
   await press('Load it');
   await card().getByText('ready', { exact: true }).waitFor();
   await expect.poll(announced).toContain(`${MODEL} is ready.`);
-  await expect.poll(focused).toBe(MODEL);
+  await expect.poll(focused).toContain(MODEL);
   // What had come was not fetched again, but for the parts of four chunks that were cut off.
   expect(site.sent - before).toBeLessThan(WHOLE - 30 * MB + 4 * CHUNK_BYTES);
-  await page.getByRole('list', { name: 'Stored weights' }).getByText('91.4 MB').waitFor();
+  await page.getByRole('list', { name: 'Stored weights' }).getByText('98.4 MB').waitFor();
 });
 
 test('a window of 320 × 256 px reaches the composer below a load, whose size is announced', async () => {
