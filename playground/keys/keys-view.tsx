@@ -12,9 +12,9 @@ import { ErrorText } from '../components/error-text.tsx';
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
   const [latest] = requestLog.value;
+  useEffect(() => void refreshKeys(), []);
   // Each request may have been the first use of a key, which is stored a moment later.
   useEffect(() => {
-    void refreshKeys();
     const later = setTimeout(() => void refreshKeys(), 300);
     return () => clearTimeout(later);
   }, [latest?.id, latest?.state]);

@@ -21,7 +21,7 @@ export async function toV1Messages(messages: readonly Message[]): Promise<V1Mess
   return (await Promise.all(messages.map(toV1))).flat();
 }
 
-/** The results of tools are messages of their own. */
+/** Converts a message. Each result of a tool becomes a separate one. */
 async function toV1({ role, content }: Message): Promise<V1Message[]> {
   const results = content.flatMap((part) =>
     part.type === 'tool-response'

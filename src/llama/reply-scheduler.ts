@@ -68,7 +68,7 @@ interface Turn {
   putAside: ScheduledReply[];
 }
 
-/** Whether a turn asks for nothing but a step. */
+/** Whether a turn asks only for a step. */
 const isPlainStep = ({ next, putAside }: Turn): boolean =>
   isRunning(next) && !next.signal.aborted && putAside.length === 0;
 

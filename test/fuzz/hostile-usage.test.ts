@@ -199,7 +199,7 @@ async function judge(models: ServedModels, given: Case): Promise<string | null> 
   }
   const paid = (await models.spent()) - before;
   const isComputed = given.end !== 'refused' && !isFree;
-  // Of a reply that is left or cut, nobody knows how much of it the service has read.
+  // The service may have read any part of a reply that is left or cut.
   const read = given.end === 'whole' ? characters : 0;
   const least = isComputed ? Math.floor((prompt + read) / 16) || 1 : 0;
   const most = isComputed ? (prompt + characters) * 4 + 3000 : 0;

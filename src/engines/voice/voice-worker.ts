@@ -23,6 +23,8 @@ interface Loaded {
   shared: string | null;
   /** The network that is open: of the voice that spoke last. */
   open: { graph: string; network: PreTrainedModel } | null;
+  /** The voice that spoke last. */
+  voice: { file: string; speak: Speak } | null;
   mp3Encoder: string;
 }
 
@@ -69,7 +71,16 @@ export const voiceWorker = {
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
-    loaded = { name, phonemizer, vocabulary: tables.vocabulary, read, shared, open: null, mp3Encoder };
+    loaded = {
+      name,
+      phonemizer,
+      vocabulary: tables.vocabulary,
+      read,
+      shared,
+      open: null,
+      voice: null,
+      mp3Encoder,
+    };
   },
 
   formats: usableFormats,
@@ -122,8 +133,17 @@ async function networkOf(model: Loaded, graph: string): Promise<PreTrainedModel>
   return model.open.network;
 }
 
-/** Opens a voice. */
+/** Opens a voice, unless it spoke last. */
 async function openVoice(model: Loaded, file: string): Promise<Speak> {
+  if (model.voice?.file === file) return model.voice.speak;
+  // Its network may be closed for this one.
+  model.voice = null;
+  const speak = await loadVoice(model, file);
+  model.voice = { file, speak };
+  return speak;
+}
+
+async function loadVoice(model: Loaded, file: string): Promise<Speak> {
   const { shared } = model;
   const network = await networkOf(model, shared ?? file);
   if (shared === null) return (ids, speed) => hibariSound(network, ids, speed);

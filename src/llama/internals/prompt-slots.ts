@@ -111,8 +111,8 @@ export class SlotPredictor {
   }
 
   #leastRecent(): Slot {
-    const order = ({ text, usedAt }: Slot): number => (text === '' ? -1 : usedAt);
-    const [first] = this.#idle().toSorted((a, b) => order(a) - order(b));
+    // An empty slot was never used.
+    const [first] = this.#idle().toSorted((a, b) => a.usedAt - b.usedAt);
     if (!first) throw new Error('no slot is idle');
     return first;
   }

@@ -86,6 +86,7 @@ type Delta = Omit<ChunkChoice['delta'], 'tool_calls'> & {
   tool_calls?: ({ index: number } & DeepPartial<OpenAI.ChatCompletionMessageToolCall>)[];
 };
 type DeepPartial<Value> = Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]> } : Value;
+
 interface ChunkOptions {
   includeUsage: boolean;
   hasLogprobs: boolean;
