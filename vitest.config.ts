@@ -11,6 +11,7 @@ const ISOLATED = [
   'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/recommend,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/weights/added/model-adder{,.remote}.test.ts',
+  'test/unit/chat-template/bounded-template.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{onnx/text-tokenizer,sound/read-audio}.test.ts',
   'test/unit/llama/read-ahead-blob.test.ts',
