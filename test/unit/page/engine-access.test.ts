@@ -74,7 +74,7 @@ test('a request for the status waits while a new version takes over', async () =
   const ended = createDeferred();
   const taking = navigator.locks.request(takeOverLock('/'), () => ended.promise);
   const status = readStatus('/');
-  await new Promise((resolve) => setTimeout(resolve));
+  await navigator.locks.query();
   expect(signals).toEqual([]);
   ended.resolve();
   await Promise.all([taking, status]);
