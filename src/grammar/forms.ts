@@ -52,7 +52,7 @@ export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm
 export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
 export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [] };
 const anyCount = { min: 0, max: Infinity };
-export const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null };
+const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null };
 export const anyObject: ObjectForm = {
   kind: 'object',
   layers: [],
