@@ -86,6 +86,7 @@ async function ask(...files: string[]): Promise<{ token: string; logprob: number
   const messages = [{ role: 'user', content: 'Name a colour.' }];
   const body = { model: id, messages, max_tokens: 12, temperature: 0, logprobs: true };
   const reply = await send<Reply>(tab.page, tab.key, '/v1/chat/completions', body);
+  if (reply.status !== 200) throw new Error(reply.text);
   return reply.body.choices[0]?.logprobs.content ?? [];
 }
 

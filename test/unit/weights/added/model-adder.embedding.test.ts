@@ -190,22 +190,6 @@ test('a graph in 8 bits is recognized by its operators, too', async () => {
   expect(await inspect()).toMatchObject({ quantization: 'INT8' });
 });
 
-test('an add that breaks off continues where it ended', async () => {
-  publish({ ...base, 'onnx/model.onnx': Buffer.alloc(2 ** 23 + 1, 'graph') });
-  hub.fails = () => /onnx bytes=[1-9]/.test(hub.asked.at(-1) ?? '');
-  await expect(add().added).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
-  const [unfinished] = await service.modelStorage.variants();
-  expect(unfinished).toMatchObject({ state: 'part', storedBytes: 2 ** 22 });
-  expect(unfinished?.variant).toMatch(/^unfinished\/small-embedder-/);
-  hub.fails = () => false;
-  hub.asked.length = 0;
-  await add().added;
-  expect(hub.asked).toContainEqual(expect.stringMatching(/onnx bytes=4194304-/));
-  // The start is read for the facts alone.
-  expect(hub.asked.filter((path) => /^\/cdn.*onnx bytes=0-/.test(path))).toHaveLength(1);
-  expect((await service.modelStorage.variants()).map(({ state }) => state)).toEqual(['whole']);
-});
-
 const pooling = (flags: unknown) => ({ '1_Pooling/config.json': flags });
 const modules = (...types: string[]) => ({
   'modules.json': types.map((type) => ({ type: `sentence_transformers.models.${type}` })),
