@@ -58,7 +58,7 @@ test('voice-notes: what was said is written down and found by its meaning, also 
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     // Two rounds of the sentence: wherever the recording begins, one is complete.
-    await page.waitForTimeout(6500);
+    await page.waitForTimeout(5500);
     const before = await notes.count();
     await page.getByRole('button', { name: 'Stop' }).click();
     await notes.nth(before).waitFor({ timeout: 60_000 });
