@@ -52,10 +52,12 @@ test('killed while a model loads: ready() resolves all the same', async () => {
   const tab = await lent.open();
   await killEngine(lent.kept.page);
   const loads = await tab.page.evaluateHandle(async () => {
-    const began = Promise.withResolvers<void>();
-    const onProgress = ({ phase }: { phase: string }) => phase === 'load' && began.resolve();
-    const loaded = window.lifetime.handle().ready('jade-mole-4', { onProgress });
-    await Promise.race([began.promise, loaded]);
+    let loaded = Promise.resolve();
+    await new Promise<void>((resolve) => {
+      const onProgress = ({ phase }: { phase: string }) => phase === 'load' && resolve();
+      loaded = window.lifetime.handle().ready('jade-mole-4', { onProgress });
+      loaded.then(resolve, resolve);
+    });
     return { loaded };
   });
   await killServiceWorker(tab.page);
