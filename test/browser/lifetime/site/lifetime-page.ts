@@ -17,6 +17,14 @@ declare global {
   }
 }
 
+let engine: Worker | null = null;
+globalThis.Worker = class extends Worker {
+  constructor(...given: ConstructorParameters<typeof Worker>) {
+    super(...given);
+    if (given[1]?.name === 'localtext-engine') engine = this;
+  }
+};
+
 const aborts = new Map<string, AbortController>();
 let handle: Localtext | null = null;
 let fetchHere: typeof fetch | null = null;
@@ -52,6 +60,9 @@ const lifetime = {
     watchRequests((entry) => void (lifetime.log[entry.id] = entry));
   },
 
+  /** Told the run of each delta. */
+  onDelta: (() => undefined) as (name: string, run: Run) => void,
+
   /** `own`: through `localtext.fetch`. */
   begin(
     name: string,
@@ -84,11 +95,18 @@ const lifetime = {
       ...(own && { fetch: lifetime.handle().fetch }),
       ...options,
     });
-    void makeRun(client, body, run, abort.signal);
+    void makeRun(client, body, run, { signal: abort.signal, onDelta: () => lifetime.onDelta(name, run) });
   },
 
   abort(name: string): void {
     aborts.get(name)?.abort();
+  },
+
+  /** Ends the engine's worker at once, in the middle of whatever it does; those that it has started end with it. */
+  killEngine(): void {
+    if (!engine) throw new Error('this tab has started no engine');
+    engine.terminate();
+    engine = null;
   },
 
   /** Resolves when nothing runs nor waits in the engine, to the time then, in milliseconds since 1970. */
