@@ -17,11 +17,12 @@ declare global {
   }
 }
 
-let engine: Worker | null = null;
+/** The engine's workers that this page has started and not killed. */
+const engines: Worker[] = [];
 globalThis.Worker = class extends Worker {
   constructor(...given: ConstructorParameters<typeof Worker>) {
     super(...given);
-    if (given[1]?.name === 'localtext-engine') engine = this;
+    if (given[1]?.name === 'localtext-engine') engines.push(this);
   }
 };
 
@@ -104,9 +105,8 @@ const lifetime = {
 
   /** Ends the engine's worker at once, in the middle of whatever it does; those that it has started end with it. */
   killEngine(): void {
-    if (!engine) throw new Error('this tab has started no engine');
-    engine.terminate();
-    engine = null;
+    if (engines.length === 0) throw new Error('this tab has started no engine');
+    for (const worker of engines.splice(0)) worker.terminate();
   },
 
   /** Resolves when nothing runs nor waits in the engine, to the time then, in milliseconds since 1970. */
