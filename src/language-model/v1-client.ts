@@ -10,7 +10,8 @@ export interface V1Request {
   tools?: object[];
   temperature: number;
   top_p: number;
-  response_format?: object;
+  /** Unlike OpenAI's `strict`, it allows optional members, and unlike its absence refuses what is not enforced. */
+  guided_json?: object;
   continue_final_message?: true;
   tool_choice?: 'none';
 }
@@ -34,7 +35,7 @@ interface Chunk {
     finish_reason: string | null;
   }[];
   usage?: { total_tokens: number } | null;
-  error?: { message?: string; code?: string | null };
+  error?: { message?: string; type?: string; code?: string | null };
 }
 
 const MAX_RETRIES = 2;
@@ -92,7 +93,8 @@ export class V1Client {
       const { done, value } = await events.read().catch(broken(signal));
       if (done || value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
-      if (error) throw new V1Error(500, error);
+      // A request that was queued for a while has its status already.
+      if (error) throw new V1Error(error.type === 'invalid_request_error' ? 400 : 500, error);
       end.totalTokens = usage?.total_tokens ?? end.totalTokens;
       if (!choice) continue;
       end.isCut ||= choice.finish_reason === 'length';
