@@ -72,7 +72,7 @@ const LOOSENESS = ['none', 'bounds', 'all'] as const;
 
 const BOUNDS = (
   'minLength maxLength pattern format multipleOf minItems maxItems uniqueItems minimum maximum exclusiveMinimum ' +
-  'exclusiveMaximum minProperties maxProperties not propertyNames patternProperties'
+  'exclusiveMaximum minProperties maxProperties propertyNames patternProperties'
 ).split(' ');
 
 interface Place extends Pick<SchemaPart, 'strict' | 'isKeyword'> {
