@@ -96,9 +96,7 @@ export class Session extends EventTarget {
           if (!signal.aborted) controller.enqueue(chunk);
         };
         this.#run(signal, (running) => this.#prompt(raw, promptOptions, running, onChunk)).then(
-          () => {
-            if (!cancelled.signal.aborted) controller.close();
-          },
+          () => cancelled.signal.aborted || controller.close(),
           (error: unknown) => controller.error(error),
         );
       },

@@ -93,8 +93,7 @@ export class V1Client {
       const { done, value } = await events.read().catch(broken(signal));
       if (done || value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
-      // A request that was queued for a while has its status already.
-      if (error) throw new V1Error(error.type === 'invalid_request_error' ? 400 : 500, error);
+      if (error) throw streamedError(error);
       end.totalTokens = usage?.total_tokens ?? end.totalTokens;
       if (!choice) continue;
       end.isCut ||= choice.finish_reason === 'length';
@@ -132,6 +131,10 @@ export class V1Client {
 
 export const isTooLong = (error: unknown): boolean =>
   error instanceof V1Error && error.code === 'context_length_exceeded';
+
+/** The error of a request that waited for so long that its status was sent before. */
+const streamedError = (error: NonNullable<Chunk['error']>): V1Error =>
+  new V1Error(error.type === 'invalid_request_error' ? 400 : 500, error);
 
 /** The browser's error for a connection that breaks, as one of `/v1`. */
 const broken =

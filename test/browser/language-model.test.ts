@@ -89,7 +89,7 @@ test('a constraint holds: an expression, a schema, an expression after a prefix'
         responseConstraint: { type: 'object', properties: { rating, why: { enum: ['good', 'bad'] } } },
       }),
       unenforced: await session
-        .prompt('Rate the food.', { responseConstraint: { if: { type: 'number' }, then: rating } })
+        .prompt('Rate the food.', { responseConstraint: { type: 'array', contains: rating } })
         .catch((error: Error) => error.name),
       greeted: await session.prompt(greeting('Greetings'), regular(/^Greetings and salutations.*/)),
       contradiction: await session
