@@ -237,28 +237,6 @@ test('many sessions answer at once, and one that is destroyed in mid-stream leav
   expect(result.usage).toBe(0);
 });
 
-test('a text that is far too long is measured, and refused with its size', async () => {
-  const result = await page.evaluate(async () => {
-    const session = await LanguageModel.create();
-    const text = 'Please write a sentence. '.repeat(session.contextWindow * 2);
-    const measured = await session.measureContextUsage(text);
-    const error = await session
-      .append(text)
-      .catch((thrown: { name: string; requested: number; quota: number }) => thrown);
-    return {
-      measured,
-      window: session.contextWindow,
-      error: error && { name: error.name, requested: error.requested, quota: error.quota },
-    };
-  });
-  expect(result.measured).toBeGreaterThan(result.window);
-  expect(result.error).toEqual({
-    name: 'QuotaExceededError',
-    requested: result.measured,
-    quota: result.window,
-  });
-});
-
 test('the tab that runs the engine is closed in the middle of a prompt: the reply goes on', async () => {
   const follower = await context.newPage();
   await follower.goto(inject('siteUrl') + path);

@@ -256,40 +256,6 @@ test('a short file is answered before abandoned long ones', async () => {
   await asker.page.close();
 });
 
-test.for([
-  ['no file at all', 'not sound', {}, 'file', /`file` is damaged, or not in a format/],
-  ['an empty file', '', {}, 'file', /`file` is empty/],
-  ['a language that the model lacks', 'x', { language: 'de' }, 'language', /`language` de is not supported/],
-] as const)('400 for %s', async ([, content, fields, param, message]) => {
-  const error = await page.evaluate(
-    async ([apiKey, text, extra]) => {
-      const file = new File([text], 'a.mp3');
-      const request = { file, model: 'coral-wren-4', ...extra } as { file: File; model: string };
-      const failure = await window
-        .client(apiKey)
-        .audio.transcriptions.create(request)
-        .catch((thrown: unknown) => thrown);
-      const { status, param: named, message: said } = failure as Record<string, unknown>;
-      return { status, named, said: String(said) };
-    },
-    [key, content, fields] as const,
-  );
-  expect(error).toEqual({ status: 400, named: param, said: expect.stringMatching(message) as string });
-});
-
-test('translation is refused by a model that knows English alone', async () => {
-  await fetchClip('sentence.wav');
-  const status = await page.evaluate(async (apiKey) => {
-    const file = (window as unknown as { clip: File }).clip;
-    const failure = await window
-      .client(apiKey)
-      .audio.translations.create({ file, model: 'coral-wren-4' })
-      .catch((thrown: unknown) => thrown);
-    return (failure as { status: number; param: string }).param;
-  }, key);
-  expect(status).toBe('model');
-});
-
 test('a stream comes as windows are done; the leading tab dies in between: no word is lost or repeated', async () => {
   // The first tab's process may have the service worker in it, which is to live.
   const leader = await open();
