@@ -165,6 +165,15 @@ test.each([
   ]);
 });
 
+test.each([
+  [{ guided_json: { type: 'object' } }, 'keywords'],
+  [{ response_format: { type: 'json_object', schema: { type: 'object' } } }, false],
+])('the schema of %j is strict as %j', async (extra, strict) => {
+  const { fetch, engine } = await fakeService();
+  await fetch(PATH, chat(extra));
+  expect(engine.jobs).toMatchObject([{ constraint: { parts: [{ strict }] } }]);
+});
+
 describe('a prompt that does not fit', () => {
   const refuse = new ServiceError({
     status: 400,
