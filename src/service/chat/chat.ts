@@ -96,7 +96,8 @@ function toConstraint({ response_format: format, ...request }: ChatBody): Constr
     const [at, schema] = other;
     if (second || (format != null && format.type !== 'text'))
       throw conflicting(at, 'conflicts with another constraint on the output: set only one');
-    return toJsonConstraint({ type: 'json_object', schema }, at);
+    // vLLM, too, refuses a schema that it cannot enforce.
+    return toJsonConstraint({ type: 'json_object', schema }, at, 'keywords');
   }
   if (format?.type !== 'json_schema') return toJsonConstraint(format, 'response_format.schema');
   return toJsonConstraint(
