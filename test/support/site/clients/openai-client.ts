@@ -131,28 +131,3 @@ export async function thoughts(apiKey: string, id: string, more: object) {
   }
   return { choices, usage };
 }
-
-/** A form and log probabilities are of the answer; the next turn does not see the thoughts. */
-export async function thoughtsBeforeForm(apiKey: string, id: string) {
-  const client = connect(apiKey);
-  const asked = { model: id, temperature: 0, max_tokens: 60, reasoning_effort: 'low' as const };
-  const { choices } = await client.chat.completions.create({
-    ...asked,
-    messages: [question],
-    logprobs: true,
-    response_format: zodResponseFormat(light, 'light'),
-  });
-  const message: Thought<OpenAI.ChatCompletionMessage> | undefined = choices[0]?.message;
-  const promptTokens: (number | undefined)[] = [];
-  for (const answer of [message, { role: 'assistant' as const, content: message?.content ?? null }]) {
-    const messages = [question, answer ?? question, sea];
-    const next = await client.chat.completions.create({ ...asked, messages, max_tokens: 1 });
-    promptTokens.push(next.usage?.prompt_tokens);
-  }
-  return {
-    reasoning: message?.reasoning_content,
-    form: light.safeParse(JSON.parse(message?.content ?? '')).success,
-    logprobs: choices[0]?.logprobs?.content?.map(({ token }) => token).join('') === message?.content,
-    promptTokens,
-  };
-}

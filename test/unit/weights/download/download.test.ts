@@ -8,6 +8,12 @@ import type { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { openStore } from '../open-store.ts';
 import { type Behaviour, fileOf, serveFile, someBytes } from '../file-server.ts';
 
+// Pauses before the next attempt, else of half a second and more.
+vi.mock('../../../../src/base/async.ts', async (original) => ({
+  ...(await original<object>()),
+  backoff: () => 100,
+}));
+
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const never = new AbortController().signal;
