@@ -6,7 +6,6 @@ export const transformers: EnginePlugin<TransformersVariant> = {
   capabilities: () => ['embeddings', 'rerank', 'decisions'],
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
   wasm: 'ort-wasm-simd-threaded.wasm',
-  added: async () => (await import('./onnx-format.ts')).onnxFormat,
   helpers: {
     onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,
     tokenizer: async () => (await import('./tokenizer-worker.ts')).tokenizerWorker,
