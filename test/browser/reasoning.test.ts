@@ -50,12 +50,6 @@ test('thinks when asked, up to its share of the tokens, and then answers', async
   });
 });
 
-test('a stop sequence is looked for in the answer alone', async () => {
-  const { choices } = await ask({ chat_template_kwargs: { enable_thinking: true }, stop: [' '] });
-  expect(choices[0]).toMatchObject({ reasoning: expect.stringContaining(' ') as string, finish: 'stop' });
-  expect(choices[0]?.text).not.toContain(' ');
-});
-
 test('says that it can think, and does not when not asked', async () => {
   const { body } = await send(page, key, `/v1/models/${MODEL}`);
   expect(body).toMatchObject({ localtext: { thinks: true } });
@@ -64,15 +58,6 @@ test('says that it can think, and does not when not asked', async () => {
     expect(choices[0]).toMatchObject({ reasoning: '', text: words });
     expect(usage?.completion_tokens_details?.reasoning_tokens).toBe(0);
   }
-});
-
-test('a schema and log probabilities are of the answer, and the next turn does not see the thoughts', async () => {
-  const seen = await page.evaluate(([apiKey, id]) => window.clients.openai.thoughtsBeforeForm(apiKey, id), [
-    key,
-    MODEL,
-  ] as const);
-  expect(seen).toMatchObject({ reasoning: words, form: true, logprobs: true });
-  expect(seen.promptTokens[0]).toBe(seen.promptTokens[1]);
 });
 
 test('the AI SDK and LangChain see the thoughts', async () => {

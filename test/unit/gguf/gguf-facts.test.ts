@@ -291,14 +291,6 @@ test('a number of heads that no layer can have is refused', async () => {
   await expect(refused).rejects.toThrow(`gives 4294967295 as ${KV}`);
 });
 
-test('an encoder is an embedding model without a KV cache, by the mean where its file names no pooling', async () => {
-  const bert = { 'general.architecture': 'bert', 'bert.embedding_length': 64, 'bert.block_count': 2 };
-  expect(await factsOf(withMetadata(bert))).toMatchObject({
-    embedding: { dimensions: 64, pooling: 'mean' },
-    kvValues: 0,
-  });
-});
-
 test.each([
   ['neither a template nor its tokens', {}, false],
   ['the tokens of ChatML', { 'tokenizer.ggml.tokens': ['a', '<|im_end|>', 'bc', '<|im_start|>'] }, true],

@@ -2,7 +2,6 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   convertToModelMessages,
-  embedMany,
   generateText,
   readUIMessageStream,
   stepCountIs,
@@ -27,29 +26,6 @@ const connect = (apiKey: string) =>
   });
 const chat = (apiKey: string) => connect(apiKey)('amber-phoenix-4');
 const short = { maxOutputTokens: 256, temperature: 0, maxRetries: 0 };
-
-export async function text(apiKey: string) {
-  const whole = await generateText({
-    ...short,
-    model: chat(apiKey),
-    prompt: 'Say hello.',
-    maxOutputTokens: 6,
-  });
-  const streamed = streamText({ ...short, model: chat(apiKey), prompt: 'Say hello.', maxOutputTokens: 6 });
-  let written = '';
-  let deltas = 0;
-  for await (const piece of streamed.textStream) {
-    written += piece;
-    deltas++;
-  }
-  return {
-    whole: whole.text,
-    written,
-    deltas,
-    finishReasons: [whole.finishReason, await streamed.finishReason],
-    usage: [whole.usage.outputTokens, (await streamed.usage).outputTokens],
-  };
-}
 
 const switchLight = (given: unknown[]) =>
   tool({
@@ -114,19 +90,6 @@ export async function stopped(apiKey: string) {
   messages.push({ role: 'user', content: 'Stop.' });
   const second = streamText({ ...short, model, messages, maxOutputTokens: 6 });
   return { shown, text: await second.text, asked: JSON.stringify((await second.request).body) };
-}
-
-export async function embeddings(apiKey: string) {
-  const model = connect(apiKey).textEmbeddingModel('jade-mole-4');
-  const { embeddings: vectors, usage } = await embedMany({
-    model,
-    values: ['An owl.', 'A mole.', 'An owl.'],
-  });
-  return {
-    lengths: vectors.map((vector) => vector.length),
-    same: vectors[0]?.[0] === vectors[2]?.[0],
-    usage,
-  };
 }
 
 export async function thoughts(apiKey: string, model: string) {

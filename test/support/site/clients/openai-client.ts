@@ -1,4 +1,4 @@
-import OpenAI, { APIError } from 'openai';
+import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import * as z from 'zod';
 
@@ -99,70 +99,6 @@ export async function parse(apiKey: string) {
   return { chat: chat.choices[0]?.message.parsed, response: response.output_parsed };
 }
 
-export async function responses(apiKey: string) {
-  const client = connect(apiKey);
-  const types: string[] = [];
-  const stream = client.responses.stream({
-    model,
-    input: 'My name is Ada.',
-    max_output_tokens: 6,
-    temperature: 0,
-  });
-  for await (const { type } of stream) types.push(type);
-  const first = await stream.finalResponse();
-  const second = await client.responses.create({
-    model,
-    input: 'What is my name?',
-    previous_response_id: first.id,
-    max_output_tokens: 6,
-    temperature: 0,
-  });
-  const kept = await client.responses.retrieve(second.id);
-  await client.responses.delete(second.id);
-  const gone = await client.responses.retrieve(second.id).then(
-    () => null,
-    (error: unknown) => (error instanceof APIError ? error.status : null),
-  );
-  return {
-    types,
-    first: first.output_text,
-    second: second.output_text,
-    kept: kept.output_text,
-    gone,
-    promptTokens: [first.usage?.input_tokens ?? 0, second.usage?.input_tokens ?? 0],
-    cachedTokens: second.usage?.input_tokens_details.cached_tokens ?? 0,
-  };
-}
-
-/** Characters of several tokens each: a delta that held half of one would show. */
-export async function wholeCharacters(apiKey: string) {
-  const text = '🦉你好 Grüße 🎉é';
-  const deltas: string[] = [];
-  const chunks = await connect(apiKey).chat.completions.create({
-    model,
-    messages: [question],
-    stream: true,
-    temperature: 0,
-    response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { enum: [text] } } },
-  });
-  for await (const { choices } of chunks) deltas.push(choices[0]?.delta.content ?? '');
-  return {
-    text,
-    written: deltas.join(''),
-    broken: deltas.filter((delta) => /\uFFFD|\p{Surrogate}/u.test(delta)),
-  };
-}
-
-export async function manyInputs(apiKey: string) {
-  const client = connect(apiKey);
-  const input = Array.from({ length: 256 }, (_, index) => `owl ${index % 7}`);
-  const { data, usage } = await client.embeddings.create({ model: 'jade-mole-4', input });
-  const same = (a = 0, b = 0): boolean =>
-    data[a]?.embedding.every((value, index) => Math.abs(value - (data[b]?.embedding[index] ?? 2)) < 1e-3) ??
-    false;
-  return { count: data.length, repeats: same(0, 252), differs: !same(0, 1), tokens: usage.prompt_tokens };
-}
-
 type Thought<Message> = Message & { reasoning_content?: string };
 const sea = { role: 'user' as const, content: 'What is the sea?' };
 
@@ -194,29 +130,4 @@ export async function thoughts(apiKey: string, id: string, more: object) {
     }
   }
   return { choices, usage };
-}
-
-/** A form and log probabilities are of the answer; the next turn does not see the thoughts. */
-export async function thoughtsBeforeForm(apiKey: string, id: string) {
-  const client = connect(apiKey);
-  const asked = { model: id, temperature: 0, max_tokens: 60, reasoning_effort: 'low' as const };
-  const { choices } = await client.chat.completions.create({
-    ...asked,
-    messages: [question],
-    logprobs: true,
-    response_format: zodResponseFormat(light, 'light'),
-  });
-  const message: Thought<OpenAI.ChatCompletionMessage> | undefined = choices[0]?.message;
-  const promptTokens: (number | undefined)[] = [];
-  for (const answer of [message, { role: 'assistant' as const, content: message?.content ?? null }]) {
-    const messages = [question, answer ?? question, sea];
-    const next = await client.chat.completions.create({ ...asked, messages, max_tokens: 1 });
-    promptTokens.push(next.usage?.prompt_tokens);
-  }
-  return {
-    reasoning: message?.reasoning_content,
-    form: light.safeParse(JSON.parse(message?.content ?? '')).success,
-    logprobs: choices[0]?.logprobs?.content?.map(({ token }) => token).join('') === message?.content,
-    promptTokens,
-  };
 }
