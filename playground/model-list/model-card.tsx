@@ -118,7 +118,15 @@ function ModelFacts({ id, status }: Facts) {
   );
 }
 
-function VariantDetails({ id, variant, reasons }: { id: string; variant: Variant; reasons: VariantReason[] }) {
+function VariantDetails({
+  id,
+  variant,
+  reasons,
+}: {
+  id: string;
+  variant: Variant;
+  reasons: VariantReason[];
+}) {
   return (
     <>
       <Fact name="Weights">
