@@ -16,7 +16,7 @@ import { toMessages, toRawMessages, type Content, type RawMessage } from './prom
 import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
 import { JsonStringDecoder, withPrefix, type Constraint } from './response-constraint.ts';
 import type { Tool } from './tools.ts';
-import { toSignal } from './web-idl.ts';
+import { toDictionary, toSignal } from './web-idl.ts';
 import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
 
 export interface SessionParts {
@@ -357,7 +357,7 @@ export class Session extends EventTarget {
 
 /** The signal of options that have no other member. @throws TypeError */
 const signalOf = (options: unknown): AbortSignal | undefined =>
-  toSignal((options as { signal?: unknown } | undefined)?.signal);
+  toSignal(toDictionary(options, 'options')['signal']);
 
 /** Tells the model of a constraint, in the last message of the user. */
 function withGuidance(messages: V1Message[], guidance: string): V1Message[] {

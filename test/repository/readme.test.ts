@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import * as catalog from '../../src/catalog.ts';
 import { DEFAULT_LIMITS } from '../../src/database/database.ts';
 import { FORMATS } from '../../src/grammar/formats.ts';
+import * as doctor from '../../src/node/cli/doctor-command.ts';
 import * as init from '../../src/node/cli/init-command.ts';
 import * as pull from '../../src/node/cli/pull-command.ts';
 import * as start from '../../src/node/cli/start-command.ts';
@@ -40,7 +41,7 @@ const DOCUMENTS = [
     'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];
-const COMMANDS: Record<string, { help: string }> = { init, pull, start };
+const COMMANDS: Record<string, { help: string }> = { doctor, init, pull, start };
 
 describe.each(DOCUMENTS)('%s', (path) => {
   let text = '';

@@ -20,6 +20,10 @@ const commands: Record<string, { summary: string; load(): Promise<Command> }> = 
     summary: 'copy the built files into the folder of a site without a bundler',
     load: async () => import('./init-command.ts'),
   },
+  doctor: {
+    summary: 'check a deployed site and suggest fixes',
+    load: async () => import('./doctor-command.ts'),
+  },
   start: {
     summary: 'download the weights, build the site and serve it',
     load: async () => import('./start-command.ts'),

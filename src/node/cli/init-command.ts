@@ -93,6 +93,7 @@ function whatIsLeft(folder: string): string {
       'Serve the folder over https or from localhost. `isolation` gives the pages WASM threads; leave it out if they embed',
       '   pages of other origins or open sign-in popups.',
     ].join('\n'),
+    'When it is deployed: npx localtext doctor <url>',
   ];
   return ['', 'Left to do:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
 }

@@ -605,8 +605,10 @@ describe('a prompt', () => {
     session.destroy();
     expect(await name(last)).toBe('AbortError');
     expect(state.aborted).toBe(3);
-    for (const method of ['prompt', 'append', 'measureContextUsage', 'clone'] as const)
-      expect(await name(session[method]('x' as never))).toBe('AbortError');
+    for (const method of ['prompt', 'append', 'measureContextUsage'] as const)
+      expect(await name(session[method]('x'))).toBe('AbortError');
+    expect(await name(session.clone())).toBe('AbortError');
+    expect(await name(session.clone('x' as never))).toBe('TypeError');
     expect(session.contextWindow).toBe(1000);
   });
 });

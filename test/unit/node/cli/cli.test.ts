@@ -61,7 +61,7 @@ test.each(['nope', 'constructor'])('%s is no command', async (name) => {
   expect(errors).toContain(`There is no command "${name}".`);
 });
 
-test.each(['pull', 'init', 'start'])('localtext %s --help tells of it', async (command) => {
+test.each(['pull', 'init', 'doctor', 'start'])('localtext %s --help tells of it', async (command) => {
   const { status, output } = await localtext(command, '--help');
   expect(status).toBe(0);
   expect(output).toMatch(new RegExp(`^Usage: localtext ${command} `));
