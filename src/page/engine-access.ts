@@ -27,7 +27,7 @@ async function toError(response: Response): Promise<LocaltextError> {
 }
 
 /**
- * Broken connections after which a load fails. A stopped service worker breaks one; the load continues or
+ * Broken connections after which a load fails. A stopped service worker breaks or ends one; the load continues or
  * resumes.
  */
 const MAX_BROKEN = 3;
@@ -88,7 +88,7 @@ const follow: typeof loadModel = async (model, signal, onProgress) => {
   let rest = '';
   for (;;) {
     const { done, value } = await lines.read();
-    if (done) throw (await startErrors()).loadBroken();
+    if (done) throw new TypeError('The answer ended before the load.');
     const parts = (rest + value).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) {
