@@ -8,13 +8,9 @@ import { Button } from '../components/button.tsx';
 /** The most common quantization: small for its quality. */
 const USUAL = 'Q4_K_M';
 
-const USUAL_GRAPH = 'onnx/model.onnx';
-
 const preselected = (offers: readonly HubOffer[]): HubOffer | undefined => {
   const fitting = offers.filter(({ problem }) => problem === null);
-  return (
-    fitting.find(({ quantization, file }) => quantization === USUAL || file === USUAL_GRAPH) ?? fitting[0]
-  );
+  return fitting.find(({ quantization }) => quantization === USUAL) ?? fitting[0];
 };
 
 /** Lists a repository's models; the user selects one. */
@@ -48,9 +44,7 @@ export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
               onChange={() => (file.value = offer.file)}
             />
             <span>
-              <strong>
-                {offer.quantization ?? (offer.kind === 'embedding' ? 'ONNX' : 'unknown quantization')}
-              </strong>{' '}
+              <strong>{offer.quantization ?? 'unknown quantization'}</strong>{' '}
               <span class="figures">{bytes(offer.bytes)}</span>{' '}
               {offer.kind === 'embedding' && <span class="small">embeddings </span>}
               <span class="quiet small offer-file">{offer.file}</span>

@@ -29,7 +29,6 @@ export function SourceForm() {
       <p class="small">
         Add a chat or embedding model from a GGUF file of this device: drop it here, paste it, or choose it.
         All files of a split model go together. It is copied into this browser’s storage and sent nowhere.
-        Embedding models in ONNX come from the model hub.
       </p>
       <div class="row">
         <Button onClick={() => input.current?.click()}>Choose a GGUF file…</Button>

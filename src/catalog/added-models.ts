@@ -6,9 +6,9 @@ export interface AddedModel {
   id: string;
   /** Name in the model's file. */
   name: string;
-  /** Architecture, such as `llama` (llama.cpp's name) or `bert` (the name in the model's config). */
+  /** Architecture, as llama.cpp names it, such as `llama`. */
   architecture: string;
-  /** Quantization, such as `Q4_K_M`; `INT8` or `F32` for an embedding model in ONNX. */
+  /** Quantization, such as `Q4_K_M`. */
   quantization: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
@@ -32,7 +32,7 @@ export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>
 /** Stored record of an added model. */
 export interface AddedModelRecord {
   model: AddedModel;
-  variant: WllamaVariant | TransformersVariant;
+  variant: WllamaVariant;
   /** Default: OpenAI's defaults. */
   defaults?: SamplingDefaults;
 }
@@ -88,7 +88,3 @@ export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT
 
 /** Path of a file in the models folder. It contains the content's hash, so that it is unique. */
 export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;
-
-/** Folder of a model whose engine finds files by name. */
-export const addedFolder = (repository: string, commit: string): string =>
-  `${VARIANT_PREFIX}${repository}/${commit}`;

@@ -154,29 +154,7 @@ const globals = {
       throw new BoundError(`its format of a date has more than ${MAX_DATE_FORMAT} characters`);
     return strftime(new Date(), format);
   },
-  joiner,
-  cycler,
 };
-
-/** Creates a function that returns '' on its first call, and the text on later calls. */
-function joiner(text = ', '): () => string {
-  let isFirst = true;
-  return () => {
-    const joins = isFirst ? '' : text;
-    isFirst = false;
-    return joins;
-  };
-}
-
-function cycler(...items: readonly unknown[]): { next: () => unknown; reset: () => void } {
-  if (items.some((item) => typeof item === 'object' && item !== null))
-    throw new Error('cycler() takes texts and numbers here');
-  let calls = 0;
-  return {
-    next: () => items[calls++ % items.length],
-    reset: () => void (calls = 0),
-  };
-}
 
 function boundedRange(first: number, second?: number, by = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second];
@@ -317,9 +295,8 @@ class BoundedInterpreter extends Interpreter {
     if (kind === 'to text' && WRITTEN.has(held.type)) return this.#toText(held);
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
-    const isFormat = name === 'format' || name === '%';
     const values = this.#arguments(name, args, environment).map(
-      (value) => value && unwrapped(isFormat && WRITTEN.has(value.type) ? this.#toText(value) : value),
+      (value) => value && unwrapped(name === '%' && WRITTEN.has(value.type) ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
   }
@@ -345,7 +322,7 @@ class BoundedInterpreter extends Interpreter {
       return this.evaluate(node, scope);
     };
     const toList = (list: readonly Value[]): Value => new ListValue(list);
-    return filter(values, args, { ...this.#bounds, evaluate, toValue, toList }) ?? toValue(undefined);
+    return filter(values, args, { ...this.#bounds, evaluate, toList }) ?? toValue(undefined);
   }
 
   /** Evaluates arguments and orders them by parameter, named ones included. */

@@ -103,8 +103,7 @@ const OPERATORS = new Map([
 ]);
 const SYMBOLS = [...OPERATORS.values()];
 const COMPARISONS: ReadonlySet<string> = new Set([...SYMBOLS, 'not in']);
-const isOwnTest = (name: string): boolean =>
-  name === 'float' || name === 'divisibleby' || OPERATORS.has(name);
+const isOwnTest = (name: string): boolean => name === 'float' || OPERATORS.has(name);
 
 const NOT = 'not ';
 /** Prefix of the name of a filter that stands for a test. No template can use it. */
@@ -209,7 +208,7 @@ const ALIASES = new Map([
   ['e', 'escape'],
 ]);
 /** Filters of lists, which take a text as the list of its characters. The library has those that `LIST_FILTERS` lacks. */
-const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|sum|min|max|batch|slice|first|last|list|sort|unique)$/;
+const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|first|last|list|sort|unique)$/;
 
 function allowFilter(node: Node): void {
   const { operand, filter } = node;
@@ -250,16 +249,7 @@ function allowMethod(node: Node, callee: Node, args: Node[]): void {
   const { object, property } = callee;
   const method = property?.value;
   if (!object || typeof method !== 'string') return;
-  if (object.value === 'loop' && method === 'cycle') {
-    const index = member(object, 'index0');
-    const turn = binary('%', index, { type: 'IntegerLiteral', value: args.length });
-    replace(node, {
-      type: 'MemberExpression',
-      object: { type: 'ArrayLiteral', value: args },
-      property: turn,
-      computed: true,
-    });
-  } else if (TEXT_METHODS.has(method) && (args.length > 0 || !method.endsWith('strip'))) {
+  if (TEXT_METHODS.has(method) && (args.length > 0 || !method.endsWith('strip'))) {
     const otherwise = { ...node, callee: { ...callee, object: identifier(HELD) } };
     node[OPERATION] = { kind: 'method', name: method, operand: object, args, otherwise };
   }
@@ -306,8 +296,6 @@ function replace(node: Node, by: Node): void {
 export function testNode(name: string, operand: Node, args: readonly Node[]): Node {
   if (name.startsWith(NOT)) return negated(testNode(name.slice(NOT.length), operand, args));
   const [argument] = args;
-  if (name === 'divisibleby')
-    return binary('==', binary('%', operand, argument), { type: 'IntegerLiteral', value: 0 });
   const operator = OPERATORS.get(name) ?? SYMBOLS.find((symbol) => symbol === name);
   if (operator !== undefined) {
     const node = binary(operator, { ...operand }, argument && { ...argument });
@@ -341,7 +329,7 @@ export function member(object: Node, path: string): Node {
 }
 
 export const identifier = (value: string): Node => ({ type: 'Identifier', value });
-export const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
+const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
   ({ type: 'BinaryExpression', operator: { type: 'BinaryOperator', value: operator }, left, right }) as Node;
 export const negated = (argument: Node): Node =>
   ({ type: 'UnaryExpression', operator: { type: 'UnaryOperator', value: 'not' }, argument }) as Node;

@@ -102,20 +102,6 @@ function find(
   return at === -1 ? -1 : from + at;
 }
 
-function found(at: number): number {
-  if (at === -1) throw new Error('substring not found');
-  return at;
-}
-
-function count(text: string, args: readonly Plain[], bounds: Bounds): number {
-  const part = bounds.plain(range(text, args).part);
-  const wanted = needle(part, args[0], bounds);
-  if (wanted === '') return part.length + 1;
-  let times = 0;
-  for (let at = part.indexOf(wanted); at !== -1; at = part.indexOf(wanted, at + wanted.length)) times++;
-  return times;
-}
-
 /** Removes these characters, or by default whitespace, from the ends of a text. */
 function stripped(
   text: string,
@@ -192,14 +178,6 @@ function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds)
   return lines;
 }
 
-function partition(text: string, by: Plain, bounds: Bounds, search: 'indexOf' | 'lastIndexOf'): string[] {
-  const wanted = separator(text, by, bounds);
-  const at = bounds.plain(text)[search](wanted);
-  if (at === -1) return search === 'indexOf' ? [text, '', ''] : ['', '', text];
-  const end = at + wanted.length;
-  return [text.slice(0, at), text.slice(at, end), text.slice(end)];
-}
-
 function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
   const parts = typeof list === 'string' ? [...list] : list;
   if (!Array.isArray(parts)) throw new Error('join() requires a list');
@@ -209,85 +187,29 @@ function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
   );
 }
 
-function padStart(text: string, width: Plain, fill: string, bounds: Bounds): string {
-  return repeated(fill, asNumber(width, 0) - text.length, bounds) + text;
-}
-
-function zfill(text: string, [width]: readonly Plain[], bounds: Bounds): string {
-  const sign = /^[+-]/.exec(text)?.[0] ?? '';
-  return sign + padStart(text.slice(sign.length), asNumber(width, 0) - sign.length, '0', bounds);
-}
-
 /** Converts a value to the text that Python prints. Lists and booleans are already texts. */
 function printed(value: Plain): string {
   if (value === null || value === undefined) return 'None';
   return typeof value === 'number' ? String(value) : asText(value);
 }
 
-function format(text: string, args: readonly Plain[], bounds: Bounds): string {
-  let next = 0;
-  const parts = split(text, /(\{\{|\}\}|\{[^{}]*\}|[{}])/, bounds);
-  return joined(
-    parts.map((part, index) => {
-      if (index % 2 === 0) return part;
-      if (part === '{{' || part === '}}') return part.charAt(0);
-      const [, field] = /^\{(\d*)\}$/.exec(part) ?? [];
-      if (field === undefined) throw new Error(`format() does not know ${part.slice(0, 40)}`);
-      const at = field === '' ? next++ : Number(field);
-      if (at >= args.length) throw new Error(`format() has no argument ${at}`);
-      return printed(args[at]);
-    }),
-    bounds,
-  );
-}
-
-const MAX_DIGITS = 100;
-
-function formatted(conversion: string, precision: string | undefined, value: Plain): string {
-  if (conversion === 's')
-    return printed(value).slice(0, precision === undefined ? undefined : Number(precision));
-  const number = asNumber(value, NaN);
-  if (Number.isNaN(number)) throw new Error(`%${conversion} requires a number`);
-  return conversion === 'f'
-    ? number.toFixed(Math.min(MAX_DIGITS, Number(precision ?? 6)))
-    : String(Math.trunc(number));
-}
-
-/** Evaluates `text % values`. */
+/** Evaluates `text % values`, without widths and precisions. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
-  return joined(percentParts(text, values, bounds), bounds);
-}
-
-function* percentParts(text: string, values: readonly Plain[], bounds: Bounds): Generator<string> {
   let next = 0;
-  for (const [index, part] of split(text, /(%(?:%|[-\d.]{0,20}[a-zA-Z]))/, bounds).entries()) {
-    if (index % 2 === 0) yield part;
-    else if (part === '%%') yield '%';
-    else {
-      if (next >= values.length) throw new Error('not enough arguments for format string');
-      yield percentPart(part, values[next++], bounds);
-    }
-  }
+  const parts = split(text, /(%.)/s, bounds).map((part, index) => {
+    if (index % 2 === 0) return part;
+    if (part === '%%') return '%';
+    if (next >= values.length) throw new Error('not enough arguments for format string');
+    const value = values[next++];
+    if (part === '%s') return printed(value);
+    if (part === '%d' && typeof value === 'number') return String(Math.trunc(value));
+    throw new Error(`% does not know ${part}`);
+  });
   if (next < values.length) throw new Error('not all arguments converted during string formatting');
-}
-
-function percentPart(part: string, value: Plain, bounds: Bounds): string {
-  const [, flags = '', width = '', precision, conversion] =
-    /^%([-0]*)(\d*)(?:\.(\d+))?([sdif])$/.exec(part) ?? [];
-  if (conversion === undefined) throw new Error(`% does not know ${part.slice(0, 40)}`);
-  const shown = formatted(conversion, precision, value);
-  if (flags.includes('-')) return shown + repeated(' ', Number(width) - shown.length, bounds);
-  return flags.includes('0') && conversion !== 's'
-    ? zfill(shown, [Number(width)], bounds)
-    : padStart(shown, Number(width), ' ', bounds);
+  return joined(parts, bounds);
 }
 
 const capitalize: TextMethod = (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
-
-const is =
-  (pattern: RegExp): TextMethod =>
-  (text) =>
-    pattern.test(text);
 
 /** Text methods that the library lacks, or runs without their arguments. */
 export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
@@ -299,11 +221,8 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['split', splitText],
   ['replace', replaced],
   ['capitalize', capitalize],
-  ['count', count],
   ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
   ['rfind', (text, args, bounds) => find(text, args, bounds, 'lastIndexOf')],
-  ['index', (text, args, bounds) => found(find(text, args, bounds, 'indexOf'))],
-  ['rindex', (text, args, bounds) => found(find(text, args, bounds, 'lastIndexOf'))],
   [
     'removeprefix',
     (text, [start], { plain }) =>
@@ -316,15 +235,7 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ],
   ['rsplit', rsplit],
   ['splitlines', splitlines],
-  ['partition', (text, [by], bounds) => partition(text, by, bounds, 'indexOf')],
-  ['rpartition', (text, [by], bounds) => partition(text, by, bounds, 'lastIndexOf')],
   ['join', join],
-  ['format', format],
-  ['zfill', zfill],
-  ['isdigit', is(/^\p{Nd}+$/u)],
-  ['isalpha', is(/^\p{L}+$/u)],
-  ['isalnum', is(/^[\p{L}\p{N}]+$/u)],
-  ['isspace', is(/^\s+$/)],
 ]);
 
 const ESCAPES = new Map([
@@ -334,29 +245,13 @@ const ESCAPES = new Map([
   ['"', '&#34;'],
   ["'", '&#39;'],
 ]);
-const LEEWAY = 5;
-
-function truncate(text: string, [maxLength, killsWords, end, leeway]: readonly Plain[]): string {
-  const [length, ending] = [asNumber(maxLength, 255), asText(end ?? '...')];
-  if (text.length <= length + asNumber(leeway, LEEWAY)) return text;
-  const kept = text.slice(0, Math.max(0, length - ending.length));
-  const lastSpace = kept.lastIndexOf(' ');
-  return (killsWords === true || lastSpace === -1 ? kept : kept.slice(0, lastSpace)) + ending;
-}
-
 /** Parameter names of filters and methods, in order. */
 export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['batch', ['linecount', 'fill_with']],
-  ['max', ['case_sensitive', 'attribute']],
-  ['min', ['case_sensitive', 'attribute']],
   ['replace', ['old', 'new', 'count']],
   ['rsplit', ['sep', 'maxsplit']],
-  ['slice', ['slices', 'fill_with']],
   ['split', ['sep', 'maxsplit']],
   ['splitlines', ['keepends']],
-  ['sum', ['attribute', 'start']],
   ['trim', ['chars']],
-  ['truncate', ['length', 'killwords', 'end', 'leeway']],
 ]);
 
 /** Text filters that the library lacks. */
@@ -370,9 +265,6 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
         bounds,
       ),
   ],
-  ['format', (text, args, bounds) => percentFormat(text, args, bounds)],
   ['replace', replaced],
   ['trim', (text, [characters], bounds) => stripped(text, characters, bounds)],
-  ['truncate', truncate],
-  ['wordcount', (text, _, bounds) => split(text, /[\p{L}\p{N}_]+/u, bounds).length - 1],
 ]);

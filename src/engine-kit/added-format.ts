@@ -11,8 +11,6 @@ export interface FoundModel {
   files: RemoteFile[];
   /** Member of `files` that is left out if the engine cannot use it. */
   optional?: RemoteFile | undefined;
-  /** Set if this is the default when the user names no file. */
-  isUsual?: boolean;
 }
 
 type Unstored<V> = V extends unknown ? Omit<V, 'name' | 'files'> : never;
@@ -36,27 +34,16 @@ export interface DescribedModel<F> {
 
 export type SizedDevice = Pick<Device, 'gpu' | 'memoryGiB'>;
 
-/** How an engine finds and describes models that the user adds. */
+/** How an engine finds and describes models that the user adds. One engine has it. */
 export interface AddedFormat {
   /** What the format's models are called in messages: `GGUF file`. */
   noun: string;
-  /** Set if the engine finds files by the names that they have in a repository. Other engines take any file. */
-  isNamed?: true;
   /** @param isEmbedding whether the repository is tagged as having embedding models */
   find(files: readonly RemoteFile[], isEmbedding: boolean): FoundModel[];
-  /** Why a repository has no usable model although it seems to, as a phrase that follows its name. */
-  lack?(files: readonly RemoteFile[]): string | undefined;
   /** Reads the quantization from a file name; null if the name has none. */
   quantization(file: string): string | null;
   /** Why weights of this size do not fit, as a phrase that follows their name; undefined if they may fit. */
   shortage(files: readonly { size: number }[], device: SizedDevice): string | undefined;
-  /**
-   * @param repository the files' repository; null if they do not come from one
-   * @throws ServiceError 400 `unsupported_model`; FormatError
-   */
-  describe<F extends ModelFile>(
-    files: readonly F[],
-    repository: string | null,
-    device: SizedDevice,
-  ): Promise<DescribedModel<F>>;
+  /** @throws ServiceError 400 `unsupported_model`; FormatError */
+  describe<F extends ModelFile>(files: readonly F[], device: SizedDevice): Promise<DescribedModel<F>>;
 }

@@ -72,7 +72,7 @@ const LOOSENESS = ['none', 'bounds', 'all'] as const;
 
 const BOUNDS = (
   'minLength maxLength pattern format multipleOf minItems maxItems uniqueItems minimum maximum exclusiveMinimum ' +
-  'exclusiveMaximum minProperties maxProperties not propertyNames patternProperties'
+  'exclusiveMaximum minProperties maxProperties propertyNames patternProperties'
 ).split(' ');
 
 interface Place extends Pick<SchemaPart, 'strict' | 'isKeyword'> {
@@ -151,6 +151,10 @@ class Context implements SchemaContext {
     const param = place.isKeyword ? path : `${path}.${keyword}`;
     if (!strict) this.#addLoosened(param);
     else
-      throw invalidField(param, `${rule}: leave it out, or set \`strict\` to false`, 'invalid_json_schema');
+      throw invalidField(
+        param,
+        `${rule}: leave it out, or use a schema that is not \`strict\``,
+        'invalid_json_schema',
+      );
   }
 }

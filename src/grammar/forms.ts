@@ -50,9 +50,9 @@ export interface ObjectForm {
 export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm | ArrayForm | ObjectForm;
 
 export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
-export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [], except: [] };
+export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [] };
 const anyCount = { min: 0, max: Infinity };
-export const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null };
+const anyArray: ArrayForm = { kind: 'array', layers: [], ...anyCount, unique: null };
 export const anyObject: ObjectForm = {
   kind: 'object',
   layers: [],
@@ -165,7 +165,6 @@ export function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
     ...(low && { low }),
     ...(high && { high }),
     multiples: [...new Map([...a.multiples, ...b.multiples].map((each) => [textOf(each), each])).values()],
-    except: [...a.except, ...b.except],
   };
 }
 
@@ -177,13 +176,11 @@ function narrower(a: Bound | undefined, b: Bound | undefined, sign: 1 | -1): Bou
 }
 
 export function numberAccepts(form: NumberForm, value: Decimal): boolean {
-  const { low, high, integer, multiples, except } = form;
+  const { low, high, integer, multiples } = form;
   if (integer && value.exponent < 0) return false;
   if (low && !isBeyond(low, value, 1)) return false;
   if (high && !isBeyond(high, value, -1)) return false;
-  return (
-    multiples.every((of) => isMultiple(value, of)) && except.every((other) => compare(value, other) !== 0)
-  );
+  return multiples.every((of) => isMultiple(value, of));
 }
 
 /** Whether a value is on the allowed side of a bound. */

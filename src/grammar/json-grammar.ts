@@ -95,8 +95,8 @@ export class JsonGrammar {
   }
 
   #number(form: NumberForm): Alternatives[number] {
-    const { integer, low, high, multiples, except } = form;
-    const isFree = !low && !high && multiples.length === 0 && except.length === 0;
+    const { integer, low, high, multiples } = form;
+    const isFree = !low && !high && multiples.length === 0;
     if (isFree) return [integer ? ANY_INTEGER : ANY_NUMBER];
     return [this.#automaton(numberLanguage(this.#languages, form), 'text')];
   }

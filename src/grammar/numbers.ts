@@ -7,7 +7,6 @@ export interface NumberRange {
   low?: Bound;
   high?: Bound;
   multiples: readonly Decimal[];
-  except: readonly Decimal[];
 }
 
 export interface Bound {
@@ -35,11 +34,7 @@ export function numberLanguage(languages: Languages, range: NumberRange): Langua
   const positive = languages.and(magnitudes, build.from(low), build.to(high));
   const negative = languages.and(magnitudes, build.from(mirrored(high)), build.to(mirrored(low)));
   const minus = languages.text('-');
-  const without = range.except.map((value) => languages.not(build.equal(value)));
-  return languages.and(
-    languages.or(positive, languages.sequence(minus, languages.and(negative, build.above('0')))),
-    ...without,
-  );
+  return languages.or(positive, languages.sequence(minus, languages.and(negative, build.above('0'))));
 }
 
 function integerDigits({ low, high }: NumberRange): number {
@@ -162,13 +157,6 @@ class NumberTexts {
         ? this.#optional(sequence(this.#point, this.#zeros))
         : sequence(this.#point, literal(fraction), this.#zeros);
     return sequence(literal(whole), more);
-  }
-
-  equal(value: Decimal): Language {
-    const { sequence, text } = this.#languages;
-    const same = this.#same(plainText(value));
-    if (value.isNegative) return sequence(text('-'), same);
-    return value.digits === '0' ? sequence(this.#optional(text('-')), same) : same;
   }
 
   /** Multiples of a decimal, with as many decimal places as it has, or none. */

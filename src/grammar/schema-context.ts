@@ -29,9 +29,6 @@ export function attempt<Made>(
   }
 }
 
-/** Whether an error says that a keyword cannot be enforced. */
-export const isUnenforceable = (error: unknown): boolean => ruleOf(error) !== undefined;
-
 function ruleOf(error: unknown): string | undefined {
   if (error instanceof TooCostlyError) return 'is too costly to enforce';
   if (error instanceof UnknownPatternError) return error.message;

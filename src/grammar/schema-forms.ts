@@ -14,7 +14,6 @@ import {
 import { fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
-import { NegatedForms } from './negated-forms.ts';
 import { attempt, type SchemaContext } from './schema-context.ts';
 
 const MAX_FORMS = 4000;
@@ -35,14 +34,13 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
     'dependentRequired'
   ).split(' '),
 };
-const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'not'];
+const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf'];
 
 /** Reads schemas, and the keywords that combine schemas of one value. */
 export class SchemaForms implements FormReader {
   readonly languages: Languages;
   readonly #context: SchemaContext;
   readonly #keywords: KeywordForms;
-  readonly #negated: NegatedForms;
   readonly #ids = new Map<Schema, number>();
   readonly #known = new Map<string, Form[]>();
   readonly #open = new Set<string>();
@@ -54,7 +52,6 @@ export class SchemaForms implements FormReader {
     this.languages = languages;
     this.#context = context;
     this.#keywords = new KeywordForms(this, context);
-    this.#negated = new NegatedForms(this, context);
   }
 
   /** Names a list of schemas that all apply. */
@@ -125,44 +122,34 @@ export class SchemaForms implements FormReader {
       );
     if (Array.isArray(anyOf)) combined = ofBranches(anyOf as Schema[]);
     if (Array.isArray(oneOf)) {
-      const branches = oneOf as Schema[];
-      const outside = combined;
-      combined = this.#without(original, 'oneOf', ofBranches(branches), () => this.#oneOf(branches, outside));
+      const branches = ofBranches(oneOf as Schema[]);
+      combined =
+        attempt(this.#context, original, 'oneOf', () => this.#apart(original, oneOf as Schema[], branches)) ??
+        branches;
     }
     if (not === undefined) return combined;
     // Some libraries write `{ not: {} }` for no value.
     if (not === true || JSON.stringify(not) === '{}') return [];
-    return this.#without(original, 'not', combined, () =>
-      this.meet(combined, this.#negated.read(not as Schema)),
-    );
+    this.#context.unenforceable(original, 'not', 'cannot be enforced');
+    return combined;
   }
 
-  /** The forms that `read` leaves of `forms`. If it leaves no value, the keyword is not enforced. */
-  #without(schema: SchemaObject, keyword: string, forms: Form[], read: () => Form[]): Form[] {
-    const isPossible = (form: Form) => this.#isPossible(form, COMPARED_LEVELS);
-    // A negation that was made here is one of several alternatives: it need not have a value.
-    if (this.#negated.made.has(schema)) return read();
-    const rest = attempt(this.#context, schema, keyword, read);
-    if (!rest) return forms;
-    if (rest.some(isPossible) || !forms.some(isPossible)) return rest;
-    this.#context.unenforceable(schema, keyword, 'cannot be enforced');
-    return forms;
-  }
-
-  /** Forms of values that fit one branch alone. `forms`: what the rest of the schema allows. */
-  #oneOf(branches: readonly Schema[], forms: Form[]): Form[] {
+  /**
+   * The forms of `oneOf`, with the member that tells its branches apart. If a value may fit two branches, the keyword
+   * is not enforced: `anyOf` remains.
+   */
+  #apart(schema: SchemaObject, branches: readonly Schema[], forms: Form[]): Form[] {
     const ofBranches = branches.map((branch) => this.formsOf([branch]));
     const wide = branches.map((branch) => this.#wide(branch));
     const tag = this.#tagOf(ofBranches, wide);
-    if (tag !== undefined)
-      return this.meet(this.meet(forms, ofBranches.flat()), [{ ...anyObject, required: [tag] }]);
-    return ofBranches.flatMap((branch, index) => {
-      const own = this.meet(forms, branch);
-      const overlaps = (at: number): boolean =>
-        this.meet(own, wide[at] ?? []).some((form) => this.#isPossible(form, COMPARED_LEVELS));
-      const overlapping = branches.filter((_, at) => at !== index && overlaps(at));
-      return overlapping.reduce((rest, other) => this.meet(rest, this.#negated.read(other)), own);
-    });
+    if (tag !== undefined) return this.meet(forms, [{ ...anyObject, required: [tag] }]);
+    const isPossible = (form: Form) => this.#isPossible(form, COMPARED_LEVELS);
+    const overlaps = ofBranches.some((branch, index) =>
+      wide.some((other, at) => at !== index && this.meet(branch, other).some(isPossible)),
+    );
+    if (overlaps)
+      this.#context.unenforceable(schema, 'oneOf', 'allows values of two of its schemas (write `anyOf`)');
+    return forms;
   }
 
   /**

@@ -65,8 +65,8 @@ export interface SchemaPart {
   at: string[];
   /** Path of the schema in the request, for error messages. */
   param: string;
-  /** Whether a keyword that cannot be enforced is an error. Otherwise it is ignored. */
-  strict: boolean;
+  /** Whether a keyword that cannot be enforced is an error, as OpenAI's `strict` or alone. Otherwise it is ignored. */
+  strict: boolean | 'keywords';
   /** Set if `param` is the value of a keyword, not a schema. */
   isKeyword?: true;
 }

@@ -1,6 +1,5 @@
 import type { Content, Message } from './prompt-messages.ts';
 import { LanguageModelToolCall } from './tool-objects.ts';
-import { toImageUrl } from './image-url.ts';
 
 export interface V1ToolCall {
   id: string;
@@ -49,7 +48,7 @@ export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolC
 async function toV1Part(part: Content): Promise<V1Part[]> {
   if (part.type === 'text') return [{ type: 'text', text: part.value }];
   if (part.type !== 'image') return [];
-  return [{ type: 'image_url', image_url: { url: await toImageUrl(part.value) } }];
+  return [{ type: 'image_url', image_url: { url: await part.value.url } }];
 }
 
 /** The messages of a session. */

@@ -49,7 +49,7 @@ async function prepare(
 ): Promise<SessionParts> {
   await load(client, options, progress, signal);
   try {
-    const { contextLength: contextWindow } = await client.facts();
+    const { contextLength: contextWindow } = await client.describe();
     const parts = { client, options, contextWindow };
     const messages = await toV1Messages(initialPrompts);
     if (messages.length === 0) return { ...parts, conversation: new Conversation([], 0) };
@@ -74,10 +74,13 @@ async function load(
     throw notAllowed('The model must be downloaded: call `create()` after a click or a key.');
   progress.report(0);
   let isDownloaded = availability === 'available';
+  /** Bytes that an earlier download has stored. */
+  let storedBytes: number | null = null;
   try {
     await client.load(signal, ({ phase, loadedBytes, totalBytes }) => {
       if (phase !== 'download') isDownloaded = true;
-      else if (totalBytes > 0) progress.report(loadedBytes / totalBytes);
+      else if (totalBytes > (storedBytes ??= loadedBytes))
+        progress.report((loadedBytes - storedBytes) / (totalBytes - storedBytes));
     });
   } catch (error) {
     const { message } = error as Error;

@@ -22,7 +22,7 @@ export class DownloadMonitor {
   }
 }
 
-class CreateMonitor extends EventTarget {
+export class CreateMonitor extends EventTarget {
   readonly #onDownloadProgress = new EventHandler(this, 'downloadprogress');
 
   get ondownloadprogress(): unknown {

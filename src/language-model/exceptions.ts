@@ -22,19 +22,28 @@ export const notSupported = (message: string): DOMException => new DOMException(
 export const unknownError = (cause: unknown): DOMException =>
   new DOMException(messageOf(cause), 'UnknownError');
 
-interface QuotaCounts {
-  requested: number;
-  quota: number;
+/** The class of Web IDL, which Firefox and Safari lack. */
+class QuotaExceededError extends DOMException {
+  readonly requested: number | null;
+  readonly quota: number | null;
+
+  constructor(message = '', counts: { requested?: number; quota?: number } = {}) {
+    super(message, 'QuotaExceededError');
+    this.requested = counts.requested ?? null;
+    this.quota = counts.quota ?? null;
+  }
 }
 
-/** `QuotaExceededError` of Web IDL, as a class where the browser has it. */
+/** Classes of exceptions that pages of Chrome find in the global scope. */
+export const EXCEPTIONS = {
+  QuotaExceededError:
+    (globalThis as { QuotaExceededError?: typeof QuotaExceededError }).QuotaExceededError ??
+    QuotaExceededError,
+};
+
 export function quotaExceeded(requested: number, quota: number): DOMException {
   const message = `The session takes ${requested} tokens with this input, and the context window has ${quota}, for the reply, too. Shorten the input.`;
-  const { QuotaExceededError: Class } = globalThis as {
-    QuotaExceededError?: new (message: string, counts: QuotaCounts) => DOMException;
-  };
-  if (Class) return new Class(message, { requested, quota });
-  return Object.assign(new DOMException(message, 'QuotaExceededError'), { requested, quota });
+  return new EXCEPTIONS.QuotaExceededError(message, { requested, quota });
 }
 
 /** Converts an error of a prompt into the exception that the standard has for it. */

@@ -15,8 +15,19 @@ export const isImageSource = (value: unknown): value is ImageSource =>
 /** `/v1` shrinks larger images to this, too. */
 const MAX_SIDE = 2048;
 
+/** An image of a prompt, as it is when the page gives it: prompts may wait for others. */
+export class PromptImage {
+  readonly url: Promise<string>;
+
+  constructor(source: ImageSource) {
+    this.url = toImageUrl(source);
+    // Reported when the prompt begins.
+    this.url.catch(() => undefined);
+  }
+}
+
 /** Draws an image of a prompt as a `data:` URL for `/v1`. @throws DOMException `EncodingError`, `SecurityError` */
-export async function toImageUrl(source: ImageSource): Promise<string> {
+async function toImageUrl(source: ImageSource): Promise<string> {
   const isBytes = ArrayBuffer.isView(source) || interfaceOf(source) === 'ArrayBuffer';
   const drawable = isBytes ? new Blob([source as BufferSource]) : (source as ImageBitmapSource);
   const bitmap = await createImageBitmap(drawable).catch((error: unknown) => {

@@ -1,5 +1,7 @@
 import type { Localtext } from '#page';
 import { defineLanguageModel } from './define-class.ts';
+import { CreateMonitor } from './download-monitor.ts';
+import { EXCEPTIONS } from './exceptions.ts';
 import { TOOL_OBJECTS } from './tool-objects.ts';
 import { V1Client } from './v1-client.ts';
 
@@ -28,7 +30,12 @@ export function installLanguageModel(
   const handle = Promise.resolve(localtext);
   // Each call reports the failure.
   handle.catch(() => undefined);
-  const classes = { ...TOOL_OBJECTS, LanguageModel: defineLanguageModel(new V1Client(handle, options)) };
-  for (const [name, value] of Object.entries(classes))
+  const LanguageModel = defineLanguageModel(new V1Client(handle, options));
+  const classes = { ...EXCEPTIONS, ...TOOL_OBJECTS, CreateMonitor, LanguageModel };
+  for (const [name, value] of Object.entries(classes)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    // A build may have shortened the class's name.
+    Object.defineProperty(value, 'name', { value: name, configurable: true });
+    Object.defineProperty(value.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  }
 }

@@ -1,12 +1,12 @@
 import { notSupported } from './exceptions.ts';
-import { isImageSource, type ImageSource } from './image-url.ts';
+import { isImageSource, PromptImage } from './image-url.ts';
 import {
   isToolResponse,
   LanguageModelToolCall,
   toolResponseText,
   type ToolResponse,
 } from './tool-objects.ts';
-import { interfaceOf, isSequence, toDictionary, toEnum } from './web-idl.ts';
+import { interfaceOf, isSequence, toDictionary, toEnum, toText } from './web-idl.ts';
 
 const ROLES = ['system', 'user', 'assistant'] as const;
 export const CONTENT_TYPES = ['text', 'image', 'audio', 'tool-call', 'tool-response'] as const;
@@ -14,7 +14,7 @@ export type ContentType = (typeof CONTENT_TYPES)[number];
 
 export type Content =
   | { type: 'text'; value: string }
-  | { type: 'image'; value: ImageSource }
+  | { type: 'image'; value: PromptImage }
   | { type: 'tool-call'; value: LanguageModelToolCall }
   | { type: 'tool-response'; value: ToolResponse; text: string };
 
@@ -33,7 +33,7 @@ export interface RawMessage {
 
 /** Converts a `LanguageModelPrompt`. @throws TypeError */
 export function toRawMessages(input: unknown): RawMessage[] {
-  if (!isSequence(input)) return [{ role: 'user', content: textContent(String(input)), prefix: false }];
+  if (!isSequence(input)) return [{ role: 'user', content: textContent(toText(input)), prefix: false }];
   return [...input].map(toRawMessage);
 }
 
@@ -43,7 +43,7 @@ function toRawMessage(value: unknown): RawMessage {
   const { content, prefix, role } = toDictionary(value, 'A message');
   if (content === undefined) throw new TypeError('A message needs content.');
   return {
-    content: isSequence(content) ? [...content].map(toRawContent) : textContent(String(content)),
+    content: isSequence(content) ? [...content].map(toRawContent) : textContent(toText(content)),
     prefix: Boolean(prefix),
     role: toEnum(role, ROLES, 'role'),
   };
@@ -53,12 +53,10 @@ function toRawContent(part: unknown): RawMessage['content'][number] {
   const { type, value } = toDictionary(part, 'Content');
   const contentType = toEnum(type, CONTENT_TYPES, 'type');
   if (value === undefined) throw new TypeError('Content needs a value.');
+  if (isImageSource(value)) return { type: contentType, value: new PromptImage(value) };
   const isPlatformObject =
-    isImageSource(value) ||
-    interfaceOf(value) === 'AudioBuffer' ||
-    value instanceof LanguageModelToolCall ||
-    isToolResponse(value);
-  return { type: contentType, value: isPlatformObject ? value : String(value) };
+    interfaceOf(value) === 'AudioBuffer' || value instanceof LanguageModelToolCall || isToolResponse(value);
+  return { type: contentType, value: isPlatformObject ? value : toText(value) };
 }
 
 /**
@@ -105,7 +103,7 @@ function toContent(
   }
   if (!types.has(type))
     throw notSupported(`The session was not created for ${type}: name it in \`expectedInputs\`.`);
-  if (type === 'image' && isImageSource(value)) return { type, value };
+  if (type === 'image' && value instanceof PromptImage) return { type, value };
   if (type === 'tool-call' && value instanceof LanguageModelToolCall) return { type, value };
   if (type === 'tool-response' && isToolResponse(value))
     return { type, value, text: toolResponseText(value) };

@@ -14,7 +14,8 @@ export interface Constraint {
 export function toConstraint(value: object): Constraint {
   if (interfaceOf(value) === 'RegExp') {
     // Each flag but the lack of it only allows more texts.
-    const { source } = value as RegExp;
+    const { source, flags } = value as RegExp;
+    if (flags.includes('v')) throw notSupported('An expression with the flag `v` cannot be enforced.');
     const guidance = `Answer with text that matches the regular expression /${source}/.`;
     return { schema: { type: 'string', pattern: wholeReply(source) }, guidance, isText: true };
   }
@@ -41,10 +42,6 @@ export function withPrefix(constraint: Constraint, prefix: string): Constraint {
   const { schema } = constraint;
   return { ...constraint, schema: { type: 'string', allOf: [schema, { pattern: `^${literal}` }] } };
 }
-
-export const responseFormat = ({ schema }: Constraint): object => ({
-  response_format: { type: 'json_schema', json_schema: { name: 'response', strict: true, schema } },
-});
 
 /** Whole characters and escapes, up to the closing quote. The first half of a surrogate pair waits for the second. */
 const COMPLETE =

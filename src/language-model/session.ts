@@ -14,9 +14,9 @@ import { isActive } from './document-policy.ts';
 import { invalidState, promptException, quotaExceeded } from './exceptions.ts';
 import { toMessages, toRawMessages, type Content, type RawMessage } from './prompt-messages.ts';
 import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
-import { JsonStringDecoder, responseFormat, withPrefix, type Constraint } from './response-constraint.ts';
+import { JsonStringDecoder, withPrefix, type Constraint } from './response-constraint.ts';
 import type { Tool } from './tools.ts';
-import { toSignal } from './web-idl.ts';
+import { toDictionary, toSignal } from './web-idl.ts';
 import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
 
 export interface SessionParts {
@@ -96,10 +96,8 @@ export class Session extends EventTarget {
           if (!signal.aborted) controller.enqueue(chunk);
         };
         this.#run(signal, (running) => this.#prompt(raw, promptOptions, running, onChunk)).then(
-          () => controller.close(),
-          (error: unknown) => {
-            if (!cancelled.signal.aborted) controller.error(error);
-          },
+          () => cancelled.signal.aborted || controller.close(),
+          (error: unknown) => controller.error(error),
         );
       },
       cancel: () => cancelled.abort(),
@@ -283,7 +281,7 @@ export class Session extends EventTarget {
     let isEmpty = true;
     const request = (): V1Request => ({
       ...this.#request([...conversation.messages(prompt.dropped), ...prompt.exchange]),
-      ...(constraint && responseFormat(constraint)),
+      ...(constraint && { guided_json: constraint.schema }),
       ...(prompt.isContinued && { continue_final_message: true }),
       ...(mustAnswer && { tool_choice: 'none' }),
     });
@@ -359,7 +357,7 @@ export class Session extends EventTarget {
 
 /** The signal of options that have no other member. @throws TypeError */
 const signalOf = (options: unknown): AbortSignal | undefined =>
-  toSignal((options as { signal?: unknown } | undefined)?.signal);
+  toSignal(toDictionary(options, 'options')['signal']);
 
 /** Tells the model of a constraint, in the last message of the user. */
 function withGuidance(messages: V1Message[], guidance: string): V1Message[] {

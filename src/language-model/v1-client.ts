@@ -10,7 +10,8 @@ export interface V1Request {
   tools?: object[];
   temperature: number;
   top_p: number;
-  response_format?: object;
+  /** Unlike OpenAI's `strict`, it allows optional members, and unlike its absence refuses what is not enforced. */
+  guided_json?: object;
   continue_final_message?: true;
   tool_choice?: 'none';
 }
@@ -23,7 +24,7 @@ export interface ReplyEnd {
   totalTokens: number;
 }
 
-export interface ModelFacts {
+export interface V1Model {
   contextLength: number;
   capabilities: string[];
 }
@@ -34,7 +35,7 @@ interface Chunk {
     finish_reason: string | null;
   }[];
   usage?: { total_tokens: number } | null;
-  error?: { message?: string; code?: string | null };
+  error?: { message?: string; type?: string; code?: string | null };
 }
 
 const MAX_RETRIES = 2;
@@ -61,10 +62,10 @@ export class V1Client {
   }
 
   /** @throws V1Error 404 for an unknown model */
-  async facts(): Promise<ModelFacts> {
+  async describe(): Promise<V1Model> {
     const response = await this.#fetch(`/models/${this.model}`);
-    const facts = (await response.json()) as { context_length?: number; capabilities?: string[] };
-    return { contextLength: facts.context_length ?? Infinity, capabilities: facts.capabilities ?? [] };
+    const model = (await response.json()) as { context_length?: number; capabilities?: string[] };
+    return { contextLength: model.context_length ?? Infinity, capabilities: model.capabilities ?? [] };
   }
 
   /** Counts the tokens of a prompt. A text that is too long for `/v1` to count is estimated by the first halves of its messages. */
@@ -92,7 +93,7 @@ export class V1Client {
       const { done, value } = await events.read().catch(broken(signal));
       if (done || value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
-      if (error) throw new V1Error(500, error);
+      if (error) throw streamedError(error);
       end.totalTokens = usage?.total_tokens ?? end.totalTokens;
       if (!choice) continue;
       end.isCut ||= choice.finish_reason === 'length';
@@ -130,6 +131,10 @@ export class V1Client {
 
 export const isTooLong = (error: unknown): boolean =>
   error instanceof V1Error && error.code === 'context_length_exceeded';
+
+/** The error of a request that waited for so long that its status was sent before. */
+const streamedError = (error: NonNullable<Chunk['error']>): V1Error =>
+  new V1Error(error.type === 'invalid_request_error' ? 400 : 500, error);
 
 /** The browser's error for a connection that breaks, as one of `/v1`. */
 const broken =

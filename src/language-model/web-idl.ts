@@ -22,6 +22,9 @@ export function toSequence(value: unknown, name: string): unknown[] {
   return [...value];
 }
 
+/** @throws TypeError for a symbol, which `String()` converts */
+export const toText = (value: unknown): string => ''.concat(value as string);
+
 /** @throws TypeError */
 export function toEnum<T extends string>(value: unknown, values: readonly T[], name: string): T {
   const text = String(value);
@@ -38,7 +41,8 @@ export function toObject(value: unknown, name: string): object {
 
 /** @throws TypeError */
 export function toSignal(value: unknown): AbortSignal | undefined {
-  if (value === undefined || value instanceof AbortSignal) return value;
+  // Also one of another frame.
+  if (value === undefined || interfaceOf(value) === 'AbortSignal') return value as AbortSignal | undefined;
   throw new TypeError('signal must be an AbortSignal.');
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { isClone, packageFile } from './package-files.ts';
@@ -35,10 +35,6 @@ const plainName = (name: string): string => name.replace(/-[\da-f]{8}(?=\.\w+$)/
 /** Names of the files, without a hash → with it. The engines' worker is compiled with them. */
 export const wasmNames = async (): Promise<Record<string, string>> =>
   Object.fromEntries([...(await wasmFiles()).keys()].map((name) => [plainName(name), name]));
-
-/** Sizes of the files, by their names without a hash. */
-export const wasmSizes = async (): Promise<Map<string, number>> =>
-  new Map([...(await wasmFiles())].map(([name, path]) => [plainName(name), statSync(path).size]));
 
 /**
  * Whether only some browsers request the file (Safari, browsers with a GPU). The others should not store it

@@ -24,8 +24,8 @@ export class AddedModels {
   }
 
   /**
-   * Lists the chat models in GGUF and the embedding models in ONNX of a repository of the model hub
-   * (`owner/name`), the smallest first, at the current commit of `main`.
+   * Lists the models in GGUF of a repository of the model hub (`owner/name`), the smallest first, at the current
+   * commit of `main`.
    */
   async offers(repository: string, options?: Pick<AddOptions, 'signal'>): Promise<HubOffer[]> {
     const { hubSource } = await this.#module();

@@ -164,7 +164,7 @@ export const workerFailed = (cause: unknown): ServiceError =>
         cause,
       );
 
-export const loadBroken = (cause?: unknown): LocaltextError =>
+export const loadBroken = (cause: unknown): LocaltextError =>
   new LocaltextError(
     'engine_lost',
     "The model load was interrupted. Try again. If it fails at once, allow 'self' in connect-src of the page's Content-Security-Policy.",

@@ -5,8 +5,7 @@ export interface HubFile {
   /** `owner/name`. */
   hub: string;
   /**
-   * Path, or a part of a path that only one model has, such as its quantization. Default: the only model, or
-   * `onnx/model.onnx`.
+   * Path, or a part of a path that only one model has, such as its quantization. Default: the only model.
    */
   file?: string;
   /** A commit, tag or branch; default: `main`. */
@@ -15,7 +14,7 @@ export interface HubFile {
 
 /** A model that a repository offers; it can be given to `inspect()` and `add()`. */
 export interface HubOffer extends Required<HubFile> {
-  /** `chat`: a GGUF, whose header tells whether it is an embedding model. `embedding`: one in ONNX. */
+  /** What the hub calls it. The header tells whether it is an embedding model. */
   kind: 'chat' | 'embedding';
   /** Quantization in the file's name, such as `Q4_K_M`; null: none. */
   quantization: string | null;
@@ -41,8 +40,7 @@ export interface ModelDetails {
    * `/v1/completions`.
    */
   canChat: boolean;
-  /** Number of tensors; null: unknown until the graph is loaded (ONNX). */
-  tensors: number | null;
+  tensors: number;
   bytes: number;
   /** Estimated bytes of memory while loaded. */
   memoryBytes: number;

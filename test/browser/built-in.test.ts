@@ -107,40 +107,15 @@ test("the browser's model answers once the user has downloaded it, and the weigh
   // A message is a token more than its words.
   expect(whole.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 });
 
-  const format = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } };
-  const answers = await page.evaluate(
-    async ({ apiKey, format: form }) => ({
-      stopped: await window.ask(apiKey, { stop: 'three' }),
-      short: await window.ask(apiKey, { max_tokens: 2 }),
-      formed: await window.ask(apiKey, { response_format: form }),
-      atOnce: await Promise.all([window.ask(apiKey), window.ask(apiKey)]),
-      cool: await window.ask(apiKey, { temperature: 0.2 }),
-      logprobs: await window.ask(apiKey, { logprobs: true }),
-    }),
-    { apiKey: key, format },
+  const [cool, logprobs] = await page.evaluate(
+    async (apiKey) => [
+      await window.ask(apiKey, { temperature: 0.2 }),
+      await window.ask(apiKey, { logprobs: true }),
+    ],
+    key,
   );
-  expect(answers.stopped.text).toBe('one two ');
-  expect(answers.short.text).toBe('one two ');
-  expect(JSON.parse(answers.formed.text)).toEqual({ city: 'Oslo' });
-  expect(answers.atOnce.map(({ text }) => text)).toEqual([whole.text, whole.text]);
-  expect(answers.cool.servedBy).toMatch(/^built-in-/);
-  expect(answers.logprobs.servedBy).toMatch(/^smollm2/);
-
-  const aborted = await page.evaluate(async (apiKey) => {
-    const { aborted: earlier } = window.languageModelCalls;
-    const abort = new AbortController();
-    const client = window.client(apiKey);
-    const messages = [{ role: 'user' as const, content: 'Count.' }];
-    const stream = await client.chat.completions.create(
-      { model: 'amber-phoenix-4', messages, stream: true },
-      { signal: abort.signal },
-    );
-    for await (const _ of stream) abort.abort();
-    const { text } = await window.ask(apiKey);
-    return { aborts: window.languageModelCalls.aborted - earlier, text };
-  }, key);
-  expect(aborted.aborts).toBeGreaterThan(0);
-  expect(aborted.text).toBe(whole.text);
+  expect(cool?.servedBy).toMatch(/^built-in-/);
+  expect(logprobs?.servedBy).toMatch(/^smollm2/);
 
   const { created, destroyed } = await page.evaluate(() => window.languageModelCalls);
   expect(created.map(({ samplingMode }) => samplingMode).filter(Boolean)).toEqual(['predictable']);
@@ -178,10 +153,9 @@ test("the tab with the browser's session is closed: the next one's session conti
   await page.close();
 });
 
-test('pictures go to a session that takes them, and calls of functions have the form of their schema', async () => {
+test('pictures go to a session that takes them', async () => {
   const page = await context.newPage();
-  const reply = '<tool_call>[{"name": "weather", "arguments": {"city": "Bergen"}}]';
-  await page.addInitScript(installLanguageModel, { images: true, reply } as const);
+  await page.addInitScript(installLanguageModel, { images: true } as const);
   await page.goto(siteUrl + path);
   const key = await page.evaluate(
     async () => (await (await window.localtext).keys.issue({ label: 'a' })).key,
@@ -210,31 +184,9 @@ test('pictures go to a session that takes them, and calls of functions have the 
           messages: [{ role: 'user', content: [{ ...picture, image_url: { url: url.slice(0, -40) } }] }],
         })
         .catch(({ status, param }: { status: number; param: string }) => ({ status, param }));
-      const tools = [
-        {
-          type: 'function' as const,
-          function: {
-            name: 'weather',
-            parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-          },
-        },
-      ];
-      const call = async (more: object) => {
-        const { choices, system_fingerprint: servedBy } = await completions.create({
-          model: id,
-          messages: [{ role: 'user', content: 'Weather in Oslo?' }],
-          tools,
-          ...more,
-        });
-        return { servedBy, message: choices[0]?.message, reason: choices[0]?.finish_reason };
-      };
       return {
         seen,
         damaged,
-        auto: await call({}),
-        required: await call({ tool_choice: 'required' }),
-        named: await call({ tool_choice: { type: 'function', function: { name: 'weather' } } }),
-        none: await call({ tool_choice: 'none' }),
         calls: window.languageModelCalls,
       };
     },
@@ -255,18 +207,6 @@ test('pictures go to a session that takes them, and calls of functions have the 
     },
   ]);
   expect(answers.damaged).toEqual({ status: 400, param: 'messages[0].content[0]' });
-  expect([answers.auto, answers.required, answers.named].map(({ reason }) => reason)).toEqual([
-    'tool_calls',
-    'tool_calls',
-    'stop',
-  ]);
-  for (const { servedBy, message } of [answers.auto, answers.required, answers.named]) {
-    expect(servedBy).toMatch(/^built-in-/);
-    expect(message?.tool_calls).toMatchObject([
-      { type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
-    ]);
-  }
-  expect(answers.none.message).toMatchObject({ content: reply });
   await page.close();
 });
 

@@ -99,20 +99,6 @@ test('start() reports a policy that allows no workers', async () => {
   await page.close();
 });
 
-test('requests through createFetch() report that their worker is blocked', async () => {
-  const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
-  const page = await context.newPage();
-  await page.goto(`${site.url}/lifetime-page.html`);
-  const key = await page.evaluate(() => window.lifetime.startWithoutServiceWorker());
-  await page.evaluate((apiKey) => {
-    const body = { model: 'amber-phoenix-4', messages: [{ role: 'user', content: 'hi' }] };
-    window.lifetime.begin('blocked', apiKey, body as never);
-  }, key);
-  const error = (): Promise<unknown> => page.evaluate(() => window.lifetime.runs['blocked']?.error);
-  await expect.poll(error, { timeout: 10_000 }).toMatchObject({ code: 'worker_blocked' });
-  await page.close();
-});
-
 test('an engine worker that may start no nested workers names that, for each engine', async () => {
   const site = await withPolicy((path) =>
     path.startsWith('/assets/worker-') ? "worker-src 'none'" : strict,

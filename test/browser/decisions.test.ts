@@ -80,13 +80,6 @@ test('the language of a text is the most probable choice', async () => {
   expect((await decide({ input, questions: [question] })).answers[0]?.choice).toBe('German');
 });
 
-test('labels are scored although the vocabulary lacks some of their characters', async () => {
-  const labels = Array.from({ length: 20 }, (_, code) => `${String.fromCharCode(code + 1)} the same words`);
-  const { answers } = await decide({ input, questions: [choice('Which one is it?', ...labels)] });
-  const sum = answers[0]?.probabilities?.reduce((total, { probability }) => total + probability, 0);
-  expect(sum).toBeCloseTo(1, 3);
-});
-
 test('questions share the computed input, which the usage counts once', async () => {
   const ten = Array.from({ length: 10 }, (_, index) => ({
     type: 'predicate',
@@ -99,21 +92,6 @@ test('questions share the computed input, which the usage counts once', async ()
   expect(many.usage.input_tokens).toBeLessThan(5 * one.usage.input_tokens);
   expect(again.usage.input_tokens).toBe(many.usage.input_tokens);
   expect(again.usage.input_tokens_details.cached_tokens).toBeGreaterThan(0);
-});
-
-test('an embedding model compares the input with the choices', async () => {
-  const questions = [
-    {
-      type: 'choice',
-      instructions: 'What is it about?',
-      choices: [
-        { value: 'sports', description: 'Games, athletes, teams and matches' },
-        { value: 'food', description: 'Cooking, recipes, meals and restaurants' },
-      ],
-    },
-  ];
-  const { answers } = await decide({ model: 'jade-mole-4', input: 'Fry the onions in butter.', questions });
-  expect(answers[0]?.choice).toBe('food');
 });
 
 const many = (count: number) =>

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BrowserContext, Page } from 'playwright';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import type { TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
@@ -9,13 +8,11 @@ import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { firstLayers } from '../support/first-layers.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { miniLmGguf, POOLINGS } from '../support/mini-lm-gguf.ts';
-import { openPage } from '../support/open-page.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
+import { sharedPage } from '../support/shared-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
 
-const siteUrl = inject('siteUrl');
 const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 /** llama.cpp's number for the pooling of the last token. */
 const LAST = 3;
@@ -41,30 +38,28 @@ const catalog = extendCatalog(defaultCatalog, {
     },
   ],
 });
-let context: BrowserContext;
-let page: Page;
-let key: string;
+const tab = sharedPage({ catalog, prefer: [float.name] });
 let folder: string;
 
 beforeAll(async () => {
   folder = await tempFolder('embedding-gguf');
-  context = await launchWithWeights();
-  const options = encodeURIComponent(JSON.stringify({ catalog, prefer: [float.name] }));
-  ({ page, key } = await openPage(context, siteUrl, `/test-page.html#options=${options}`));
 });
 
 const embed = (model: string, input: string[], more = {}) =>
-  page.evaluate(
+  tab.page.evaluate(
     async ([apiKey, id, texts, extra]) => {
       const client = window.client(apiKey, { timeout: 240_000 });
       const { data, usage } = await client.embeddings.create({ model: id, input: texts, ...extra });
       return { vectors: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens };
     },
-    [key, model, input, more] as const,
+    [tab.key, model, input, more] as const,
   );
 
 async function status(model: string, more: object) {
-  const sent = await send<{ error: { param: string } }>(page, key, '/v1/embeddings', { model, ...more });
+  const sent = await send<{ error: { param: string } }>(tab.page, tab.key, '/v1/embeddings', {
+    model,
+    ...more,
+  });
   return [sent.status, sent.body] as const;
 }
 
@@ -74,7 +69,7 @@ const cosine = (a: number[], b: number[]): number =>
 test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () => {
   const file = join(folder, 'all-MiniLM-L6-v2.F32.gguf');
   await writeFile(file, await miniLmGguf());
-  const { id, ...details } = await addGguf(page, file);
+  const { id, ...details } = await addGguf(tab.page, file);
   expect(details).toMatchObject({
     architecture: 'bert',
     canChat: false,
@@ -97,7 +92,7 @@ test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () 
 test('vectors of the first token are those of native llama.cpp, in GGUF and in ONNX', async () => {
   const file = join(folder, 'first-token.gguf');
   await writeFile(file, await miniLmGguf(POOLINGS.cls));
-  const { id, embedding } = await addGguf(page, file);
+  const { id, embedding } = await addGguf(tab.page, file);
   expect(embedding).toEqual({ dimensions: 384, pooling: 'cls' });
   const gguf = await embed(id, TEXTS);
   const onnx = await embed(CLS, TEXTS);
@@ -113,7 +108,7 @@ test('vectors of the first token are those of native llama.cpp, in GGUF and in O
 test('a decoder with the pooling of its last token makes the vectors of native llama.cpp', async () => {
   const file = join(folder, 'last-token.gguf');
   await writeFile(file, await firstLayers(SMOLLM2, 2, LAST));
-  const { id, ...details } = await addGguf(page, file);
+  const { id, ...details } = await addGguf(tab.page, file);
   expect(details).toMatchObject({
     architecture: 'llama',
     canChat: false,

@@ -1,11 +1,8 @@
-import { readdir } from 'node:fs/promises';
-
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { AlteredSite } from '../support/altered-site.ts';
-import { Tab } from './lifetime/support/tab.ts';
 
 /** A browser without one of the APIs: the page learns its name, or goes on without it. */
 
@@ -38,24 +35,6 @@ const refusal = (page: Page, how: 'start' | 'startWithoutServiceWorker'): Promis
 const refusingIndexedDb = (name: string): string =>
   `IDBFactory.prototype.open = () => { throw new DOMException('refused', '${name}'); };`;
 
-test.each([
-  ['Web Locks', 'delete Navigator.prototype.locks;', 'browser_unsupported', /lacks Web Locks\..*Firefox 124/],
-  ['IndexedDB', 'delete window.indexedDB;', 'browser_unsupported', /lacks IndexedDB\./],
-  ['BroadcastChannel', 'delete window.BroadcastChannel;', 'browser_unsupported', /lacks BroadcastChannel\./],
-  ['AbortSignal.any', 'delete AbortSignal.any;', 'browser_unsupported', /lacks AbortSignal\.any\./],
-  [
-    'allowed storage',
-    refusingIndexedDb('SecurityError'),
-    'storage_unavailable',
-    /Allow cookies and site data/,
-  ],
-  ['free storage', refusingIndexedDb('QuotaExceededError'), 'storage_full', /free disk space/],
-])('without %s, start() rejects and says so', async (_what, script, code, message) => {
-  const page = await pageAfter(script);
-  expect(await refusal(page, 'start')).toEqual({ code, message: expect.stringMatching(message) });
-  await page.close();
-});
-
 test('where storage is refused, requests through createFetch() are answered with the reason', async () => {
   const page = await pageAfter(refusingIndexedDb('UnknownError'));
   await refusal(page, 'startWithoutServiceWorker');
@@ -86,27 +65,4 @@ test('where localStorage throws, start() works, and ready() with retry gives its
   const failure = page.evaluate(() => window.lifetime.handle().ready('unknown-owl', { retry: true }));
   await expect(failure).rejects.toThrow('unknown-owl');
   await page.close();
-});
-
-test('without the origin private file system, weights are kept in the Cache API over a reload', async () => {
-  // At another origin: the service worker of the first has kept the worker's script.
-  const fresh = await AlteredSite.start(inject('siteUrl'));
-  const remove = 'delete StorageManager.prototype.getDirectory;';
-  const scripts = await readdir('dist/test-site/assets');
-  for (const name of scripts.filter((each) => /^worker-.*\.js$/.test(each)))
-    fresh.files.set(`/assets/${name}`, (text) => `${remove}\n${text}`);
-  await context.addInitScript(remove);
-  const tab = await Tab.open(context, fresh.url);
-  const load = (): Promise<void> => tab.page.evaluate(() => window.lifetime.handle().ready('jade-mole-4'));
-  await load();
-  const kept = await tab.page.evaluate(async () => {
-    const cache = await caches.open('localtext-weights');
-    return (await cache.keys()).length;
-  });
-  expect(kept).toBeGreaterThan(0);
-  fresh.asked.length = 0;
-  await tab.page.reload();
-  await tab.start();
-  await load();
-  expect(fresh.asked.filter((path) => path.startsWith('/models/') && path.includes('model.'))).toEqual([]);
 });

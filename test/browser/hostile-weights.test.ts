@@ -15,7 +15,6 @@ import { small as smolLm2 } from '../support/small-variant.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';
-const MINI_LM = 'all-minilm-l6-v2';
 const CHAT_FILE = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 
 let site: AlteredSite;
@@ -41,21 +40,6 @@ function serve(id: string, path: string, bytes: Buffer): WeightFile {
 function chat(id: string, bytes: Uint8Array): CatalogModel {
   const files = [serve(id, `hostile/${id}.gguf`, Buffer.from(bytes))];
   return { id, kind: 'chat', created: 1, variants: [{ ...smolLm2, name: `${id}-w`, files }] };
-}
-
-/** MiniLM, one of its files another. */
-function embedding(id: string, name: string, bytes: Buffer): CatalogModel {
-  const files = miniLm.files.map((file) =>
-    file.path === `${MINI_LM}/${name}` ? serve(id, file.path, bytes) : file,
-  );
-  return { id, kind: 'embedding', created: 1, variants: [{ ...miniLm, name: `${id}-w`, files }] };
-}
-
-function safetensors(offsets: [number, number], headLength?: bigint): Buffer {
-  const head = Buffer.from(JSON.stringify({ w: { dtype: 'F32', shape: [2], data_offsets: offsets } }));
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(headLength ?? BigInt(head.length));
-  return Buffer.concat([length, head, Buffer.alloc(8)]);
 }
 
 /** One word of a GGUF's header, the first after `key`, becomes another of the same length. */
@@ -102,17 +86,6 @@ beforeAll(async () => {
     chat('nan', withScale(small, 0xfe00)),
     chat('largest', withScale(small, 0x7bff)),
     chat('no-merges', renamed(small, 'tokenizer.ggml.merges', 'tokenizer.ggml.verges')),
-    embedding('long-head', 'model.safetensors', safetensors([0, 8], 2n ** 60n)),
-    embedding(
-      'torn-tokenizer',
-      'tokenizer.json',
-      (await stored(`${MINI_LM}/tokenizer.json`)).subarray(0, 9999),
-    ),
-    embedding(
-      'torn-graph',
-      'onnx/model.onnx',
-      (await stored(`${MINI_LM}/onnx/model.onnx`)).subarray(0, 9999),
-    ),
     {
       id: 'huge',
       kind: 'chat',
@@ -158,13 +131,6 @@ test('hostile weights with the right hash are refused by name, and other models 
     ['infinite', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number that is infinite/],
     ['nan', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
     ['largest', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
-    [
-      'long-head',
-      'weights_corrupt',
-      /^The weight file all-minilm-l6-v2\/model\.safetensors gives .* length of its header/,
-    ],
-    ['torn-tokenizer', 'weights_corrupt', /all-minilm-l6-v2\/tokenizer\.json is not JSON, or cut short/],
-    ['torn-graph', 'weights_corrupt', /all-minilm-l6-v2\/onnx\/model\.onnx/],
     ['huge', 'model_unavailable', /huge-w needs 4503599\.6 GB of storage/],
   ];
   for (const [id, code, message] of expected) {

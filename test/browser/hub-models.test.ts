@@ -68,10 +68,6 @@ test('a GGUF of the list is downloaded, and answers', async () => {
   expect(askedFor('LiquidAI/LFM2.5-350M-GGUF')).toEqual(new Set(['LFM2.5-350M-Q4_K_M.gguf']));
 });
 
-test('the error for a GGUF that is no model says so', async () => {
-  expect(await ready('granite-4.0-350m')).toMatchObject({ code: 'weights_corrupt' });
-});
-
 test('an MLC model is not downloaded if the GPU lacks a feature that it needs', async () => {
   expect(await ready(GEMMA)).toMatchObject({ message: expect.stringContaining('GPU') as string });
   expect(askedFor('mlc-ai/gemma-4-E2B-it-q4f16_1-MLC')).toEqual(new Set());

@@ -9,7 +9,7 @@ import { launch } from '../support/launch.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-import { dataUrl, drawn, GIF, PICTURES, png, pngOf, withOrientation } from '../support/vision/pictures.ts';
+import { dataUrl, drawn, GIF, PICTURES, png, withOrientation } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 import { send } from '../support/send.ts';
@@ -196,38 +196,6 @@ test('a tool is called about a picture, its answer is read with it, and a schema
   expect(['left', 'right']).toContain(sideOf(held));
 });
 
-test('choices and a call of a tool are streamed, with their log probabilities', async () => {
-  const { messages } = user(text('What is it?'), image(second));
-  const chunks = (more: object) =>
-    page.evaluate(
-      async ([secret, body]) => {
-        const stream = await window
-          .client(secret)
-          .chat.completions.create(body as OpenAI.ChatCompletionCreateParamsStreaming);
-        const all: OpenAI.ChatCompletionChunk[] = [];
-        for await (const chunk of stream) all.push(chunk);
-        return all;
-      },
-      [
-        key,
-        { model: VISION_MODEL, temperature: 0, max_tokens: 400, stream: true, messages, ...more },
-      ] as const,
-    );
-  const whole = await reply({ messages, max_tokens: 8 });
-  const two = await chunks({ n: 2, logprobs: true, max_tokens: 8 });
-  for (const wanted of [0, 1]) {
-    const choice = two.flatMap(({ choices }) => choices.filter(({ index }) => index === wanted));
-    expect(choice.map(({ delta }) => delta.content ?? '').join('')).toBe(whole);
-    expect(choice.flatMap(({ logprobs }) => logprobs?.content ?? []).map(({ token }) => token)).toHaveLength(
-      8,
-    );
-  }
-  const called = await chunks({ tools: [look], tool_choice: 'required' });
-  const deltas = called.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
-  expect(deltas[0]?.function?.name).toBe('look');
-  expect(called.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
-});
-
 test('pictures come from the site and from origins that it names, and in every type', async () => {
   const [jpeg = GIF, webp = GIF] = await drawn(page, ['image/jpeg', 'image/webp']);
   const tokens = async (url: string) =>
@@ -245,38 +213,6 @@ test('pictures come from the site and from origins that it names, and in every t
   expect(await reply(user(imageAt(`${model.url}/pictures/a.png`), text('a')))).toBe(
     await reply(user(image(first), text('a'))),
   );
-});
-
-test('invalid and too large images are refused by name', async () => {
-  const refusal = async (url: string) => {
-    const { status, error } = await ask(user(text('a'), imageAt(url)));
-    expect(status).toBe(400);
-    expect(error.param).toBe('messages[0].content[1]');
-    return `${error.code}: ${error.message}`;
-  };
-  expect(await refusal('https://example.com/a.png')).toMatch(
-    /unsupported_value: .*https:\/\/example\.com.*origins/,
-  );
-  expect(await refusal('/icons/icon.svg')).toMatch(/invalid_value: .*no PNG/);
-  expect(await refusal('/nothing.png')).toMatch(/answered 404/);
-  expect(await refusal(dataUrl(first.subarray(0, -20)))).toMatch(/PNG that is cut off/);
-  expect(await refusal(dataUrl(pngOf(20_000, 20_000, Buffer.alloc(9))))).toMatch(/20000 × 20000 pixels/);
-  // Its size is allowed, and its content is none.
-  expect(await refusal(dataUrl(pngOf(40, 40, Buffer.alloc(9))))).toMatch(/cannot decode/);
-  const blind = await ask({ ...user(text('a'), image(first)), model: 'amber-phoenix-4' });
-  expect(blind.error).toMatchObject({ code: 'unsupported_value', param: 'messages[0].content[1]' });
-  expect(blind.error.message).toContain(`${VISION_MODEL}.`);
-  const long = await ask(user(text('a'.repeat(400)), ...Array.from({ length: 16 }, () => image(first))));
-  expect(long.error.code).toBe('context_length_exceeded');
-  expect(long.error.message).toMatch(/Its 16 images take 17\d\d of them/);
-  const many = await ask(user(...Array.from({ length: 17 }, () => image(first))));
-  expect(many.error.param).toBe('messages[0].content[16]');
-});
-
-test('the list of models says which see', async () => {
-  const { body } = await send<Answer>(page, key, '/v1/models');
-  const seeing = body.data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
-  expect(seeing).toEqual([VISION_MODEL]);
 });
 
 test('a model that the user adds with its projector sees', async () => {

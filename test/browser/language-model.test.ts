@@ -85,6 +85,12 @@ test('a constraint holds: an expression, a schema, an expression after a prefix'
       deviating: await session
         .prompt(greeting('invalid'), { responseConstraint: { type: 'object' } })
         .catch((error: Error) => error.name),
+      optional: await session.prompt('Rate the food: very good.', {
+        responseConstraint: { type: 'object', properties: { rating, why: { enum: ['good', 'bad'] } } },
+      }),
+      unenforced: await session
+        .prompt('Rate the food.', { responseConstraint: { type: 'array', contains: rating } })
+        .catch((error: Error) => error.name),
       greeted: await session.prompt(greeting('Greetings'), regular(/^Greetings and salutations.*/)),
       contradiction: await session
         .prompt(greeting('Bye'), regular(/^Greetings.*/))
@@ -98,6 +104,8 @@ test('a constraint holds: an expression, a schema, an expression after a prefix'
     why: expect.stringMatching(/good|bad/) as string,
   });
   expect(result.deviating).toBe('NotSupportedError');
+  expect(JSON.parse(result.optional)).toBeTypeOf('object');
+  expect(result.unenforced).toBe('NotSupportedError');
   expect(result.greeted).toMatch(/^ and salutations/);
   expect(result.contradiction).toBe('NotSupportedError');
 });
@@ -178,9 +186,23 @@ test('an image is the same from each source, and another image has another reply
     drawing?.drawImage(bitmap, 0, 0);
     const data = drawing?.getImageData(0, 0, bitmap.width, bitmap.height) ?? blob;
     const sources = [blob, await blob.arrayBuffer(), bitmap, canvas, data];
+    const same = sources.map(ask);
+    const later = Object.assign(document.createElement('canvas'), {
+      width: bitmap.width,
+      height: bitmap.height,
+    });
+    later.getContext('2d')?.drawImage(bitmap, 0, 0);
+    // It is cleared while its prompt waits for another, which leaves no trace.
+    const copy = await session.clone();
+    const abort = new AbortController();
+    const first = copy.prompt('Hello', { signal: abort.signal }).catch(() => {});
+    same.push(copy.prompt(prompt(later)));
+    later.width = 1;
+    abort.abort();
+    await first;
     return {
       replies: {
-        same: await Promise.all(sources.map(ask)),
+        same: await Promise.all(same),
         others: await Promise.all(blobs.map(ask)),
       },
       usage: [
@@ -213,28 +235,6 @@ test('many sessions answer at once, and one that is destroyed in mid-stream leav
   expect(result.replies).toHaveLength(11);
   for (const reply of result.replies) expect(reply).toMatch(/\w/);
   expect(result.usage).toBe(0);
-});
-
-test('a text that is far too long is measured, and refused with its size', async () => {
-  const result = await page.evaluate(async () => {
-    const session = await LanguageModel.create();
-    const text = 'Please write a sentence. '.repeat(session.contextWindow * 2);
-    const measured = await session.measureContextUsage(text);
-    const error = await session
-      .append(text)
-      .catch((thrown: { name: string; requested: number; quota: number }) => thrown);
-    return {
-      measured,
-      window: session.contextWindow,
-      error: error && { name: error.name, requested: error.requested, quota: error.quota },
-    };
-  });
-  expect(result.measured).toBeGreaterThan(result.window);
-  expect(result.error).toEqual({
-    name: 'QuotaExceededError',
-    requested: result.measured,
-    quota: result.window,
-  });
 });
 
 test('the tab that runs the engine is closed in the middle of a prompt: the reply goes on', async () => {

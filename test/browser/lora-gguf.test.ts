@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext, Page } from 'playwright';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
+import { addGguf } from '../support/add-gguf.ts';
 import { firstLayers } from '../support/first-layers.ts';
-import { openPage } from '../support/open-page.ts';
 import { halves } from '../support/requantize.ts';
 import { rewriteTensors } from '../support/rewrite-tensors.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
+import { send } from '../support/send.ts';
+import { sharedPage } from '../support/shared-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { F32, writeGguf } from '../support/write-gguf.ts';
 
@@ -22,16 +22,7 @@ const ALPHA = 8;
 /** Bytes of a block of 32 values: a float16 scale, then signed bytes. */
 const Q8_0_BLOCK = 34;
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await tempFolder('lora-gguf');
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-});
+const tab = sharedPage();
 
 function floatsOf(blocks: Uint8Array): Float32Array<ArrayBuffer> {
   const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.byteLength);
@@ -85,36 +76,22 @@ async function makeFiles() {
   return { plain, merged, adapter: writeGguf({ metadata, tensors: adapter }) };
 }
 
+interface Reply {
+  choices: { logprobs: { content: { token: string; logprob: number }[] } }[];
+}
+
 /** Adds files as the user does, and asks the model. @returns the tokens of its reply with their log probabilities */
 async function ask(...files: string[]): Promise<{ token: string; logprob: number }[]> {
-  await page.evaluate(() => {
-    const input = Object.assign(document.createElement('input'), { type: 'file', multiple: true });
-    document.body.replaceChildren(input);
-  });
-  await page.locator('input[type=file]').setInputFiles(files);
-  return page.evaluate(async (bearer) => {
-    const { models } = await window.localtext;
-    const { id } = await models.add([...(document.querySelector('input')?.files ?? [])]);
-    const response = await fetch('/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: id,
-        messages: [{ role: 'user', content: 'Name a colour.' }],
-        max_tokens: 12,
-        temperature: 0,
-        logprobs: true,
-      }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(text);
-    return (
-      JSON.parse(text) as { choices: { logprobs: { content: { token: string; logprob: number }[] } }[] }
-    ).choices[0]?.logprobs.content as { token: string; logprob: number }[];
-  }, key);
+  const { id } = await addGguf(tab.page, files);
+  const messages = [{ role: 'user', content: 'Name a colour.' }];
+  const body = { model: id, messages, max_tokens: 12, temperature: 0, logprobs: true };
+  const reply = await send<Reply>(tab.page, tab.key, '/v1/chat/completions', body);
+  if (reply.status !== 200) throw new Error(reply.text);
+  return reply.body.choices[0]?.logprobs.content ?? [];
 }
 
 test('a model with a LoRA adapter replies as the model with the adapter in its weights', async () => {
+  const folder = await tempFolder('lora-gguf');
   const made = await makeFiles();
   const at = (name: keyof typeof made): string => join(folder, `${name}.gguf`);
   for (const [name, bytes] of Object.entries(made)) await writeFile(at(name as keyof typeof made), bytes);

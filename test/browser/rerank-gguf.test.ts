@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext, Page } from 'playwright';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
-import { openPage } from '../support/open-page.ts';
 import { bertReranker, qwenReranker } from '../support/reranker-gguf.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
+import { sharedPage } from '../support/shared-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
@@ -24,18 +22,8 @@ const DOCUMENTS = [
   'The sea is wide, and a small boat goes far. '.repeat(12),
 ];
 
-let context: BrowserContext;
-let page: Page;
-let key: string;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await tempFolder('rerank-gguf');
-  context = await launchWithWeights();
-  ({ page, key } = await openPage(context, inject('siteUrl')));
-});
-
-const post = (path: string, body: object) => send(page, key, path, body);
+const tab = sharedPage();
+const post = (path: string, body: object) => send(tab.page, tab.key, path, body);
 
 interface Ranking {
   results: { index: number; relevance_score: number }[];
@@ -46,9 +34,9 @@ test.each([
   ['bert', () => bertReranker()],
   ['qwen3', () => qwenReranker(SMOLLM2)],
 ])('a reranker of the shape of %s has the scores of native llama.cpp', async (architecture, make) => {
-  const file = join(folder, `${architecture}-reranker.gguf`);
+  const file = join(await tempFolder('rerank-gguf'), `${architecture}-reranker.gguf`);
   await writeFile(file, await make());
-  const { id, ...details } = await addGguf(page, file);
+  const { id, ...details } = await addGguf(tab.page, file);
   expect(details).toMatchObject({ architecture, reranks: true, canChat: false, problem: null });
   const { status, body } = await post('/v1/rerank', { model: id, query: QUERY, documents: DOCUMENTS });
   expect(status, JSON.stringify(body)).toBe(200);

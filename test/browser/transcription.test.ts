@@ -1,18 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
-import { PreTrainedTokenizer } from '@huggingface/transformers';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { PlainEncoder } from '../../src/engines/onnx/plain-encoder.ts';
 import { AlteredSite } from '../support/altered-site.ts';
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { tempFolder } from '../support/temp-folder.ts';
 import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
@@ -20,7 +13,6 @@ import { crash } from './lifetime/support/kill.ts';
 const siteUrl = inject('siteUrl');
 const chat = 'amber-phoenix-4';
 let model: Awaited<ReturnType<typeof speechModel>>;
-let profile: string;
 let context: BrowserContext;
 let page: Page;
 let key: string;
@@ -36,8 +28,7 @@ const open = (url = siteUrl) => {
 
 beforeAll(async () => {
   model = await speechModel();
-  profile = await tempFolder('profile');
-  context = await launchWithWeights({ profile });
+  context = await launchWithWeights();
   ({ page, key } = await open());
 });
 
@@ -108,31 +99,6 @@ test('a file that is never read through is refused, and the model stays loaded',
   }
 });
 
-test('a wav file', async () => {
-  await fetchClip('sentence.wav');
-  const seen = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const file = (window as unknown as { clip: File }).clip;
-    const { data, response } = await client.audio.transcriptions
-      .create({ file, model: 'coral-wren-4' })
-      .withResponse();
-    const srt = await client.audio.transcriptions.create({
-      file,
-      model: 'coral-wren-4',
-      response_format: 'srt',
-    });
-    return { data, srt, by: response.headers.get('localtext-served-by') };
-  }, key);
-  expect(seen.data).toEqual({
-    text: SENTENCE,
-    usage: { type: 'duration', seconds: 3 },
-  });
-  expect(seen.srt).toMatch(
-    /^1\n00:00:00,000 --> 00:00:02,\d{3}\nThe boat left the harbor before sunrise\.\n\n$/,
-  );
-  expect(seen.by).toMatch(/^whisper-tiny\.en-q8-transformers-wasm-\dt$/);
-});
-
 test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async () => {
   await page.evaluate(async (id) => (await window.localtext).ready(id), chat);
   await fetchClip('sentences.ogg');
@@ -190,106 +156,6 @@ test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async
   }
 });
 
-test('an abort of a stream frees the engine', async () => {
-  await fetchClip('sentences.ogg');
-  const seen = await page.evaluate(async (apiKey) => {
-    const types: string[] = [];
-    const abort = new AbortController();
-    const file = (window as unknown as { clip: File }).clip;
-    const request = { file, model: 'coral-wren-4', stream: true } as const;
-    const { signal } = abort;
-    const stream = await window.client(apiKey).audio.transcriptions.create(request, { signal });
-    setTimeout(() => abort.abort(), 300);
-    try {
-      for await (const event of stream) types.push(event.type);
-    } catch {
-      // The client ends such a stream with an error or without one.
-    }
-    const began = performance.now();
-    for (;;) {
-      const { models } = await (await window.localtext).status();
-      if (models.every(({ running, queued }) => running + queued === 0)) break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return { types, freedMs: performance.now() - began };
-  }, key);
-  expect(seen.types).toEqual([]);
-  expect(seen.freedMs).toBeLessThan(10_000);
-});
-
-test('a short file is answered before abandoned long ones', async () => {
-  const COUNT = 2;
-  const asker = await open();
-  await fetchClip('sentence.wav', asker.page);
-  const seen = await asker.page.evaluate(
-    async ([apiKey, count]) => {
-      const { clip } = window as unknown as { clip: File };
-      const bytes = new Uint8Array(await clip.arrayBuffer());
-      const [header, sound] = [bytes.slice(0, 44), bytes.slice(44)];
-      const sizes = new DataView(header.buffer);
-      const jobs = async (): Promise<number> => {
-        const { models } = await (await window.localtext).status();
-        return models.reduce((sum, { running, queued }) => sum + running + queued, 0);
-      };
-      for (let index = 0; index < count; index++) {
-        // Requests for the same sound share one job.
-        const repeats = 12 + index;
-        sizes.setUint32(4, 36 + repeats * sound.length, true);
-        sizes.setUint32(40, repeats * sound.length, true);
-        const file = new File([header, ...Array<BlobPart>(repeats).fill(sound)], `${index}.wav`);
-        const abort = new AbortController();
-        const sent = window
-          .client(apiKey)
-          .audio.transcriptions.create({ file, model: 'coral-wren-4' }, { signal: abort.signal });
-        while ((await jobs()) <= index) await new Promise((resolve) => setTimeout(resolve, 20));
-        abort.abort();
-        await sent.catch(() => undefined);
-      }
-      const transcript = await window
-        .client(apiKey)
-        .audio.transcriptions.create({ file: clip, model: 'coral-wren-4' });
-      return { text: transcript.text, left: await jobs() };
-    },
-    [asker.key, COUNT] as const,
-  );
-  expect(seen).toEqual({ text: SENTENCE, left: COUNT });
-  await asker.page.close();
-});
-
-test.for([
-  ['no file at all', 'not sound', {}, 'file', /`file` is damaged, or not in a format/],
-  ['an empty file', '', {}, 'file', /`file` is empty/],
-  ['a language that the model lacks', 'x', { language: 'de' }, 'language', /`language` de is not supported/],
-] as const)('400 for %s', async ([, content, fields, param, message]) => {
-  const error = await page.evaluate(
-    async ([apiKey, text, extra]) => {
-      const file = new File([text], 'a.mp3');
-      const request = { file, model: 'coral-wren-4', ...extra } as { file: File; model: string };
-      const failure = await window
-        .client(apiKey)
-        .audio.transcriptions.create(request)
-        .catch((thrown: unknown) => thrown);
-      const { status, param: named, message: said } = failure as Record<string, unknown>;
-      return { status, named, said: String(said) };
-    },
-    [key, content, fields] as const,
-  );
-  expect(error).toEqual({ status: 400, named: param, said: expect.stringMatching(message) as string });
-});
-
-test('translation is refused by a model that knows English alone', async () => {
-  await fetchClip('sentence.wav');
-  const status = await page.evaluate(async (apiKey) => {
-    const file = (window as unknown as { clip: File }).clip;
-    const failure = await window
-      .client(apiKey)
-      .audio.translations.create({ file, model: 'coral-wren-4' })
-      .catch((thrown: unknown) => thrown);
-    return (failure as { status: number; param: string }).param;
-  }, key);
-  expect(status).toBe('model');
-});
-
 test('a stream comes as windows are done; the leading tab dies in between: no word is lost or repeated', async () => {
   // The first tab's process may have the service worker in it, which is to live.
   const leader = await open();
@@ -320,34 +186,4 @@ test('a stream comes as windows are done; the leading tab dies in between: no wo
   const { deltas } = await heard();
   expect(deltas).toHaveLength(2);
   expect(deltas.join('')).toBe(wholeText);
-});
-
-test('no text of a prompt becomes a special token', async () => {
-  const read = async (name: string): Promise<object> =>
-    (await fetch(`${model.url}/whisper/${name}`)).json() as Promise<object>;
-  const [data, config] = await Promise.all(['tokenizer.json', 'tokenizer_config.json'].map(read));
-  const tokenizer = new PreTrainedTokenizer(data ?? {}, config ?? {});
-  const encoder = new PlainEncoder(tokenizer);
-  const special = new Map([...tokenizer.get_vocab()].filter(([token]) => /^<\|.*\|>$/.test(token)));
-  expect(special.size).toBeGreaterThan(100);
-  const ids = new Set(special.values());
-  const texts = [...special.keys()].flatMap((token) => [token, `a${token}b`, token + token, `<|${token}|>`]);
-  expect(texts.filter((text) => encoder.encode(text).some((id) => ids.has(id)))).toEqual([]);
-});
-
-test('offline, after a restart of the browser', async () => {
-  const clip = await readFile(join(import.meta.dirname, '../support/speech/sentence.wav'));
-  await context.close();
-  model.close();
-  context = await launch({ profile });
-  ({ page, key } = await open());
-  await context.setOffline(true);
-  const text = await page.evaluate(
-    async ([apiKey, base64]) => {
-      const file = new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], 'a.wav');
-      return (await window.client(apiKey).audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
-    },
-    [key, clip.toString('base64')] as const,
-  );
-  expect(text).toBe(SENTENCE);
 });

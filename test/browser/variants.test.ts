@@ -51,16 +51,6 @@ const catalog: Catalog = {
 const path = (options: object): string =>
   `/test-page.html?options=${encodeURIComponent(JSON.stringify(options))}`;
 
-test('a model is loaded by an alias, and an unknown name says so', async () => {
-  const { page } = await openPage(context, siteUrl, path({ catalog }));
-  await page.evaluate(async () => (await window.localtext).ready('gpt-4o-mini'));
-  const message = await page.evaluate(async () =>
-    (await window.localtext).ready('gpt-9').catch((error: Error) => error.message),
-  );
-  expect(message).toContain('There is no model gpt-9 here.');
-  await page.close();
-});
-
 test('where a GPU build, its files and a server all fail, the small weights answer, and the status says why', async () => {
   const { page, key } = await openPage(
     context,
@@ -118,19 +108,5 @@ test('a model hub out of reach is named as the reason, and the small weights ans
     { variant: small.name, chosen: true },
     { variant: 'far-f32', chosen: false, reason },
   ]);
-  await page.close();
-});
-
-test('a catalog at fault is refused, with the way to the fault', async () => {
-  const wrong = { ...catalog, aliases: { a: 'nope' } };
-  const page = await context.newPage();
-  await page.goto(siteUrl + path({ catalog: wrong }));
-  const message = await page.evaluate(() =>
-    window.localtext.then(
-      () => 'started',
-      (error: unknown) => String(error),
-    ),
-  );
-  expect(message).toMatch(/aliases\.a: leads to nope, which is no model's id/);
   await page.close();
 });

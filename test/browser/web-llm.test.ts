@@ -52,33 +52,6 @@ test('the device is described: a software GPU, without half floats', async () =>
   expect(device.cores).toBeGreaterThan(0);
 });
 
-test('an f16 build without shader-f16: refused before any file is asked for', async () => {
-  const needs = { webgpu: true, features: ['shader-f16'] };
-  const answer = await page.evaluate((wanted) => window.webLlm.load(wanted, {}), {
-    ...variant,
-    name: 'tiny-f16',
-    needs,
-  });
-  expect(answer).toMatchObject({
-    code: 'device_unsupported',
-    message: expect.stringMatching(/tiny-f16 needs shader-f16, which this GPU lacks/) as string,
-  });
-});
-
-test('a missing model library is named', async () => {
-  expect(await load({}, null)).toMatchObject({
-    code: 'weights_unavailable',
-    message: 'The weight file mlc/tiny/tiny.wasm could not be fetched.',
-  });
-});
-
-test('a page in the place of the library is named', async () => {
-  expect(await load({}, { text: '<!doctype html><p>Not found' })).toMatchObject({
-    code: 'weights_corrupt',
-    message: expect.stringMatching(/tiny\.wasm is not a WebAssembly file/) as string,
-  });
-});
-
 test('a library cut short, and WASM of another kind: the package itself refuses them, and it is said in words', async () => {
   const cut = await load({}, { text: '\0asm\u0001\0\0\0\u0001\u0005' });
   expect(cut).toMatchObject({

@@ -122,6 +122,7 @@ export const completionCases: ConformanceCase[] = [
   of('an empty prompt', { prompt: '' }, ...whole(1)),
   of('best_of 1, which some clients always send', { best_of: 1, n: 2, max_tokens: 1 }, ...whole(2)),
   bad('best_of', { n: 2, best_of: 2 }, 'best_of', 'invalid_value'),
+  bad('more choices of all prompts than 128', { prompt: ['a', 'b'], n: 65 }, 'n'),
   bad('token ids', { prompt: [1000, 2000] }, 'prompt', 'unsupported_value'),
   bad('prompts of token ids', { prompt: [[1000], [2000]] }, 'prompt', 'unsupported_value'),
   bad('text beside token ids', { prompt: ['a', 1] }, 'prompt[1]'),

@@ -1,11 +1,13 @@
 import type { Page } from 'playwright';
 
-/** Adds a GGUF file to the page's models as a user does. @returns what `inspect()` says of it, and its id */
-export async function addGguf(page: Page, path: string, id?: string) {
+/** Adds a model's GGUF files to the page's models as a user does. @returns what `inspect()` says of them, and its id */
+export async function addGguf(page: Page, paths: string | string[], id?: string) {
   await page.evaluate(() =>
-    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
+    document.body.replaceChildren(
+      Object.assign(document.createElement('input'), { type: 'file', multiple: true }),
+    ),
   );
-  await page.locator('input[type=file]').setInputFiles(path);
+  await page.locator('input[type=file]').setInputFiles(paths);
   return page.evaluate(async (name) => {
     const { models } = await window.localtext;
     const files = [...(document.querySelector('input')?.files ?? [])];

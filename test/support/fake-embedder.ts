@@ -4,6 +4,7 @@ import type { Engine } from '../../src/engine-kit/engine.ts';
 export const fakeEmbedder = (
   given: string[][],
   vectorOf: (text: string) => Float32Array<ArrayBuffer>,
+  tokensPerText = 1,
 ): Engine<'embedding'> => ({
   kind: 'embedding',
   fingerprint: 'f',
@@ -12,7 +13,12 @@ export const fakeEmbedder = (
   async *run({ input }) {
     const texts = 'texts' in input ? input.texts : [];
     given.push(texts);
-    yield { type: 'done', vectors: texts.map(vectorOf), promptTokens: texts.length, fingerprint: 'f' };
+    yield {
+      type: 'done',
+      vectors: texts.map(vectorOf),
+      promptTokens: texts.length * tokensPerText,
+      fingerprint: 'f',
+    };
   },
   unload: () => Promise.resolve(),
 });

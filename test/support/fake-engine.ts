@@ -64,14 +64,10 @@ export class FakeEngine implements EngineClient {
   /** Deltas that were asked for. */
   yielded = 0;
   reply: (job: ChatJob, index: number) => FakeReply;
-  /** What a transcription throws before `accepted`. */
-  refuseFile: unknown = null;
   /** A transcription has no deltas, as from a server that does not stream. */
   sendsWholeText = false;
   /** Deltas of a transcription. */
   words: Iterable<string> = [' Hello'];
-  /** A transcription has one word, and no end. */
-  stallsAfterWord = false;
   /** Scores of a choice of tools. */
   toolScores: ToolChoiceEvent['scores'] = null;
   readonly toolChoices: ToolChoiceJob[] = [];
@@ -157,13 +153,11 @@ export class FakeEngine implements EngineClient {
   ): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
     this.transcriptions.push(job);
     await pause(0, signal);
-    if (this.refuseFile) throw this.refuseFile;
     yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
     const quality = { temperature: 0, averageLogprob: -0.2, compressionRatio: 1, noSpeechProbability: 0 };
     const segment = { id: 0, seek: 0, start: 0, end: 1, text: ' Hello', tokens: [1, 2, 3], ...quality };
     const progress = { segments: [segment], position: 1, language: 'en', previous: [] };
     if (!this.sendsWholeText) for (const text of this.words) yield { type: 'delta', text, progress };
-    if (this.stallsAfterWord) await pause(60_000, signal);
     yield {
       type: 'done',
       transcript: { language: 'en', seconds: 1, segments: [segment] },

@@ -29,6 +29,7 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
     model: { state: 'ready' as string, downloadBytes: 0 },
     loads: 0,
     failsLoad: false,
+    storedBytes: 0,
   };
   const json = (body: unknown, status = 200): Response => Response.json(body, { status });
   const tooLong = (): Response =>
@@ -92,7 +93,8 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
     async ready(_model: string, { onProgress }: { onProgress(progress: object): void }) {
       state.loads++;
       if (state.model.downloadBytes > 0)
-        for (const loadedBytes of [0, 1, 2]) onProgress({ phase: 'download', loadedBytes, totalBytes: 3 });
+        for (const loadedBytes of [0, 1, 2].slice(state.storedBytes))
+          onProgress({ phase: 'download', loadedBytes, totalBytes: 3 });
       if (state.failsLoad) throw new Error('The network is gone.');
       state.model = { state: 'ready', downloadBytes: 0 };
     },

@@ -79,13 +79,13 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     const origin = await overlaySite(folder, site.port);
     const results: Result[] = [];
     try {
-      const first = await browser.open(`${origin}/language-model-page.html?maxTokens=40`);
+      const first = await browser.open(`${origin}/language-model-page.html?maxTokens=80`);
       await waitFor(first, () => 'LanguageModel' in window);
       // Browsers count a key as the activation that a download needs.
       await first.press('Tab');
       await first.evaluate(async () => (await LanguageModel.create()).destroy());
       for (const file of files) {
-        const tab = await browser.open(`${origin}/language-model-page.html?maxTokens=40`);
+        const tab = await browser.open(`${origin}/language-model-page.html?maxTokens=80`);
         await waitFor(tab, () => 'LanguageModel' in window);
         const found = await runFile(tab, file);
         for (const { name, status, message } of found)

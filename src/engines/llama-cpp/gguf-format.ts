@@ -35,7 +35,7 @@ export const ggufFormat: AddedFormat = {
       files,
       device,
     ),
-  async describe(modelFiles, _, device) {
+  async describe(modelFiles, device) {
     const inspected = await inspectModel(modelFiles);
     const { facts, name, bytes, files, roles } = inspected;
     const { architecture, quantization, embedding, reranks, chatTemplate, canChat } = facts;

@@ -4,9 +4,8 @@ import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
   capabilities: () => ['embeddings', 'rerank', 'decisions'],
-  onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  onBackend: (variant, backend) => (variant.backend ? undefined : { ...variant, backend }),
   wasm: 'ort-wasm-simd-threaded.wasm',
-  added: async () => (await import('./onnx-format.ts')).onnxFormat,
   helpers: {
     onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,
     tokenizer: async () => (await import('./tokenizer-worker.ts')).tokenizerWorker,

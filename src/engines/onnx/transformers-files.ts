@@ -13,13 +13,13 @@ const TOKENIZER_FILES = ['tokenizer_config.json', TOKENIZER];
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 /** Maximum size of a tokenizer's file. The largest vocabularies take half of it. */
-export const MAX_TOKENIZER_BYTES = 64 * 2 ** 20;
+const MAX_TOKENIZER_BYTES = 64 * 2 ** 20;
 const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 
 /** Bounds for numbers that transformers.js loops up to. No real model exceeds them. */
 const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
-export const configSchema = z.looseObject({
+const configSchema = z.looseObject({
   model_type: z.string().min(1),
   vocab_size: size,
   hidden_size: size,
@@ -137,7 +137,7 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
   const reason = messageOf(error);
   if (isOutOfMemory(reason)) return outOfMemory(variant.name, error);
   if (UNSUPPORTED.test(reason)) {
-    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.device ?? 'wasm'} here: ${brief(reason)}`;
+    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.backend ?? 'wasm'} here: ${brief(reason)}`;
     return serverError('device_unsupported', message, error);
   }
   const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;

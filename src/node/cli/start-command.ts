@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 import { CommandError, parseFlags, parsePort } from './arguments.ts';
 import { print } from './output.ts';
-import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
+import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
 
 const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
 
@@ -16,7 +16,7 @@ function openBrowser(url: string): void {
 
 const DEFAULT_PORT = 4173;
 
-export const help = `Usage: localtext start [--port <number>] [--host <address>] [--[no-]recommended]
+export const help = `Usage: localtext start [--port <number>] [--host <address>]
 
 Downloads the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
 playground), and serves it.
@@ -24,18 +24,14 @@ playground), and serves it.
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
   --host <address>   listen on this address (default: localhost). Browsers run service workers only on localhost
                      and over https.
-  --recommended      also download the larger chat model that suits this machine; on a terminal it is offered once,
-                     and --no-recommended keeps it from being offered
   --help             this text`;
 
 export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values } = parseFlags({
     args,
-    allowNegative: true,
     options: {
       port: { type: 'string' },
       host: { type: 'string', default: 'localhost' },
-      recommended: { type: 'boolean' },
     },
   });
   if (!['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(`vite.config.${end}`))) {
@@ -48,7 +44,6 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const address = { port: port ?? DEFAULT_PORT, strictPort: port !== null, host: values.host };
   await checkAddress(address);
   await pullWeights([], DEFAULT_FOLDER, signal);
-  await pullLarger(values.recommended, DEFAULT_FOLDER, signal);
   const server = await serve(address, signal);
   print(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);

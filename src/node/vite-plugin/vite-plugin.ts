@@ -30,8 +30,7 @@ import {
 import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
-import { sizeTable, sum } from '../size-table.ts';
-import { WASM_PATH, wasmFiles, wasmNames, wasmSizes } from '../wasm-files.ts';
+import { WASM_PATH, wasmFiles, wasmNames } from '../wasm-files.ts';
 
 export interface LocaltextOptions {
   /**
@@ -116,8 +115,6 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       "localtext: `isolation`, `pages` and `offlinePage` are only for localtext's own service worker, not for `serviceWorker`.",
     );
   const own = new OwnChunks();
-  /** Size of the build that was just written. */
-  let siteBytes: number | null = null;
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */
   const base = (): string => (config.base.startsWith('/') ? config.base : '/');
@@ -243,17 +240,6 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         const folder = resolve(config.root, outDir);
         if (write) await checkWay(folder, made, await readMadeFiles(folder));
         emit(MADE_FILES, madeFilesText(made));
-        siteBytes = sum([...Object.values(bundle).map(bytesOf), ...(await wasmSizes()).values()]);
-      },
-    },
-
-    closeBundle: {
-      order: 'post',
-      async handler() {
-        if (siteBytes === null) return;
-        const lines = await sizeTable(models(), await wasmSizes(), siteBytes);
-        siteBytes = null;
-        if (lines.length > 0) config.logger.info(lines.join('\n'));
       },
     },
   };
@@ -262,7 +248,3 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 /** Script with all of localtext, to be imported. */
 const importable = async (list: string): Promise<string> =>
   list + (await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER_IMPORT}`), 'utf8'));
-
-const bytesOf = (
-  file: { type: 'chunk'; code: string } | { type: 'asset'; source: string | Uint8Array },
-): number => Buffer.byteLength(file.type === 'chunk' ? file.code : file.source);

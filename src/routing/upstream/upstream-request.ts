@@ -80,7 +80,7 @@ function responseFormat({
           json_schema: {
             name: 'reply',
             // OpenAI's own rules for strict schemas refuse many that are valid here.
-            strict: constraint.parts?.every(({ strict }) => strict) ?? false,
+            strict: constraint.parts?.every(({ strict }) => strict === true) ?? false,
             schema: readJson(constraint.schema) as Record<string, unknown>,
           },
         },

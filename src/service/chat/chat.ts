@@ -23,13 +23,12 @@ export async function createChatCompletion(exchange: Exchange, request: ChatBody
   const options = {
     includeUsage: toIncludeUsage(request),
     hasLogprobs: generation.topLogprobs !== null,
-    isLegacy: request.functions != null,
   };
   const run = await admitGeneration(exchange, generation, request.stream === true);
   const head = () => answerHead(run, 'chatcmpl-');
   const format = request.stream
     ? new ChunkEncoder(head, () => run.meter.total, options)
-    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage, options.isLegacy));
+    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage));
   return answerChoices(run, format);
 }
 
@@ -41,8 +40,7 @@ export const countChatTokens = (exchange: Exchange, request: ChatBody): Promise<
 function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
   if (request.modalities?.includes('audio'))
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
-  const { tools: list, functions, tool_choice: choice, function_call: call } = request;
-  const hasTools = (list ?? functions ?? choice ?? call) != null;
+  const hasTools = (request.tools ?? request.tool_choice) != null;
   const tools = hasTools ? readCallableTools(request, warnings) : null;
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
@@ -98,7 +96,8 @@ function toConstraint({ response_format: format, ...request }: ChatBody): Constr
     const [at, schema] = other;
     if (second || (format != null && format.type !== 'text'))
       throw conflicting(at, 'conflicts with another constraint on the output: set only one');
-    return toJsonConstraint({ type: 'json_object', schema }, at);
+    // vLLM, too, refuses a schema that it cannot enforce.
+    return toJsonConstraint({ type: 'json_object', schema }, at, 'keywords');
   }
   if (format?.type !== 'json_schema') return toJsonConstraint(format, 'response_format.schema');
   return toJsonConstraint(
@@ -130,8 +129,6 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
  */
 function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const calls = new Set<string>();
-  /** Id of the last legacy call of each function. */
-  const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;
     switch (message.role) {
@@ -152,19 +149,9 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
         }
         return { role: 'tool', content: toText(message.content, `${at}.content`, 'text'), toolCallId };
       }
-      case 'function': {
-        const toolCallId = legacyIds.get(message.name);
-        if (toolCallId === undefined) {
-          const rule = 'must be the function of a `function_call` in an assistant message before this one';
-          throw invalidField(`${at}.name`, rule);
-        }
-        return { role: 'tool', content: (message.content ?? '').toWellFormed(), toolCallId };
-      }
       case 'assistant': {
-        const legacyId = `function_call_${index}`;
-        const assistant = toAssistant(message, at, legacyId);
+        const assistant = toAssistant(message, at);
         for (const { id } of assistant.toolCalls ?? []) calls.add(id);
-        if (message.function_call) legacyIds.set(message.function_call.name, legacyId);
         return assistant;
       }
     }
@@ -173,14 +160,13 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
 
 type Assistant<Message> = Extract<Message, { role: 'assistant' }>;
 
-function toAssistant(message: Assistant<MessageBody>, at: string, legacyId: string): Assistant<ChatMessage> {
-  const { function_call: legacy, refusal } = message;
+function toAssistant(message: Assistant<MessageBody>, at: string): Assistant<ChatMessage> {
+  const { refusal } = message;
   const toolCalls = (message.tool_calls ?? []).map((call) =>
     call.type === 'custom'
       ? toCustomCall(call.id, { ...call, ...call.custom })
       : toCall(call.id, { ...call, ...call.function }),
   );
-  if (legacy) toolCalls.push(toCall(legacyId, legacy));
   if (message.content == null && refusal == null && toolCalls.length === 0) {
     const rule =
       'is required in an assistant message without `tool_calls`: it must be a string or text parts';

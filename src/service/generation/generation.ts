@@ -108,14 +108,19 @@ type NestedSchema = Extract<z.infer<typeof nestedFormat>, { type: 'json_schema' 
 type JsonFormat = z.infer<typeof flatFormat> | ({ type: 'json_schema' } & NestedSchema);
 
 /** Converts a response format. `at`: place of the schema in the request. @throws ServiceError 400 */
-export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null {
+export function toJsonConstraint(
+  format: JsonFormat,
+  at = '',
+  enforced: 'keywords' | false = false,
+): Constraint | null {
   if (format == null || format.type === 'text') return null;
   const isObject = format.type === 'json_object';
   const schema = format.schema ?? (isObject ? format.value : null);
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
   checkJsonSchema(schema, at, strict);
-  return { kind: 'json_schema', schema: writeJson(schema), parts: [{ at: [], param: at, strict }] };
+  const parts = [{ at: [], param: at, strict: strict || enforced }];
+  return { kind: 'json_schema', schema: writeJson(schema), parts };
 }
 
 /** @throws ServiceError 400 */

@@ -16,7 +16,7 @@ import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } 
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
 import { freeBytes } from '../storage-estimate.ts';
-import { addedFormats, listModels } from './repository-models.ts';
+import { addedFormat, listModels } from './repository-models.ts';
 import {
   asInvalidFile,
   type FileStorage,
@@ -65,9 +65,10 @@ export class ModelAdder {
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
   async offers(source: RepositoryRef, signal: AbortSignal): Promise<HubOffer[]> {
     const { sources, engines } = this.#options;
-    const models = await listModels(source, sources, await addedFormats(engines), signal);
+    const format = await addedFormat(engines);
+    const models = await listModels(source, sources, format, signal);
     const [device, free] = await Promise.all([this.#options.device, freeBytes()]);
-    return models.slice(0, MAX_OFFERS).map(({ format, kind, file, revision, bytes, files }) => {
+    return models.slice(0, MAX_OFFERS).map(({ kind, file, revision, bytes, files }) => {
       const sizes = files.map(({ bytes: size }) => ({ size }));
       const problem = format.shortage(sizes, device) ?? storageShortage(bytes, free);
       const quantization = format.quantization(file);
@@ -144,14 +145,14 @@ export class ModelAdder {
   }
 
   async #describe(source: ModelSource, signal: AbortSignal): Promise<DescribedModel<NewFile>> {
-    const [store, device, formats] = await Promise.all([
+    const [store, device, format] = await Promise.all([
       this.#options.store(),
       this.#options.device,
-      addedFormats(this.#options.engines),
+      addedFormat(this.#options.engines),
     ]);
     const access = { ...this.#options, store };
-    const { files, format, repository } = await openModel(source, access, formats, signal);
-    return format.describe(files, repository, device).catch(asInvalidFile);
+    const files = await openModel(source, access, format, signal);
+    return format.describe(files, device).catch(asInvalidFile);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {

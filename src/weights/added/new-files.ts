@@ -1,4 +1,4 @@
-import { addedFilePath, addedFolder, type RemoteFile, type WeightFile } from '#catalog';
+import { addedFilePath, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
 import { decoded, printable, requestError, ServiceError } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
@@ -24,13 +24,6 @@ export interface NewFile extends ModelFile {
   store(file: WeightFile, options: CountOptions): Promise<void>;
 }
 
-export interface OpenedModel {
-  files: NewFile[];
-  format: AddedFormat;
-  /** The files' repository; null if they do not come from one. */
-  repository: string | null;
-}
-
 export interface SourceAccess {
   store: WeightStore;
   sources: Pick<VariantFiles, 'repository'>;
@@ -42,34 +35,23 @@ export interface SourceAccess {
 export async function openModel(
   source: ModelSource,
   { store, sources, requestFiles }: SourceAccess,
-  formats: readonly AddedFormat[],
+  format: AddedFormat,
   signal: AbortSignal,
-): Promise<OpenedModel> {
-  const opened = (files: NewFile[]): OpenedModel => {
-    const format = formats.find(({ isNamed }) => !isNamed);
-    if (format) return { files, format, repository: null };
-    throw new TypeError('no engine takes the files of a model');
-  };
+): Promise<NewFile[]> {
   switch (source.type) {
     case 'files': {
       const blobs = await requestFiles(source.ticket, signal);
       signal.throwIfAborted();
       if (blobs?.length === source.names.length)
-        return opened(blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)));
+        return blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store));
       throw invalidFile('The files did not come from the page that adds them. Choose them again.');
     }
     case 'url':
-      return opened([await urlFile(source, store, signal)]);
+      return [await urlFile(source, store, signal)];
     case 'hub': {
-      const { repository } = source;
-      const models = await listModels(source, sources, formats, signal);
-      const { files, optional, format, revision } = chooseModel(source, models);
-      const folder = format.isNamed && addedFolder(repository, revision);
-      const remote = files.map((file) => ({
-        ...remoteFile(file, store, signal, folder),
-        optional: file === optional,
-      }));
-      return { files: remote, format, repository };
+      const models = await listModels(source, sources, format, signal);
+      const { files, optional } = chooseModel(source, models);
+      return files.map((file) => ({ ...remoteFile(file, store, signal), optional: file === optional }));
     }
     default:
       throw requestError(400, 'Unknown model source.', 'unsupported_value', 'source');
@@ -105,7 +87,6 @@ function remoteFile(
   { name, url, bytes, sha256 }: RemoteFile,
   store: WeightStore,
   signal: AbortSignal,
-  folder?: string,
 ): NewFile {
   return {
     name,
@@ -114,8 +95,7 @@ function remoteFile(
     read: async (length) => (await readStart(url, length, signal)).bytes,
     async describe() {
       const known = sha256 === null ? await hashed(url, signal, bytes) : { bytes, sha256 };
-      const path = folder === undefined ? addedFilePath(known.sha256) : `${folder}/${name}`;
-      return { path, ...known, url };
+      return { path: addedFilePath(known.sha256), ...known, url };
     },
     async store(file, { onProgress, ...options }) {
       try {

@@ -9,52 +9,47 @@ const SHOWN = 20;
 
 /** A model in a repository of the model hub. */
 export interface HubModel extends FoundModel {
-  format: AddedFormat;
   /** Commit in which the model was found. */
   revision: string;
   /** Total size of its files. */
   bytes: number;
 }
 
-/** Lists the engines' formats for models that the user adds. */
-export const addedFormats = (engines: Engines): Promise<AddedFormat[]> =>
-  Promise.all(Object.values(engines).flatMap(({ added }) => added?.() ?? []));
+/** The format of models that the user adds. */
+export async function addedFormat(engines: Engines): Promise<AddedFormat> {
+  for (const { added } of Object.values(engines)) if (added) return added();
+  throw new TypeError('no engine takes the files of a model');
+}
 
-/** Lists a repository's models in these formats, the smallest first. @throws ServiceError */
+/** Lists a repository's models in this format, the smallest first. @throws ServiceError */
 export async function listModels(
   source: RepositoryRef,
   sources: Pick<VariantFiles, 'repository'>,
-  formats: readonly AddedFormat[],
+  { find, noun }: AddedFormat,
   signal: AbortSignal,
 ): Promise<HubModel[]> {
   const { revision, files, isEmbedding } = await sources.repository(source, signal);
-  const models = formats.flatMap((format) =>
-    format
-      .find(files, isEmbedding)
-      .map((model) => ({ ...model, format, revision, bytes: weightBytes(model) })),
-  );
+  const models = find(files, isEmbedding).map((model) => ({
+    ...model,
+    revision,
+    bytes: weightBytes(model),
+  }));
   if (models.length > 0) return models.toSorted((a, b) => a.bytes - b.bytes);
-  const lack = formats.flatMap((format) => format.lack?.(files) ?? [])[0];
-  const why = lack
-    ? `${lack}. Use another repository.`
-    : `has no ${formats.map(({ noun }) => noun).join(', and no ')}. Use a repository that has one.`;
-  throw requestError(400, `${source.repository} ${why}`, 'unsupported_model', 'source');
+  const message = `${source.repository} has no ${noun}. Use a repository that has one.`;
+  throw requestError(400, message, 'unsupported_model', 'source');
 }
 
 /**
  * Chooses the model that `file` names: a path, or a unique part of a path, such as the quantization. If `file` is
- * null, the only model, or its format's usual model.
+ * null, the only model.
  * @throws ServiceError
  */
 export function chooseModel(
   { repository, file }: Pick<Extract<ModelSource, { type: 'hub' }>, 'repository' | 'file'>,
   models: readonly HubModel[],
 ): HubModel {
-  const hasOneFormat = models.every(({ format }) => format === models[0]?.format);
   const isExactly = (model: HubModel): boolean =>
-    file === null
-      ? hasOneFormat && model.isUsual === true
-      : model.file === file || model.files.some(({ name }) => name === file);
+    model.file === file || model.files.some(({ name }) => name === file);
   const matching = models.filter(
     (model) => file === null || model.file.toLowerCase().includes(file.toLowerCase()) || isExactly(model),
   );

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { abandon } from './support/abandon.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
-import { send } from '../../support/send.ts';
 
 const lent = siteOfTabs(undefined, ['amber-phoenix-4']);
 
@@ -14,41 +13,9 @@ async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   return { running, queued };
 }
 
-async function inputTokens({ page, key }: Tab, messages: object[]): Promise<number> {
-  const path = '/v1/chat/completions/input_tokens';
-  const json = { model: 'amber-phoenix-4', messages };
-  return (await send<{ input_tokens: number }>(page, key, path, json)).body.input_tokens;
-}
-
-interface Counting {
-  rejections: number;
-}
-
-test('`localtext.fetch` tells the engine of an abort before the answer', async () => {
-  const tab = await lent.open();
-  const [worker] = tab.page.context().serviceWorkers();
-  await worker?.evaluate(() => {
-    const scope = globalThis as unknown as Counting;
-    scope.rejections = 0;
-    globalThis.addEventListener('unhandledrejection', () => void scope.rejections++);
-  });
-  await abandon(tab, 1500, { own: true, count: 3 });
-  await tab.untilFree();
-  expect(await worker?.evaluate(() => (globalThis as unknown as Counting).rejections)).toBe(0);
-  expect((await tab.run(counting({ max_tokens: 2, stream: false }))).finish).toEqual({ 0: 'length' });
-});
-
-test('a request that its client repeats runs once, and the repetition gets the answer', async () => {
-  const tab = await lent.open();
-  await abandon(tab, 1500, { count: 3, equal: true });
-  expect(await load(tab)).toEqual({ running: 1, queued: 0 });
-  await tab.page.close();
-  await lent.kept.untilFree();
-});
-
 test('abandoned requests give way to a request that a client waits for', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
-  await abandon(tab, 1500, { count: 8 });
+  await abandon(tab, 1500, 8);
   expect(await load(tab)).toEqual({ running: 4, queued: 4 });
   // Also of the page that has given up the others.
   for (const asker of [other, tab]) {
@@ -63,20 +30,6 @@ test('abandoned requests give way to a request that a client waits for', async (
   await expect.poll(async () => (await load(tab)).running, { timeout: 30_000 }).toBe(2);
   expect(await other.hasEnded(streamed)).toBe(false);
   await other.ended(streamed);
-  await tab.page.close();
-  await lent.kept.untilFree();
-});
-
-test('the tokens of a prompt are counted beside four replies', async () => {
-  const [tab, other] = [await lent.open(), await lent.open()];
-  const messages = [{ role: 'user', content: 'Count from one to ten in words.' }];
-  const alone = await inputTokens(other, messages);
-  const names: string[] = [];
-  for (let count = 0; count < 4; count++)
-    names.push(await tab.begin(counting({ max_tokens: 300, logit_bias: { 2: -100 } })));
-  for (const name of names) await tab.deltas(name, 3);
-  expect(await inputTokens(other, messages)).toBe(alone);
-  for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
   await tab.page.close();
   await lent.kept.untilFree();
 });

@@ -93,7 +93,7 @@ test('beside 8 and 200 abandoned requests a short one takes 3 times its time alo
   const aloneMs = await times();
   for (const count of [8, 200]) {
     const other = await lent.open();
-    await abandon(other, 1500, { count });
+    await abandon(other, 1500, count);
     const ms = await times();
     console.log(
       `a short request: ${aloneMs.toFixed(0)} ms alone, ${ms.toFixed(0)} ms beside ${count} abandoned`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { REQUESTS } from '../../chaos/requests.ts';
-import { killEngine } from './support/kill.ts';
+import type { Body } from './site/run.ts';
 import { siteOfTabs } from './support/site-of-tabs.ts';
 
 const lent = siteOfTabs();
@@ -13,22 +13,28 @@ const MANY_TEXTS = {
 
 test('the worker dies: replies go on where they were, and what had sent nothing is run again', async () => {
   const tab = lent.kept;
-  const chats = ['streamed, longer', 'by a schema'] as const;
-  const kinds = [...chats, 'embeddings'] as const;
+  const kinds = ['by a schema', 'streamed, longer', 'embeddings'] as const;
   const requests = { ...REQUESTS, embeddings: MANY_TEXTS };
   const undisturbed = [];
   for (const kind of kinds) undisturbed.push(await tab.run(requests[kind]));
-  const names: string[] = [];
-  // In turn: the one with the short prompt would end before the other begins.
-  for (const kind of chats) {
-    const name = await tab.begin(requests[kind]);
-    await tab.deltas(name, 3);
-    names.push(name);
-  }
-  names.push(await tab.begin(requests.embeddings));
-  for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
+  const names = await tab.page.evaluate(
+    ([key, [first, ...others]]) =>
+      new Promise<string[]>((resolve) => {
+        const { lifetime } = window;
+        const begun = ['schema', 'longer', 'texts'];
+        // A call from the test would come after replies that take a few steps.
+        lifetime.onDelta = (name, { deltas }) => {
+          if (name === begun[0] && deltas === 1)
+            for (const [index, body] of others.entries()) lifetime.begin(begun[index + 1] ?? '', key, body);
+          if (name !== begun[1] || deltas !== 2) return;
+          lifetime.killEngine();
+          resolve(begun);
+        };
+        if (first) lifetime.begin(begun[0] ?? '', key, first);
+      }),
+    [tab.key, kinds.map((kind): Body => requests[kind])] as const,
+  );
   const at = Date.now();
-  await killEngine(tab.page);
   for (const [index, name] of names.entries()) {
     const run = await tab.ended(name);
     console.log(`${kinds[index]}: whole ${Date.now() - at} ms after the worker died`);

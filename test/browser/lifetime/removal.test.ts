@@ -10,25 +10,6 @@ const left = ({ page }: Tab) => page.evaluate(leftInBrowser);
 const look = ({ page }: Tab): Promise<void> =>
   page.evaluate(() => void navigator.serviceWorker.ready.then((worker) => worker.update()));
 
-test.each([
-  ['caches', { workers: 0, files: 0, databases: ['localtext'], weights: true }],
-  ['all', { workers: 0, files: 0, databases: [], weights: false }],
-] as const)(
-  'a site without localtext, open in two tabs, during a load: --remove=%s',
-  async (what, expected) => {
-    lent.site.files.clear();
-    const [tab, other] = [await lent.open(), await lent.open({ path: `${PAGE}?a=1#/x` })];
-    await tab.page.evaluate(() => caches.open(`localtext-seen-pages ${location.origin}/`));
-    await deployRemoval(lent.site, what);
-    // Its page reads the status at the end, when the earlier worker could stop.
-    await tab.page.evaluate(() => void window.lifetime.handle().ready('jade-mole-4'));
-    await look(other);
-    for (const { page } of [tab, other]) await page.waitForFunction(() => document.title === 'without');
-    expect(new URL(other.page.url())).toMatchObject({ search: '?a=1&localtext-removed', hash: '#/x' });
-    await expect.poll(() => left(tab)).toEqual(expected);
-  },
-);
-
 test('a running stream completes before localtext is removed', async () => {
   lent.site.files.clear();
   const [tab, asker] = [await lent.open(), await lent.open()];

@@ -50,14 +50,18 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
 
 test('killed while a model loads: ready() resolves all the same', async () => {
   const tab = await lent.open();
-  await tab.load();
   await killEngine(lent.kept.page);
-  const loaded = tab.load();
-  await expect
-    .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
-    .toBe(true);
+  const loads = await tab.page.evaluateHandle(async () => {
+    let loaded = Promise.resolve();
+    await new Promise<void>((resolve) => {
+      const onProgress = ({ phase }: { phase: string }) => phase === 'load' && resolve();
+      loaded = window.lifetime.handle().ready('jade-mole-4', { onProgress });
+      loaded.then(resolve, resolve);
+    });
+    return { loaded };
+  });
   await killServiceWorker(tab.page);
-  await loaded;
+  await loads.evaluate(({ loaded }) => loaded);
   const { models } = await tab.status();
   expect(models.find(({ id }) => id === 'jade-mole-4')).toMatchObject({ state: 'ready' });
 });

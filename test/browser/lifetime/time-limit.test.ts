@@ -76,29 +76,6 @@ test('what a client sends again at its time limit runs once, and ends after the 
   }
 });
 
-const COUNT = 'Count from one to a thousand in words.';
-const OTHERS: typeof REQUESTS = {
-  completion: () => ({ path: '/completions', prompt: COUNT, max_tokens: 1500, logit_bias: { 2: -100 } }),
-  response: () => ({ path: '/responses', input: COUNT, max_output_tokens: 1500 }),
-};
-
-test('through `localtext.fetch` an abort before the answer ends a request of every kind', async () => {
-  for (const [kind, makeBody] of Object.entries({ ...REQUESTS, ...OTHERS })) {
-    const name = await tab.begin(await makeBody(), { own: true });
-    await expect.poll(runningJobs, { message: kind, timeout: 30_000 }).toBeGreaterThan(0);
-    await tab.abort(name);
-    const at = Date.now();
-    // Each takes more than a minute to its end.
-    expect({ kind, isSoon: (await tab.untilFree()) - at < 20_000 }).toEqual({ kind, isSoon: true });
-    expect((await tab.ended(name)).finish).toEqual({});
-  }
-});
-
-async function runningJobs(): Promise<number> {
-  const { models } = await tab.status();
-  return Math.max(...models.map((model) => model.running));
-}
-
 /** The most jobs of a model that run at once until a request has ended. */
 const mostWhile = (name: string): Promise<number> =>
   tab.page.evaluate(async (run) => {

@@ -7,7 +7,6 @@ import { storedConversation } from '../../support/stored-conversation.ts';
 /** What a model, a file, a link or the storage may hold must leave the playground usable. */
 
 const siteUrl = inject('siteUrl');
-const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Decide', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
 const nested = Array.from({ length: 400 }, (_, depth) => `${' '.repeat(2 * depth)}- deep`).join('\n');
 const REPLIES = {
   quotes: '>'.repeat(3000),
@@ -90,13 +89,6 @@ test('replies that are huge, or nested deep, are shown, and the tab stays respon
   expect(faults).toEqual([]);
 });
 
-test('an import with circular turns, or that is no export, is refused by name', async () => {
-  expect(await importFile([storedConversation('circle', 'x', { '': 'a', a: 'a' })])).toMatch(
-    /^hostile\.json cannot be imported: conversations\.0\.chosen: a turn is chosen that .* Nothing was imported\.$/,
-  );
-  expect(await importFile([{ id: 'x' }])).toMatch(/^hostile\.json cannot be imported: conversations\.0\./);
-});
-
 test('an invalid conversation in the storage is not opened', async () => {
   await page.evaluate(
     (stored) =>
@@ -128,24 +120,6 @@ test('an invalid conversation in the storage is not opened', async () => {
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
   }
   expect(faults).toEqual([]);
-});
-
-test('preferences of the wrong kind fall back, in every view', async () => {
-  await page.evaluate(() => {
-    for (const name of ['chat-settings', 'compare-left', 'compare-right', 'embedding-texts', 'settings-open'])
-      localStorage.setItem(
-        `localtext-playground:${name}`,
-        '{"model":{"a":1},"temperature":"hot","system":[1],"stop":null,"tools":7}',
-      );
-    localStorage.setItem('localtext-playground:theme', '"><script>');
-  });
-  for (const view of VIEWS) {
-    await page.goto(`${siteUrl}/#/${view.toLowerCase()}`);
-    await page.reload();
-    await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
-  }
-  expect(faults).toEqual([]);
-  expect(await page.evaluate(() => (window as unknown as { violations: string[] }).violations)).toEqual([]);
 });
 
 test('a view that fails says so, and the way out of it works', async () => {

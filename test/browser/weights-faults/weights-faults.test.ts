@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } 
 import { serverFaults } from '../../support/server-faults.ts';
 import type { EmbedderTab } from './support/embedder-tab.ts';
 import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
-import { flipBit } from './support/flip-bit.ts';
 
 /** What the browser has a part in, and one of each error that a page may get: test/unit/weights has all of them. */
 const FAULTS = [
@@ -72,30 +71,9 @@ describe('a server with this fault', () => {
   });
 });
 
-test('a flipped bit of the stored file: its chunk is fetched again', async () => {
-  const tab = await commonTab();
-  await tab.expectLoaded();
-  await flipBit(tab.page, rig.hash, 5_000_000);
-  rig.site.reset();
-  await tab.reload();
-  await rig.expectKnown(tab);
-  expect(rig.site.asked).toHaveLength(1);
-  expect(rig.site.sent).toBeLessThanOrEqual(CHUNK);
-  expect(rig.site.others).toEqual([]);
-});
-
 describe('tabs', () => {
   // The tab that is left would lead.
   afterAll(() => rig.closeTabs());
-
-  test('two that want a model at once: each chunk comes once', async () => {
-    const tabs = await openTwo();
-    const loads = await Promise.all(tabs.map((tab) => tab.ready()));
-    expect(loads.map(({ outcome }) => outcome)).toEqual(['loaded', 'loaded']);
-    expect(rig.site.asked).toHaveLength(CHUNKS);
-    expect(new Set(rig.site.asked).size).toBe(CHUNKS);
-    for (const tab of tabs) await rig.expectKnown(tab);
-  });
 
   test('the leading tab is closed in mid-download: the next continues from the stored part', async () => {
     const [first, second] = await openTwo();
@@ -119,42 +97,6 @@ describe('storage', () => {
     await session.send('Storage.overrideQuotaForOrigin', { origin: rig.site.url, ...quota });
   };
 
-  test('that is full before a download: the same error wherever it shows', async () => {
-    const tab = await commonTab();
-    await tab.remove();
-    const session = await rig.context.newCDPSession(tab.page);
-    for (const more of [0, 10_000_000]) {
-      await limit(session, tab, more);
-      await tab.reload();
-      rig.site.reset();
-      const { outcome } = await tab.ready();
-      expect(outcome, `with ${more} bytes more`).toMatch(/^storage_full: \d+ bytes more are needed, and/);
-      expect(rig.site.sent).toBe(0);
-    }
-    await limit(session, tab, null);
-    await tab.expectLoaded();
-    await rig.expectKnown(tab);
-  });
-
-  test('that has no room for one of the files: the others are kept', async () => {
-    const tab = await commonTab();
-    await tab.remove();
-    const session = await rig.context.newCDPSession(tab.page);
-    // Enough for the bytes; a file that is being written counts for the next power of two.
-    await limit(session, tab, rig.body.length + 2_000_000);
-    rig.site.reset();
-    expect((await tab.ready()).outcome).toMatch(
-      /^storage_full: \d+ bytes more are needed, and the browser's storage is full/,
-    );
-    expect(rig.site.asked).toEqual([]);
-    const others = rig.site.others.length;
-    expect(others).toBeGreaterThan(0);
-    await limit(session, tab, null);
-    await tab.expectLoaded();
-    expect([rig.site.asked.length, rig.site.others.length]).toEqual([CHUNKS, others]);
-    await rig.expectKnown(tab);
-  });
-
   test('that becomes full between two chunks: what has come is kept', async () => {
     const tab = await commonTab();
     await tab.remove();
@@ -172,18 +114,6 @@ describe('storage', () => {
     await tab.expectLoaded();
     expect(rig.site.sent).toBeLessThanOrEqual(rig.body.length - (bytes - SMALL_FILES));
     await rig.expectKnown(tab);
-  });
-
-  test('that is full after a download: the model loads with no request', async () => {
-    const tab = await commonTab();
-    await tab.expectLoaded();
-    const session = await rig.context.newCDPSession(tab.page);
-    await limit(session, tab, 0);
-    await tab.reload();
-    rig.site.reset();
-    await rig.expectKnown(tab);
-    expect([...rig.site.asked, ...rig.site.others]).toEqual([]);
-    await limit(session, tab, null);
   });
 
   test('that is cleared while a model answers: it goes on from memory, and is downloaded for the next load', async () => {

@@ -49,6 +49,21 @@ const fuzz = {
   run: (key: string, seed: number, indices: number[], lanes: number, kind?: string): Promise<Outcome[]> =>
     sendEach(key, indices, lanes, (index) => hostileRequest(seed, index, kind)),
 
+  /** Sends these bodies, the first of this index. */
+  runBodies: (
+    key: string,
+    path: string,
+    bodies: string[],
+    first: number,
+    lanes: number,
+  ): Promise<Outcome[]> =>
+    sendEach(
+      key,
+      bodies.map((_, at) => first + at),
+      lanes,
+      (index) => ({ kind: 'body', method: 'POST', path, headers: {}, body: bodies[index - first] ?? '' }),
+    ),
+
   /** Sends requests of all kinds at once, each with its own prompt. Resolves to their outcomes. */
   crowd: (key: string, count: number): Promise<Outcome[]> =>
     sendEach(key, [...Array(count).keys()], count, crowdRequest),

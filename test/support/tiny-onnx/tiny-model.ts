@@ -22,7 +22,7 @@ function byteCharacters(): string[] {
 }
 
 /** Contents of the model's tokenizer.json. */
-export const tinyTokenizer = {
+const tinyTokenizer = {
   version: '1.0',
   added_tokens: SPECIAL.map((content, index) => ({
     id: 256 + index,
@@ -141,7 +141,7 @@ export function tinyGraph({
 
 export type TinyFiles = Record<string, Uint8Array>;
 
-export const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
 /** The files of an embedding model of 1 layer with random weights, by their names; the same in every run. */
 export function tinyModel(): TinyFiles {

@@ -2,7 +2,6 @@ import { expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
 import { parseTemplate } from '../../../src/chat-template/template-nodes.ts';
-import { cpuTime } from '../../support/cpu-time.ts';
 
 const hello = { messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -22,14 +21,11 @@ test('a long conversation is within the bounds', () => {
   expect(new BoundedTemplate(source).render({ messages })).toHaveLength(25_000);
 });
 
-test('a long row of backslashes as JSON takes a fraction of the time limit', async () => {
-  const content = '\\'.repeat(150_000);
+test('a long row of backslashes is written as JSON in linear time', () => {
+  // Quadratic time would be some 8 minutes.
+  const content = '\\'.repeat(600_000);
   const template = new BoundedTemplate('{{ messages[0].content | tojson(ensure_ascii=false) }}');
-  let text = '';
-  const took = await cpuTime(() => (text = template.render({ messages: [{ content }] })));
-  // Quadratic time would be some 30 s.
-  expect(took).toBeLessThan(5000);
-  expect(text).toBe(JSON.stringify(content));
+  expect(template.render({ messages: [{ content }] })).toBe(JSON.stringify(content));
 });
 
 const MANY = '{% for i in range(9999) %}';
@@ -60,35 +56,16 @@ test.each([
   ['keeps large arrays', `${MANY}{% set x = range(5000) | sort %}${END}`, /more than the steps/],
   ['waits for a word', `{% if 'Hello' in messages[-1].content %}${doubled}{% endif %}`, /more than/],
   ['repeats a text', "{{ 'x' * 1000000000 }}", /more than/],
-  ['fills a text', "{{ '1'.zfill(1000000000) }}", /more than/],
-  ['formats a wide number', "{{ '%999999999d' % 1 }}", /more than/],
-  ['formats many wide numbers', `{{ '${'%1999999d'.repeat(9)}' % (${'1, '.repeat(8)}1) }}`, /more than/],
-  [
-    'formats a text again and again',
-    `{% set x = 'x' * 9999 %}{{ '${'{0}'.repeat(999)}'.format(x) }}`,
-    /more than/,
-  ],
   ['joins by a long text', "{% set x = 'x' * 9999 %}{{ x.join(x) }}", /more than/],
-  ['fills the last batch', '{{ [1] | batch(1000000000, 0) }}', /more than 10000 parts/],
-  ['cuts a list into many', '{{ [1] | slice(1000000000) }}', /more than 10000 parts/],
-  ['fills slices', "{% set x = 'x' * 9999 %}{{ [1] | slice(9999, x) }}", /more than/],
-  ['adds up', `{% set x = range(9999) %}${MANY}{% set y = x | sum %}${END}`, /more than the steps/],
-  ['finds the largest', `{% set x = range(9999) %}${MANY}{% set y = x | max %}${END}`, /more than the steps/],
   ['maps', `{% set x = range(9999) %}${MANY}{% set y = x | map('abs') %}${END}`, /more than the steps/],
   [
     'selects',
     `{% set x = range(9999) %}${MANY}{% set y = x | select('gt', 1) %}${END}`,
     /more than the steps/,
   ],
-  ['cuts', `{% set x = range(9999) %}${MANY}{% set y = x | batch(9999) %}${END}`, /more than the steps/],
   [
     'searches',
     `{% set x = 'x' * 999999 %}{% set y = 'x' * 99999 ~ 'y' %}${MANY}{% set z = x.find(y) %}${END}`,
-    /more than the steps/,
-  ],
-  [
-    'counts in a text',
-    `{% set x = 'x' * 999999 %}${MANY}{% set z = x.count('xy') %}${END}`,
     /more than the steps/,
   ],
   [
@@ -104,13 +81,16 @@ test.each([
   ],
   [
     'formats',
-    `{% set x = '%%' * 99999 %}${MANY}{% set z = (x | format) == '' %}${END}`,
+    `{% set x = '%%' * 99999 ~ '%s' %}${MANY}{% set z = x % 1 == '' %}${END}`,
     /more than the steps/,
   ],
   ['is no template', '{% for %}', /./],
   ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
   ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
   ['refuses', "{{ raise_exception('no users') }}", /no users/],
+  ['formats a wide number', "{{ '%999999999d' % 1 }}", /does not know %9/],
+  ['has a filter that no model uses', '{{ [1] | batch(2) }}', /batch/],
+  ['has a method that no model uses', "{{ 'ab'.zfill(9) }}", /./],
 ])('a template that %s is refused', (_, source, why) => {
   expect(() => new BoundedTemplate(source).render(hello)).toThrow(why);
 });

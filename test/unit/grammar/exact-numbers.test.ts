@@ -54,9 +54,6 @@ test('values are compared exactly', () => {
     '{"enum": [2512292042121000000, 25122920421210000010e-1]}',
   ];
   expect(draws(`{"allOf": [${both.join()}]}`)).toEqual(new Set(['2512292042121000001']));
-  expect(draws(`{${both[0]?.slice(1, -1)}, "not": {"const": 2512292042121000001}}`)).toEqual(
-    new Set(['2512292042121000002']),
-  );
   expect(draws('{"enum": [1.0, 1.5, 2e3, 1e-1], "type": "integer"}')).toEqual(new Set(['1.0', '2e3']));
   expect(draws('{"enum": [0.3, 0.35, 9007199254740993, 1e30], "multipleOf": 0.1}')).toEqual(
     new Set(['0.3', '9007199254740993', '1e30']),

@@ -87,6 +87,16 @@ describe('installLanguageModel', () => {
     expect(LanguageModel).toBeTypeOf('function');
   });
 
+  test('defines the classes that pages of Chrome find beside it, under their names', async () => {
+    install();
+    const globals = globalThis as unknown as Record<string, (new () => object) | undefined>;
+    const session = await LanguageModel.create({
+      monitor: (monitor) => expect(monitor).toBeInstanceOf(globals['CreateMonitor']),
+    });
+    expect(`${LanguageModel.name} ${String(session)}`).toBe('LanguageModel [object LanguageModel]');
+    await expect(session.append('a '.repeat(2000))).rejects.toBeInstanceOf(globals['QuotaExceededError']);
+  });
+
   test('scripts cannot construct sessions', () => {
     install();
     const Class = LanguageModel as unknown as new (parts?: object) => unknown;
@@ -110,6 +120,17 @@ describe('create()', () => {
     const third = (n: number): number => Math.floor((n / 3) * 65_536) / 65_536;
     expect(shares).toEqual([0, third(1), third(2), 1]);
     expect(await LanguageModel.availability()).toBe('available');
+  });
+
+  test('reports a continued download from 0', async () => {
+    const { state } = install();
+    state.model = { state: 'idle', downloadBytes: 1 };
+    state.storedBytes = 1;
+    const shares: number[] = [];
+    await LanguageModel.create({
+      monitor: (monitor) => monitor.addEventListener('downloadprogress', ({ loaded }) => shares.push(loaded)),
+    });
+    expect(shares).toEqual([0, 0.5, 1]);
   });
 
   test('rejects with NetworkError if the download fails, and OperationError if the load does', async () => {
@@ -288,7 +309,7 @@ describe('a prompt', () => {
     expect(await session.prompt('x', { responseConstraint: schema })).toBe('{"a":1}');
     expect(asked[0]).toMatchObject({
       messages: [{ content: expect.stringContaining('{"type":"object"}') as string }],
-      response_format: { json_schema: { schema } },
+      guided_json: schema,
     });
     const prefix: LanguageModelPrompt = [
       { role: 'user', content: 'x' },
@@ -301,9 +322,7 @@ describe('a prompt', () => {
     expect(await collect(session.promptStreaming(prefix, options))).toEqual([' and "all', '\n']);
     expect(asked[1]).toMatchObject({
       messages: [{}, {}, { role: 'user', content: 'x' }],
-      response_format: {
-        json_schema: { schema: { type: 'string', allOf: [{ pattern: '^G' }, { pattern: '^Greetings' }] } },
-      },
+      guided_json: { type: 'string', allOf: [{ pattern: '^G' }, { pattern: '^Greetings' }] },
     });
     await session.prompt(prefix);
     expect(asked[2]).toMatchObject({ continue_final_message: true });
@@ -321,7 +340,7 @@ describe('a prompt', () => {
     expect(await session.prompt(started, { responseConstraint: schema })).toBe('true}');
     expect(asked.at(-1)).toMatchObject({
       continue_final_message: true,
-      response_format: { json_schema: { schema } },
+      guided_json: schema,
     });
     await session.prompt('y');
     expect(asked.at(-1)?.messages.at(-2)).toEqual({ role: 'assistant', content: '{"a":true}' });
@@ -338,7 +357,7 @@ describe('a prompt', () => {
     replies.push({ text: ['"a"'] });
     const responseConstraint = expression as object as Record<string, unknown>;
     expect(await session.prompt('x', { responseConstraint })).toBe('a');
-    expect(asked[0]).toMatchObject({ response_format: { json_schema: { schema: { pattern } } } });
+    expect(asked[0]).toMatchObject({ guided_json: { pattern } });
   });
 
   test('streams no half of a surrogate pair', async () => {
@@ -586,8 +605,10 @@ describe('a prompt', () => {
     session.destroy();
     expect(await name(last)).toBe('AbortError');
     expect(state.aborted).toBe(3);
-    for (const method of ['prompt', 'append', 'measureContextUsage', 'clone'] as const)
-      expect(await name(session[method]('x' as never))).toBe('AbortError');
+    for (const method of ['prompt', 'append', 'measureContextUsage'] as const)
+      expect(await name(session[method]('x'))).toBe('AbortError');
+    expect(await name(session.clone())).toBe('AbortError');
+    expect(await name(session.clone('x' as never))).toBe('TypeError');
     expect(session.contextWindow).toBe(1000);
   });
 });

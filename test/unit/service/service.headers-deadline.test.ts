@@ -98,15 +98,6 @@ test('a client that leaves between the headers and the body is logged as such', 
   expect(entries.at(-1)).toMatchObject({ state: 'aborted', status: 200, error: null });
 });
 
-test('an answer whose engine fails after its last token is an error', async () => {
-  const { seen } = await ask(
-    { deltas: ['a'], delayMs: MINUTE, fail: error(500, 'engine_lost') },
-    ...chatRequest(),
-  );
-  await pass(MINUTE + 1000);
-  expect(seen.response?.status).toBe(500);
-});
-
 const chatRequest = (extra: Record<string, unknown> = {}): [string, Record<string, unknown>] => [
   '/v1/chat/completions',
   chat(extra).json,

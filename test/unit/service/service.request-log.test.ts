@@ -70,12 +70,4 @@ describe('the log', () => {
     const { path, client } = last() ?? {};
     expect([path?.length, client?.id, client?.url.length]).toEqual([200, 'c', 2048]);
   });
-
-  test('says that the client has left', async () => {
-    const engine = new FakeEngine({ deltas: Array.from({ length: 500 }, () => 'x'), delayMs: 5 });
-    const { fetch, last } = await traced(engine);
-    const response = await fetch(PATH, chat({ stream: true }));
-    await response.body?.cancel();
-    await expect.poll(last).toMatchObject({ state: 'aborted', status: 200, error: null });
-  });
 });

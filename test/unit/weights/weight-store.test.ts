@@ -51,16 +51,6 @@ async function flipByte(backend: StorageBackend, at: number): Promise<void> {
   await writer.close();
 }
 
-test('finds a flipped byte, and fetches the file again', async () => {
-  vi.stubGlobal('fetch', async () => new Response(bytes));
-  const backend = new MemoryBackend();
-  await openStore(backend, 'http://site.test/').file(file, options);
-  await flipByte(backend, 7);
-  const later = openStore(backend, 'http://site.test/');
-  expect(await (await later.file(file, options)).intact).toBe(false);
-  expect(await later.missing([file])).toEqual([file]);
-});
-
 test.each(['no record of chunks', 'a record cut short'])(
   'with %s, a file is hashed as a whole, and has one then',
   async (which) => {
@@ -94,16 +84,6 @@ test('what is stored leads from its path, until it is deleted', async () => {
   });
   await store.delete(file);
   expect([...backend.files.keys()]).toEqual([]);
-});
-
-test('a truncated file is found without reading it', async () => {
-  vi.stubGlobal('fetch', async () => new Response(bytes));
-  const backend = new MemoryBackend();
-  const store = openStore(backend, 'http://site.test/');
-  await store.file(file, options);
-  await replace(backend, file.sha256, 'cut');
-  expect(await store.missing([file])).toEqual([file]);
-  expect((await (await store.file(file, options)).blob.arrayBuffer()).byteLength).toBe(1000);
 });
 
 test('two workers never download the same file at once', async () => {

@@ -11,9 +11,12 @@ type Turn =
 type Request = [tools: string, input: string | Turn[], expected: string | null];
 
 const CHOOSER = 'jade-mole-4';
-const { tools, requests } = JSON.parse(readFileSync('tools/bench/quality/tool-requests.json', 'utf8')) as {
+const { tools, requests, otherLanguages } = JSON.parse(
+  readFileSync('tools/bench/quality/tool-requests.json', 'utf8'),
+) as {
   tools: Record<string, Tool[]>;
   requests: Request[];
+  otherLanguages: Record<string, Request[]>;
 };
 
 /**
@@ -21,11 +24,15 @@ const { tools, requests } = JSON.parse(readFileSync('tools/bench/quality/tool-re
  * are left alone: by itself, and with a `toolChooser`.
  */
 export async function measureToolChoice(names: readonly string[], step: number): Promise<void> {
-  const asked = requests.filter((_, index) => index % step === 0);
+  const sets = Object.entries({ '': requests, ...otherLanguages });
   await withQualityPage(names, catalogOf, async (page, { models }) => {
     console.log('| model | right function | left alone | more than one call | s a request |');
     console.log('| --- | --- | --- | --- | --- |');
-    for (const { id } of models.filter(({ kind }) => kind === 'chat')) {
+    const chats = models.filter(({ kind }) => kind === 'chat');
+    for (const [{ id }, [language, all]] of chats.flatMap((model) =>
+      sets.map((set) => [model, set] as const),
+    )) {
+      const asked = all.filter((_, index) => index % step === 0);
       const began = performance.now();
       const answers = await answersOf(page, id, asked.map(toBody));
       const seconds = (performance.now() - began) / 1000 / asked.length;
@@ -38,7 +45,7 @@ export async function measureToolChoice(names: readonly string[], step: number):
       const alone = replies.filter(({ calls, expected }) => expected === null && calls.length === 0).length;
       const several = replies.filter(({ calls }) => calls.length > 1).length;
       const row = [
-        id,
+        `${id} ${language}`,
         `${right} / ${needs.length}`,
         `${alone} / ${asked.length - needs.length}`,
         several,

@@ -17,6 +17,15 @@ declare global {
   }
 }
 
+/** The engine's workers that this page has started and not killed. */
+const engines: Worker[] = [];
+globalThis.Worker = class extends Worker {
+  constructor(...given: ConstructorParameters<typeof Worker>) {
+    super(...given);
+    if (given[1]?.name === 'localtext-engine') engines.push(this);
+  }
+};
+
 const aborts = new Map<string, AbortController>();
 let handle: Localtext | null = null;
 let fetchHere: typeof fetch | null = null;
@@ -52,6 +61,9 @@ const lifetime = {
     watchRequests((entry) => void (lifetime.log[entry.id] = entry));
   },
 
+  /** Told the run of each delta. */
+  onDelta: (() => undefined) as (name: string, run: Run) => void,
+
   /** `own`: through `localtext.fetch`. */
   begin(
     name: string,
@@ -84,11 +96,17 @@ const lifetime = {
       ...(own && { fetch: lifetime.handle().fetch }),
       ...options,
     });
-    void makeRun(client, body, run, abort.signal);
+    void makeRun(client, body, run, { signal: abort.signal, onDelta: () => lifetime.onDelta(name, run) });
   },
 
   abort(name: string): void {
     aborts.get(name)?.abort();
+  },
+
+  /** Ends the engine's worker at once, in the middle of whatever it does; those that it has started end with it. */
+  killEngine(): void {
+    if (engines.length === 0) throw new Error('this tab has started no engine');
+    for (const worker of engines.splice(0)) worker.terminate();
   },
 
   /** Resolves when nothing runs nor waits in the engine, to the time then, in milliseconds since 1970. */

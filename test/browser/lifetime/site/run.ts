@@ -31,8 +31,14 @@ export interface Body {
   [parameter: string]: unknown;
 }
 
+interface RunOptions {
+  signal: AbortSignal;
+  onDelta(): void;
+}
+
 /** Makes a request with the client, as an application would, and keeps `run` up to date. */
-export async function makeRun(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
+export async function makeRun(client: OpenAI, body: Body, run: Run, options: RunOptions): Promise<void> {
+  const { signal } = options;
   try {
     if (body.clip !== undefined) {
       const file = new File([await (await fetch(body.clip)).blob()], 'clip.ogg');
@@ -43,7 +49,7 @@ export async function makeRun(client: OpenAI, body: Body, run: Run, signal: Abor
     } else if (body.path !== undefined) {
       const { path, ...parameters } = body;
       await post(client, path, parameters, run, signal);
-    } else if (body.input === undefined) await chat(client, body, run, signal);
+    } else if (body.input === undefined) await chat(client, body, run, options);
     else {
       const { data } = await client.embeddings.create(
         { model: 'jade-mole-4', input: body.input },
@@ -86,7 +92,7 @@ async function post(
   run.stored = store && id !== undefined ? id : null;
 }
 
-async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
+async function chat(client: OpenAI, body: Body, run: Run, { signal, onDelta }: RunOptions): Promise<void> {
   const parameters = { model: 'amber-phoenix-4', temperature: 0, messages: [], ...body };
   if (body.stream === false) {
     const reply = await client.chat.completions.create({ ...parameters, stream: false }, { signal });
@@ -106,6 +112,7 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
         run.text[index] = (run.text[index] ?? '') + text;
         run.deltas++;
         run.deltaTimes.push(performance.now());
+        onDelta();
       }
       if (finish) run.finish[index] = finish;
     }

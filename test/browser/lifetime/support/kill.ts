@@ -12,14 +12,7 @@ export async function crash(page: Page): Promise<void> {
 export const engineOf = (page: Page): Worker | undefined =>
   page.workers().find((worker) => /\/worker-[^/]+\.js$/.test(worker.url()));
 
-/** The engine's worker ends itself, in the middle of whatever it does; those that it has started end with it. */
-export async function killEngine(page: Page): Promise<void> {
-  const engine = engineOf(page);
-  if (!engine) throw new Error('this tab has no engine');
-  const closed = engine.waitForEvent('close');
-  engine.evaluate(() => self.close()).catch(() => {});
-  await closed;
-}
+export const killEngine = (page: Page): Promise<void> => page.evaluate(() => window.lifetime.killEngine());
 
 /** The browser stops every service worker, at once; the next request starts it again. */
 export async function killServiceWorker(page: Page): Promise<void> {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { BrowserContext } from 'playwright';
 import { expect, inject } from 'vitest';
@@ -45,8 +44,6 @@ export const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify
 export class FaultRig {
   readonly site: FaultSite;
   readonly body: Buffer;
-  /** SHA-256 of the file with faults, in hex. */
-  readonly hash: string;
   readonly context: BrowserContext;
   #shared: EmbedderTab | null = null;
   #known: number[] = [];
@@ -54,7 +51,6 @@ export class FaultRig {
   private constructor(site: FaultSite, body: Buffer, context: BrowserContext) {
     this.site = site;
     this.body = body;
-    this.hash = createHash('sha256').update(body).digest('hex');
     this.context = context;
   }
 

@@ -42,6 +42,19 @@ test('a message chooses the tool that it is about, or none', async () => {
   expect(given.at(-1)).toEqual(['Will it snow?']);
 });
 
+test.each([
+  ['English, of 7 tokens', 7, 0.2, 0],
+  ['another language, of 12 tokens', 12, 0.2, undefined],
+  ['another language, close to a tool', 12, 0.3, 0],
+])('a message in %s: chosen, or left to the model of the chat', async (_, tokens, similarity, chosen) => {
+  const vectorOf = (text: string) => {
+    if (text === 'vier Worte zum Wetter')
+      return Float32Array.of(similarity, 0, Math.sqrt(1 - similarity ** 2));
+    return /weather/.test(text) ? Float32Array.of(1, 0, 0) : Float32Array.of(0, 1, 0);
+  };
+  expect(await choose(fakeEmbedder([], vectorOf, tokens), jobOf('vier Worte zum Wetter'))).toBe(chosen);
+});
+
 test('a tool that is known keeps its vector when hundreds of others have filled the cache', async () => {
   const engine = vectorsOf([]);
   const job = jobOf('Will it rain?');

@@ -87,14 +87,6 @@ describe('a reply in one piece', () => {
     expect(usage?.prompt_tokens_details?.cached_tokens).toBe(2);
   });
 
-  test('a token that a stop sequence cuts into has no log probability', async () => {
-    const engine = new FakeEngine({ deltas: ['a', 'bE', 'ND'] });
-    const { fetch } = await fakeService({ engine });
-    const { choices } = await completion(await fetch(PATH, chat({ stop: 'END', logprobs: true })));
-    expect(choices[0]?.message.content).toBe('ab');
-    expect(choices[0]?.logprobs?.content?.map(({ token }) => token)).toEqual(['a']);
-  });
-
   test('every token has its log probability, also those that gave no character', async () => {
     const engine = new FakeEngine({ deltas: ['', '', '🦉', 'E'] });
     const { fetch } = await fakeService({ engine });
@@ -102,37 +94,9 @@ describe('a reply in one piece', () => {
     expect(choices[0]?.message.content).toBe('🦉E');
     expect(choices[0]?.logprobs?.content).toHaveLength(4);
   });
-
-  test('log probabilities of a stop sequence are not shown', async () => {
-    const engine = new FakeEngine({ deltas: ['a', 'b', 'EN', 'D'] });
-    const { fetch } = await fakeService({ engine });
-    const answer = await completion(
-      await fetch(PATH, chat({ stop: 'END', logprobs: true, top_logprobs: 2 })),
-    );
-    const shown = answer.choices[0]?.logprobs?.content ?? [];
-    expect(shown.map(({ token, top_logprobs }) => [token, top_logprobs.length])).toEqual([
-      ['a', 2],
-      ['b', 2],
-    ]);
-  });
 });
 
 describe('a streamed reply', () => {
-  test('role first, text, an empty delta with the reason, usage when asked, then DONE', async () => {
-    const { fetch } = await fakeService();
-    const response = await fetch(PATH, chat({ stream: true, stream_options: { include_usage: true } }));
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    const text = await response.text();
-    const chunks = chunksOf(text);
-    expect(eventsOf(text).at(-1)).toBe('[DONE]');
-    expect(chunks[0]?.choices[0]?.delta.role).toBe('assistant');
-    expect(textOf(chunks)).toBe('Hello, world!');
-    expect(chunks.at(-2)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'stop' });
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4 } });
-    expect(chunks.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
-    expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
-  });
-
   test('choices come interleaved, each whole', async () => {
     const engine = new FakeEngine((_, index) => ({
       deltas: [`${index}a`, `${index}b`, `${index}c`],
@@ -152,37 +116,6 @@ describe('a streamed reply', () => {
     const order = chunks.flatMap((chunk) => chunk.choices).map((choice) => choice.index);
     for (let at = 0; at + 8 <= order.length; at += 8)
       expect(new Set(order.slice(at, at + 8)), `from ${at}`).toEqual(new Set([0, 1, 2, 3]));
-  });
-
-  test('more choices than run at once all come', async () => {
-    const { fetch } = await fakeService();
-    const chunks = chunksOf(await (await fetch(PATH, chat({ stream: true, n: 9 }))).text());
-    for (let index = 0; index < 9; index++) expect(textOf(chunks, index)).toBe('Hello, world!');
-  });
-
-  test('text that only began a stop sequence is flushed', async () => {
-    const engine = new FakeEngine({ deltas: ['a', '<', '|en'] });
-    const { fetch } = await fakeService({ engine });
-    const chunks = chunksOf(await (await fetch(PATH, chat({ stream: true, stop: '<|end|>' }))).text());
-    expect(textOf(chunks)).toBe('a<|en');
-  });
-
-  test('an error before the first byte is a status', async () => {
-    const refuse = new ServiceError({
-      status: 400,
-      type: 'invalid_request_error',
-      code: 'context_length_exceeded',
-      param: 'messages',
-      message: 'Too long.',
-    });
-    const { fetch } = await fakeService({ engine: new FakeEngine({ refuse }) });
-    expect((await fetch(PATH, chat({ stream: true }))).status).toBe(400);
-  });
-
-  test('an error after it is an event, without DONE', async () => {
-    const { fetch } = await fakeService({ engine: new FakeEngine({ deltas: ['a'], fail: new Error('x') }) });
-    const events = eventsOf(await (await fetch(PATH, chat({ stream: true }))).text());
-    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { type: 'server_error' } });
   });
 
   test('an engine that just ends is an error, not a whole reply', async () => {
@@ -230,6 +163,15 @@ test.each([
   expect(engine.jobs).toMatchObject([
     { constraint: { kind: 'json_schema', schema: JSON.stringify(onOrOff) } },
   ]);
+});
+
+test.each([
+  [{ guided_json: { type: 'object' } }, 'keywords'],
+  [{ response_format: { type: 'json_object', schema: { type: 'object' } } }, false],
+])('the schema of %j is strict as %j', async (extra, strict) => {
+  const { fetch, engine } = await fakeService();
+  await fetch(PATH, chat(extra));
+  expect(engine.jobs).toMatchObject([{ constraint: { parts: [{ strict }] } }]);
 });
 
 describe('a prompt that does not fit', () => {

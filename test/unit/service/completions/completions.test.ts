@@ -105,19 +105,4 @@ describe('a completion', () => {
       expect([engine.yielded, engine.running]).toEqual([0, 0]);
     },
   );
-
-  test.each([
-    ['suffix', { suffix: 'end' }],
-    ['best_of', { best_of: 2, n: 2 }],
-    ['n', { n: 65, prompt: ['a', 'b'] }],
-    ['prompt', { prompt: [1, 2] }],
-    ['prompt', { prompt: [[1], [2]] }],
-    ['echo', { echo: true, logprobs: 0 }],
-  ])('%s is refused where it cannot be done', async (param, extra) => {
-    const { client } = await connect();
-    const { error } = (await client.completions
-      .create({ model, prompt: 'a', ...extra })
-      .catch((reason: unknown) => reason)) as { error: { param: string } };
-    expect(error.param).toMatch(new RegExp(`^${param}`));
-  });
 });

@@ -108,17 +108,6 @@ describe('chat completions', () => {
     );
   });
 
-  test('a Lark grammar is refused', async () => {
-    const { client } = await connect();
-    const grammar = { syntax: 'lark' as const, definition: 'start: "a"' };
-    const tools = [{ ...run, custom: { name: 'run', format: { type: 'grammar' as const, grammar } } }];
-    await expect(client.chat.completions.create({ model, messages, tools })).rejects.toMatchObject({
-      status: 400,
-      param: 'tools[0].custom.format.grammar.syntax',
-      message: expect.stringMatching(/"regex"/),
-    });
-  });
-
   test('earlier calls of custom tools are part of the conversation', async () => {
     const { client, engine } = await connect();
     await client.chat.completions.create({

@@ -8,6 +8,12 @@ import type { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { openStore } from '../open-store.ts';
 import { type Behaviour, fileOf, serveFile, someBytes } from '../file-server.ts';
 
+// Pauses before the next attempt, else of half a second and more.
+vi.mock('../../../../src/base/async.ts', async (original) => ({
+  ...(await original<object>()),
+  backoff: () => 100,
+}));
+
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const never = new AbortController().signal;
@@ -156,12 +162,6 @@ test('a server that stalls again and again: said with how much has come, which a
   expect([...new Set(site.asked)]).toHaveLength(6 - Math.ceil(Number(kept) / CHUNK_BYTES));
 });
 
-test('a server without ranges: the whole file comes in one answer', async () => {
-  const { server: site, store } = await setUp({ ignoresRange: true });
-  expect(await loadsWhole(store)).toBe(true);
-  expect(site.asked).toHaveLength(1);
-});
-
 test('a server of which some machines have no ranges: the rest comes over one connection', async () => {
   let answers = 0;
   const whole200 = { open: 0, most: 0, sent: 0 };
@@ -289,16 +289,6 @@ test('a file that has changed since: restarted, and its old chunks are not mixed
   expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
 });
 
-test('a part that was torn, without anything telling so: fetched again, alone', async () => {
-  const { server: site, backend, store } = await setUp();
-  delete site.behaviour.etag;
-  await downloadPart(store, 2 * CHUNK_BYTES);
-  const writer = await backend.write(file.sha256);
-  await writer.write(new Uint8Array(CHUNK_BYTES), 0);
-  await writer.close();
-  expect(await loadsWhole(openStore(backend, site.url))).toBe(true);
-});
-
 test.each<[string, Partial<Behaviour>, RegExp]>([
   ['longer', { body: someBytes(body.length + 1) }, /m\/a\.bin has \d+ bytes, which is not what/],
   ['shorter', { body: body.subarray(0, 3000) }, /m\/a\.bin has 3000 bytes, which is not what/],
@@ -313,11 +303,6 @@ test.each<[string, Partial<Behaviour>, RegExp]>([
   });
   expect(await store.missing([file])).toEqual([file]);
   expect((await backend.read(file.sha256))?.size ?? 0).toBeLessThan(body.length);
-});
-
-test('an answer that is no file: said with its status', async () => {
-  const { store } = await setUp({ status: 403 });
-  await expect(load(store)).rejects.toThrow(/m\/a\.bin could not be downloaded: the server answered 403/);
 });
 
 test('no answer at all: said with the causes, of which CORS is one', async () => {

@@ -86,13 +86,6 @@ test('downloads a file once, and shares it with the cache', async () => {
   expect(downloads()).toEqual([`GET ${URL_PATH}`]);
 });
 
-test('a second clone takes it from the cache', async () => {
-  await pull(options());
-  expect(await pull(options({ folder: join(base, 'clone') }))).toBe(0);
-  expect(await hashOf(join(base, 'clone', PATH))).toBe(sha256);
-  expect(downloads()).toHaveLength(1);
-});
-
 test('resumes after a dropped connection', async () => {
   hub.cuts.push(100_000, 50_000);
   await pull(options());

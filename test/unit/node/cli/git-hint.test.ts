@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { gitHint } from '../../../../src/node/cli/git-hint.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
+
+test('a folder that git would commit is named with its line; an ignored one needs none', async () => {
+  const root = await tempFolder('ignore');
+  expect(gitHint('public/models', root)).toBeNull();
+  spawnSync('git', ['init', '--quiet', root]);
+  await writeFile(join(root, '.gitignore'), 'dist');
+  expect(gitHint('public/models', root)).toContain('add a line "public/models/" to .gitignore');
+  expect(gitHint('dist/models', root)).toBeNull();
+});
