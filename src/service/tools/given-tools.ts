@@ -14,9 +14,6 @@ export interface MoreTools {
   tools: z.infer<typeof inputTools>;
 }
 
-/** OpenAI's own limit. */
-export const MAX_TOOLS = 128;
-
 /** Maximum number of types that a warning names. */
 const MAX_NAMED_TYPES = 8;
 

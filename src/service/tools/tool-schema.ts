@@ -1,6 +1,6 @@
 import * as z from '#base/zod';
 import { functionFields } from '../body/fields.ts';
-import { MAX_TOOLS } from './given-tools.ts';
+import { MAX_TOOLS } from './tool-function.ts';
 
 /** Schemas of tools and of the choice among them, as chat completions write them. */
 
