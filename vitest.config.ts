@@ -8,7 +8,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Unit tests that start programs, read many megabytes, measure processor time or replace modules: each file in its own process. */
 const ISOLATED = [
   'test/unit/scripts/test.test.ts',
-  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/recommend,pull/wheels}.test.ts',
+  'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/weights/added/model-adder{,.remote}.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
