@@ -11,11 +11,12 @@ const ISOLATED = [
   'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/weights/added/model-adder{,.remote}.test.ts',
+  'test/unit/chat-template/bounded-template.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{onnx/text-tokenizer,sound/read-audio}.test.ts',
   'test/unit/llama/read-ahead-blob.test.ts',
   'test/unit/page/election/election-member.test.ts',
-  'test/unit/service/body/request-body.test.ts',
+  'test/unit/service/{body/request-body,field-types}.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
   'test/fuzz/hostile-{arrays,bodies,files,images,pictures,schemas,sounds,templates,usage}.test.ts',
 ];

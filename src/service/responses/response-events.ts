@@ -5,7 +5,7 @@ import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import { type ServiceError, writeJson } from '#base';
-import { itemIds, type NextItemId, storeSentById } from './item-references.ts';
+import { itemIds, type NextItemId, openStreams } from './item-references.ts';
 import {
   toIncomplete,
   toResponseLogprobs,
@@ -17,6 +17,7 @@ import {
 } from './response-object.ts';
 
 export interface ResponseEventsOptions {
+  keyId: string;
   isStreamed: boolean;
   /** Whether reasoning has a summary, too: the request asks for one. */
   summarizes: boolean;
@@ -95,7 +96,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   }
 
   abandon(): void {
-    if (storeSentById.delete(this.#id)) void this.#storeSent();
+    if (openStreams.delete(this.#id)) void this.#storeSent();
   }
 
   /** Stores what was sent so far, as a reply that was cut off. */
@@ -109,12 +110,13 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
 
   #keep(state: ResponseState): Promise<ResponseObject> {
     // First: what was sent must not be stored after the whole.
-    storeSentById.delete(this.#id);
+    openStreams.delete(this.#id);
     return this.#options.keep(state);
   }
 
   #begin(): string {
-    if (this.#options.isStreamed) storeSentById.set(this.#id, () => this.#storeSent());
+    const { isStreamed, keyId } = this.#options;
+    if (isStreamed) openStreams.set(this.#id, { keyId, storeSent: () => this.#storeSent() });
     const response = this.#options.render(this.#state('in_progress', null));
     return this.#write([
       { type: 'response.created', response },

@@ -63,6 +63,7 @@ export async function createResponse(
     }
   };
   const format = new ResponseEvents(head.id, {
+    keyId: exchange.admitted.keyId,
     isStreamed: run.isStreamed,
     summarizes: request.reasoning?.summary != null,
     usage: () => run.meter.total,
