@@ -109,7 +109,7 @@ function ModelFacts({ id, status }: Facts) {
   return (
     <dl class="facts">
       <Fact name="For">{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</Fact>
-      {variant && <VariantFacts id={id} variant={variant} reasons={status?.reasons ?? []} />}
+      {variant && <VariantDetails id={id} variant={variant} reasons={status?.reasons ?? []} />}
       {added && <AddedModelFacts {...added} />}
       <EstimateFacts variant={variant} isAdded={added !== undefined} estimates={status?.estimates ?? {}} />
       {!variant && !added && <OtherWeights id={id} status={status} />}
@@ -118,7 +118,15 @@ function ModelFacts({ id, status }: Facts) {
   );
 }
 
-function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; reasons: VariantReason[] }) {
+function VariantDetails({
+  id,
+  variant,
+  reasons,
+}: {
+  id: string;
+  variant: Variant;
+  reasons: VariantReason[];
+}) {
   return (
     <>
       <Fact name="Weights">

@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 const bundles = {
   page: { index: 'src/index.ts' },
   sw: { index: 'src/service-worker/index.ts' },
-  worker: { worker: 'src/engine-host/worker.ts' },
+  worker: { worker: 'src/engine-worker/worker.ts' },
   catalog: { index: 'src/catalog.ts' },
   store: { index: 'src/page/status-store/index.ts' },
   react: { index: 'src/page/react/index.ts' },

@@ -88,7 +88,7 @@ const allMiniLmF32: TransformersVariant = {
  */
 const allMiniLmInt8: TransformersVariant = {
   ...allMiniLm,
-  device: 'wasm',
+  backend: 'wasm',
   name: 'all-minilm-l6-v2-int8',
   maxBatchSize: 1,
   files: filesIn('all-minilm-l6-v2-int8', {

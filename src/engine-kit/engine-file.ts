@@ -17,10 +17,15 @@ const START_TIMEOUT_MS = 5000;
  * @throws ServiceError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  if (!validStarts.has(url)) await pastCaches(url, signal, (cache) => read(url, signal, cache));
-  validStarts.add(url);
+  await checkWasmStart(url, signal);
   await delay(START_TIMEOUT_MS, signal);
   await checkWasm(url, signal);
+}
+
+/** Resolves if the file begins as WASM does. @throws as `watchWasm()` does */
+export async function checkWasmStart(url: string, signal: AbortSignal): Promise<void> {
+  if (!validStarts.has(url)) await pastCaches(url, signal, (cache) => checkStart(url, signal, cache));
+  validStarts.add(url);
 }
 
 /**
@@ -66,11 +71,25 @@ async function pastCaches<T>(
   throw new FileReplaced('A cache had a wrong copy of an engine file. It has been replaced.');
 }
 
-async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
-  const bytes = await fetchFile(url, { signal, cache }, (response) => response.arrayBuffer());
-  const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
+/** Reads only the file's first bytes: the engine reads it whole. */
+async function checkStart(url: string, signal: AbortSignal, cache: RequestCache): Promise<void> {
+  const bytes = await fetchFile(url, { signal, cache }, async ({ body }) => {
+    const reader = body?.getReader();
+    const { value = new Uint8Array() } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    return value;
+  });
+  requireMagic(url, bytes);
+}
+
+function requireMagic(url: string, [a, b, c, d]: Uint8Array): void {
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d)
     throw engineFileError(url, 'is not a WebAssembly file');
+}
+
+async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
+  const bytes = await fetchFile(url, { signal, cache }, (response) => response.arrayBuffer());
+  requireMagic(url, new Uint8Array(bytes));
   return bytes;
 }
 

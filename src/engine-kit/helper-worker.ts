@@ -5,7 +5,7 @@ import { helperLock, whenReleased } from '#protocol';
 import { openWorker } from './open-worker.ts';
 
 /** API of the engine worker's script when an engine starts it as a helper worker. */
-export interface HelperHost {
+export interface HelperScript {
   /** Resolves when the worker holds the lock. @param name key in a plug-in's `helpers` */
   helper(name: string, lock: string): Promise<object & ProxyMarked>;
 }
@@ -15,7 +15,7 @@ type Load<Helper extends object> = (helper: Remote<Helper>) => Promise<unknown>;
 /** A worker that runs one of an engine's helpers. */
 export class HelperWorker<Helper extends object> {
   readonly #worker: Worker;
-  readonly #host: Remote<HelperHost>;
+  readonly #script: Remote<HelperScript>;
   #helper: Remote<Helper> | null = null;
   /** Aborts when the worker has ended for any reason: a call to it would never settle. */
   readonly #gone = new AbortController();
@@ -24,7 +24,7 @@ export class HelperWorker<Helper extends object> {
     // The engine worker's own script, so that bundlers need not emit another.
     const name = 'localtext-helper';
     this.#worker = openWorker(location.href, { type, name }, (error) => this.end(error));
-    this.#host = wrap<HelperHost>(this.#worker);
+    this.#script = wrap<HelperScript>(this.#worker);
   }
 
   /** @throws ServiceError; the error of `load` */
@@ -61,7 +61,7 @@ export class HelperWorker<Helper extends object> {
   async #load(name: string, load: Load<Helper>): Promise<void> {
     const lock = helperLock(crypto.randomUUID());
     const { signal } = this.#gone;
-    this.#helper = (await abortable(this.#host.helper(name, lock), signal)) as unknown as Remote<Helper>;
+    this.#helper = (await abortable(this.#script.helper(name, lock), signal)) as unknown as Remote<Helper>;
     whenReleased(navigator.locks, lock, signal).then(
       () => this.end(engineCrashed(`the worker of the helper ${name} has ended`)),
       () => undefined,
@@ -79,7 +79,7 @@ export class HelperWorker<Helper extends object> {
   end(reason: unknown = new Error('the model was unloaded')): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(reason);
-    this.#host[releaseProxy]();
+    this.#script[releaseProxy]();
     this.#worker.terminate();
   }
 }

@@ -39,7 +39,7 @@ export const completeTimings = (last: { timings?: Timings }, queueMs: number, co
 export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;
 
-interface KindFacts {
+interface KindRow {
   /** Article and name of the kind, for error messages: "Use a chat model." */
   noun: string;
   /** Name of the capability in GET /v1/models. */
@@ -58,7 +58,7 @@ export const KINDS = {
   decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
   toolChoice: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
   rerank: { noun: 'a reranking', capability: 'rerank', models: ['rerank', 'embedding'], isBatched: true },
-} as const satisfies Record<Kind, KindFacts>;
+} as const satisfies Record<Kind, KindRow>;
 
 /** Kinds of models that can answer a kind of job. */
 export type ModelOf<K extends Kind> = (typeof KINDS)[K]['models'][number];

@@ -167,7 +167,10 @@ export async function enterInFlight(
   const name = inFlightLock(keyId, requestId);
   // The browser answers in order, so that the lock is held before the others are counted: two requests at once may both
   // be refused, but they never exceed the limit together.
-  const [release, { held = [] }] = await Promise.all([holdLock(locks, name), queryLocks(locks)]);
+  const holding = holdLock(locks, name);
+  const query = queryLocks(locks);
+  query.catch(() => holding.then((release) => release())).catch(() => {});
+  const [release, { held = [] }] = await Promise.all([holding, query]);
   const isOther = (other = ''): boolean => other.startsWith(prefix) && other !== name;
   if (held.filter((lock) => isOther(lock.name)).length < limit) return release;
   release();

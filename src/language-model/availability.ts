@@ -2,7 +2,7 @@ import { delay } from '#base';
 import { modelOf } from '#page/state';
 import type { CoreOptions } from './create-options.ts';
 import { unknownError, V1Error } from './exceptions.ts';
-import type { ModelFacts, V1Client } from './v1-client.ts';
+import type { V1Model, V1Client } from './v1-client.ts';
 
 export type Availability = 'unavailable' | 'downloadable' | 'downloading' | 'available';
 
@@ -15,8 +15,8 @@ export async function availabilityOf(client: V1Client, options: CoreOptions): Pr
   try {
     if (!isPossible(options)) return 'unavailable';
     const found = await modelAvailability(client);
-    if (found === 'unavailable' || !needsFacts(options)) return found;
-    return supports(await client.facts(), options) ? found : 'unavailable';
+    if (found === 'unavailable' || !needsDescription(options)) return found;
+    return supports(await client.describe(), options) ? found : 'unavailable';
   } catch (error) {
     if (error instanceof V1Error && error.status === 404) return 'unavailable';
     throw unknownError(error);
@@ -50,10 +50,10 @@ function isPossible({ expectedInputs, expectedOutputs, languages }: CoreOptions)
   return languages.every((tag) => names.of(tag) !== undefined);
 }
 
-const needsFacts = ({ expectedInputs, expectedOutputs, tools }: CoreOptions): boolean =>
+const needsDescription = ({ expectedInputs, expectedOutputs, tools }: CoreOptions): boolean =>
   tools.length > 0 || [...expectedInputs, ...expectedOutputs].some((type) => type !== 'text');
 
-function supports({ capabilities }: ModelFacts, options: CoreOptions): boolean {
+function supports({ capabilities }: V1Model, options: CoreOptions): boolean {
   if (options.expectedInputs.includes('image') && !capabilities.includes('vision')) return false;
   const { expectedInputs, expectedOutputs, tools } = options;
   const types = [...expectedInputs, ...expectedOutputs];

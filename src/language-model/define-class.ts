@@ -49,7 +49,7 @@ async function prepare(
 ): Promise<SessionParts> {
   await load(client, options, progress, signal);
   try {
-    const { contextLength: contextWindow } = await client.facts();
+    const { contextLength: contextWindow } = await client.describe();
     const parts = { client, options, contextWindow };
     const messages = await toV1Messages(initialPrompts);
     if (messages.length === 0) return { ...parts, conversation: new Conversation([], 0) };

@@ -24,7 +24,7 @@ export interface ReplyEnd {
   totalTokens: number;
 }
 
-export interface ModelFacts {
+export interface V1Model {
   contextLength: number;
   capabilities: string[];
 }
@@ -62,10 +62,10 @@ export class V1Client {
   }
 
   /** @throws V1Error 404 for an unknown model */
-  async facts(): Promise<ModelFacts> {
+  async describe(): Promise<V1Model> {
     const response = await this.#fetch(`/models/${this.model}`);
-    const facts = (await response.json()) as { context_length?: number; capabilities?: string[] };
-    return { contextLength: facts.context_length ?? Infinity, capabilities: facts.capabilities ?? [] };
+    const model = (await response.json()) as { context_length?: number; capabilities?: string[] };
+    return { contextLength: model.context_length ?? Infinity, capabilities: model.capabilities ?? [] };
   }
 
   /** Counts the tokens of a prompt. A text that is too long for `/v1` to count is estimated by the first halves of its messages. */

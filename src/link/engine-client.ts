@@ -1,14 +1,15 @@
-import type {
-  EngineClient,
-  EngineRequest,
-  Waiting,
-  EngineMessage,
-  Question,
-  CommandOf,
-  WeightsCommand,
-  WeightsReplies,
-  EngineStatus,
-  OnProgress,
+import {
+  STATUS_ID,
+  type EngineClient,
+  type EngineRequest,
+  type Waiting,
+  type EngineMessage,
+  type Question,
+  type CommandOf,
+  type WeightsCommand,
+  type WeightsReplies,
+  type EngineStatus,
+  type OnProgress,
 } from '#protocol';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import { callEngine, engineFailed } from './call-engine.ts';
@@ -100,7 +101,8 @@ async function ask<Type extends 'loaded' | 'status' | 'weights'>(
   answer: Type,
   { signal, onMessage }: { signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
 ): Promise<Extract<EngineMessage, { type: Type }>> {
-  const id = `${question.type}-${crypto.randomUUID()}`;
+  const prefix = question.type === 'status' ? STATUS_ID : `${question.type}-`;
+  const id = prefix + crypto.randomUUID();
   const read = (message: EngineMessage): EngineMessage => message;
   for await (const message of callEngine(connection, { id, signal, read, nextQuestion: () => question })) {
     onMessage?.(message);

@@ -1,11 +1,12 @@
 import { CacheManager, type LoadModelParams, Wllama, type WllamaCompat } from '@wllama/wllama';
 
 import { abortable, printable, serverError, withTimeout, type ServiceError } from '#base';
-import { isOutOfMemory, watchWasm } from '#engine-kit';
+import { checkWasmStart, isOutOfMemory, watchWasm } from '#engine-kit';
 import type { Chunk } from './chunk.ts';
 import { BARE } from './internals/prompt-slots.ts';
 import { NativeLog, serverCalls, type ServerCalls } from './internals/server-calls.ts';
 import {
+  AheadWorker,
   canDraft,
   kernelsOf,
   mediaMarkerOf,
@@ -30,6 +31,8 @@ export interface LlamaOptions {
   parameters: LoadModelParams & { n_parallel: number };
   /** Limits for saved prompt states. Absent: limited in tokens. */
   limits?: StateLimits | undefined;
+  /** A worker that has compiled the code meanwhile. */
+  ahead?: AheadWorker | undefined;
   signal: AbortSignal;
 }
 
@@ -45,6 +48,22 @@ export type Llama = Awaited<ReturnType<typeof openLlama>>;
 
 /** llama.cpp rejected the file or lacked memory for the context; it does not report which. */
 export class NotLoaded extends Error {}
+
+/** Starts a worker for `openLlama()`, to compile the code while the model's files are opened or downloaded. */
+export const startAhead = (
+  { wasm, compat }: WasmBuild,
+  url: LlamaOptions['url'],
+  { threads, gpu }: { threads: number; gpu: boolean },
+): AheadWorker =>
+  new AheadWorker(
+    {
+      pathConfig: { 'wllama.wasm': wasm },
+      nbThread: threads > 1 ? threads : 0,
+      compat: compat !== null,
+      noWebGPU: !gpu,
+    },
+    url,
+  );
 
 /**
  * Loads a model in llama.cpp's server, in a worker.
@@ -126,7 +145,7 @@ export const noCache = (): CacheManager =>
 
 async function start(
   files: readonly Blob[],
-  { name, build: { wasm, compat }, url, parameters, limits, signal }: LlamaOptions,
+  { name, build: { wasm, compat }, url, parameters, limits, ahead, signal }: LlamaOptions,
   log: NativeLog,
 ): Promise<Wllama> {
   const wllama = new Wllama(
@@ -135,7 +154,7 @@ async function start(
   );
   // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
-  useWorkerFile(wllama, url, limits, true);
+  useWorkerFile(wllama, url, limits, true, ahead);
   const loadEnded = new AbortController();
   try {
     const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));
@@ -155,6 +174,8 @@ async function start(
   } catch (error) {
     // A worker that has not started never answers `exit()`.
     await withTimeout(wllama.exit(), EXIT_MS);
+    // A worker that was started ahead may have failed on a bad file before the watch began.
+    if (!signal.aborted) await checkWasmStart(wasm, signal);
     const { loadError } = log;
     throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(name, loadError);
   } finally {

@@ -33,6 +33,8 @@ interface ScheduledReply extends PromptView {
   accepted: boolean;
   /** Steps until the next one that drafts. */
   undrafted: number;
+  /** That number after another step whose drafts are all wrong. */
+  nextUndrafted: number;
   onAccepted(): void;
   onChunk(chunk: Chunk): void;
   resolve(): void;
@@ -57,8 +59,11 @@ interface Count {
   reject(error: unknown): void;
 }
 
-/** Steps without drafts after one whose drafts were all wrong: each costs a call for further results. */
-const UNDRAFTED_STEPS = 3;
+/**
+ * Maximum number of steps without drafts after one whose drafts were all wrong, or that found none: such a step makes
+ * the server wait for this thread. The number doubles with each in a row.
+ */
+const MAX_UNDRAFTED = 8;
 
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
@@ -194,6 +199,7 @@ export class ReplyScheduler {
       computedAhead: null,
       putAside: 0,
       undrafted: 0,
+      nextUndrafted: 1,
       since: performance.now(),
       accepted: false,
     };
@@ -340,7 +346,7 @@ export class ReplyScheduler {
     const read = await this.#readStep(step);
     if (isSteady && !step.drafts) return;
     this.#isDrained = true;
-    if (step.drafts) reply.undrafted = read > 1 ? 0 : UNDRAFTED_STEPS;
+    if (step.drafts) noteDrafts(reply, read > 1);
     // Nothing is queued behind a drafted token that is missing.
     if (!step.drafts || read > 1) for (const each of running) await this.#drain(each);
   }
@@ -448,6 +454,11 @@ export class ReplyScheduler {
     this.#leaveSlot(reply);
     settle();
   }
+}
+
+function noteDrafts(reply: ScheduledReply, wereRight: boolean): void {
+  reply.undrafted = wereRight ? 0 : reply.nextUndrafted;
+  reply.nextUndrafted = wereRight ? 1 : Math.min(MAX_UNDRAFTED, 2 * reply.nextUndrafted);
 }
 
 /** Adds the timings of the prompt's computation ahead: its cache hits are the request's. */

@@ -23,7 +23,7 @@ const MAX_RATIO = 20;
 const MAX_SHARE = 0.8;
 
 export const probeResultSchema = z.object({
-  device: z.enum(['wasm', 'webgpu']),
+  backend: z.enum(['wasm', 'webgpu']),
   wasmMs: z.number(),
   gpuMs: z.number(),
   /** Lowest cosine similarity of the two backends' vectors. */
@@ -46,14 +46,14 @@ async function probe(
   const onGpu = await time(gpu, Math.max(MIN_TIMEOUT_MS, MAX_RATIO * onWasm.ms), signal);
   const cosine = Math.min(...onWasm.vectors.map((vector, index) => dot(vector, onGpu.vectors[index])));
   const better = cosine >= MIN_COSINE && onGpu.ms < onWasm.ms * MAX_SHARE;
-  return { device: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };
+  return { backend: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };
 }
 
 /** Describes a result as a phrase that follows the reason for a variant. */
-function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
+function describe({ backend, wasmMs, gpuMs, cosine }: ProbeResult): string {
   const figures = `${Math.round(wasmMs)} ms on WASM, ${Math.round(gpuMs)} ms on the GPU, cosine ${cosine.toFixed(4)}`;
   if (cosine < MIN_COSINE) return `on WASM, as the GPU computes other numbers (measured: ${figures})`;
-  return `on ${device === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;
+  return `on ${backend === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;
 }
 
 /** Returns the faster of two runs after a warm-up run, or the warm-up run if it exceeds `timeoutMs`. */
@@ -90,7 +90,7 @@ export interface BenchmarkOptions {
   version: string;
   /** Whether any request runs. */
   busy(): boolean;
-  /** Called with a new result: the variant should run on `result.device` from now on. */
+  /** Called with a new result: the variant should run on `result.backend` from now on. */
   onResult(variant: Variant, result: ProbeResult): void;
 }
 
@@ -119,9 +119,9 @@ export class BackendBenchmark {
   async backend(variant: Variant): Promise<Backend> {
     if (this.#disabled.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
-    if (!result || (result.device === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
+    if (!result || (result.backend === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
     this.#know(variant, result);
-    return result.device;
+    return result.backend;
   }
 
   /**
@@ -179,7 +179,7 @@ export class BackendBenchmark {
 
   /** Uses WASM until this worker ends, because the GPU that was faster has failed. */
   disable({ name }: Pick<Variant, 'name'>): void {
-    if (this.#results.get(name)?.device !== 'webgpu') return;
+    if (this.#results.get(name)?.backend !== 'webgpu') return;
     this.#tried.add(name);
     this.#results.delete(name);
     this.#disabled.add(name);

@@ -39,7 +39,7 @@ export function createModels(options: ModelsOptions): ModelManager {
     which: probe,
     version: options.build,
     busy: () => loadedModels.isBusy,
-    onResult: ({ name }, { device: faster }) => {
+    onResult: ({ name }, { backend: faster }) => {
       if (faster === 'webgpu') loadedModels.reload(name).catch(() => undefined);
       options.onChange();
     },
@@ -78,7 +78,7 @@ export function createModels(options: ModelsOptions): ModelManager {
       },
     }),
     budgetBytes: device.then(({ memoryGiB }) => memoryBytes ?? defaultBudget(memoryGiB)),
-    variantFacts: { notes, estimates: estimates.known },
+    variantDetails: { notes, estimates: estimates.known },
     onDeviceLost: (variant) => benchmark.disable(variant),
     onAgain: () => files.dropFailures(),
   });

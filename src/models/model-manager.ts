@@ -6,7 +6,7 @@ import type { Engine, Engines } from '#engine-kit';
 import type { CrashGuard } from './crash-guard.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelFacts } from './engine-facts.ts';
-import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
+import { modelStatus, noVariant, type VariantDetails } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { LoadedModels } from './loaded-models.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
@@ -42,7 +42,7 @@ export interface ModelManagerOptions {
   plan: PlanVariants;
   /** Maximum memory of all models together. */
   budgetBytes: Promise<number>;
-  variantFacts: VariantFacts;
+  variantDetails: VariantDetails;
   onDeviceLost: (variant: Variant) => void;
   /** Called when the page requests a load that may have failed before. */
   onAgain: () => void;
@@ -245,7 +245,7 @@ export class ModelManager {
       const plan = this.#plans.get(model.id);
       const variants = plan?.candidates ?? model.variants;
       const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
-      return modelStatus(model, plan, loadedModels, this.#options.variantFacts);
+      return modelStatus(model, plan, loadedModels, this.#options.variantDetails);
     });
   }
 

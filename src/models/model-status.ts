@@ -4,8 +4,8 @@ import { idleStatus, type ModelStatus, type VariantEstimate, type VariantReason 
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
-/** Facts about variants beyond their plan and state, by name. */
-export interface VariantFacts {
+/** What is known of variants beyond their plan and state, by name. */
+export interface VariantDetails {
   /** Notes on how a variant runs, appended to the reason for its selection. */
   notes?: ReadonlyMap<string, string>;
   estimates?: ReadonlyMap<string, VariantEstimate>;
@@ -16,7 +16,7 @@ export function modelStatus(
   { id, kind, variants }: CatalogModel,
   plan: Plan | undefined,
   loadedModels: readonly LoadedModel[],
-  { notes, estimates }: VariantFacts,
+  { notes, estimates }: VariantDetails,
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
   const [first] = plan?.candidates ?? [];

@@ -3,6 +3,7 @@ import { messageSW } from 'workbox-window';
 import {
   requestsRun,
   scopeOf,
+  takeOverLock,
   PROTOCOL_VERSION,
   type PageToServiceWorker,
   type ServiceWorkerReply,
@@ -27,6 +28,9 @@ export async function tellServiceWorker(worker: ServiceWorker, message: PageToSe
 
 const POLL_INTERVAL_MS = 250;
 
+/** How long a takeover holds back the status requests of all tabs. */
+const HOLD_BACK_MS = 10_000;
+
 /**
  * Lets the waiting version take over once no request runs in any tab. Resolves to false when none waits.
  * Pages keep the library that they were loaded with: reload them afterwards.
@@ -35,18 +39,25 @@ export async function applyUpdate(
   registration: ServiceWorkerRegistration,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { locks } = navigator;
+  const scope = scopeOf(registration.scope);
   for (let found = false; ; found = true) {
     signal.throwIfAborted();
     // A newer version may have replaced the waiting one, or another tab has activated it.
     const { waiting } = registration;
     if (!waiting) return found;
-    if (!(await requestsRun(navigator.locks, scopeOf(registration.scope)))) {
+    if (!(await requestsRun(locks, scope))) {
       const stateChange = new Promise<void>((resolve) => {
         waiting.addEventListener('statechange', () => /activated|redundant/.test(waiting.state) && resolve());
       });
       try {
-        const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
-        await abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
+        let takingOver: Promise<void> | undefined;
+        await locks.request(takeOverLock(scope), { signal }, () => {
+          const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+          takingOver = abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
+          return withTimeout(takingOver, HOLD_BACK_MS);
+        });
+        await takingOver;
         if (waiting.state === 'activated') return true;
       } catch (error) {
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;

@@ -45,7 +45,7 @@ export interface Origin {
  */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'sent' | 'prefill';
 
-export interface StageFacts {
+export interface StageDetails {
   /** Fingerprint of the variant that computes, with `prefill`. */
   servedBy?: string;
   /** Keywords of schemas that are not enforced, by their place in the request. */
@@ -63,7 +63,7 @@ export type EngineMessage<K extends Kind = Kind> =
       link?: MessagePort;
     }
   /** Reports that nothing has been generated yet, and why. */
-  | ({ type: 'waiting'; stage: WaitingStage } & StageFacts)
+  | ({ type: 'waiting'; stage: WaitingStage } & StageDetails)
   | { type: 'event'; event: EventOf<K> }
   /** The job gives way to others: the requester asks again for the rest. */
   | { type: 'paused' }

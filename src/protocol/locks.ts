@@ -33,6 +33,12 @@ export const helperLock = (id: string): string => `localtext:helper:${id}`;
 /** Held by the client of the engine while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
 
+/**
+ * Shared by requests for the status, and exclusive while a new version takes over: if a request reaches the old
+ * version as it stops, Chromium starts it again, and keeps it for up to 5 minutes.
+ */
+export const takeOverLock = (scope: string): string => `${nameIn(scope)}:take-over`;
+
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
@@ -115,8 +121,12 @@ export async function whenReleased(locks: LockManager, name: string, signal?: Ab
 /** Whether another script has taken the lock from its holder, by `steal`. */
 const isTheft = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
-/** Whether a request runs in any tab of the app. */
+/** Prefix of the ids of status requests. */
+export const STATUS_ID = 'status-';
+
+/** Whether a request runs in any tab of the app, status requests excepted: a page may ask again and again. */
 export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {
   const { held = [] } = await queryLocks(locks);
-  return held.some(({ name }) => name?.startsWith(requestLock(scope, '')));
+  const [any, status] = [requestLock(scope, ''), requestLock(scope, STATUS_ID)];
+  return held.some(({ name = '' }) => name.startsWith(any) && !name.startsWith(status));
 }

@@ -1,5 +1,5 @@
 import type { CatalogModel, VariantSampling } from '#catalog';
-import type { Origin, StageFacts, WaitingStage } from './engine-port.ts';
+import type { Origin, StageDetails, WaitingStage } from './engine-port.ts';
 import type { ChatMessage, EventOf, JobOf, Kind, ModelKind } from '#jobs';
 import type { ModelFacts } from './model-facts.ts';
 import type { RequestLogEntry } from './request-log.ts';
@@ -29,7 +29,7 @@ export interface EngineClient {
  * Reason why no output has arrived yet. It may follow output if another engine takes over in the middle of a
  * reply.
  */
-export type Waiting = { type: 'waiting'; stage: WaitingStage } & StageFacts;
+export type Waiting = { type: 'waiting'; stage: WaitingStage } & StageDetails;
 export type EngineEvent = Waiting | EventOf<'chat'>;
 
 export interface EngineRequest {

@@ -1,12 +1,12 @@
 import type { Claim, JobQueue } from './job-queue.ts';
-import { classOf, type JobFacts, POLICY } from './policy.ts';
+import { classOf, type JobTraits, POLICY } from './policy.ts';
 
 const { maxCutParts, unread, unreadRestarting } = POLICY.job;
 
 /** Thrown if a job yields its slot to others. Its requester sends it again. */
 export class JobPaused extends Error {}
 
-export interface LeaseFacts extends JobFacts {
+export interface LeaseOptions extends JobTraits {
   client: string;
   /** How often the job was paused before. */
   pauses: number;
@@ -21,9 +21,9 @@ export class Lease {
   readonly #unreadMs: number;
   #mustPause = false;
 
-  constructor(facts: LeaseFacts) {
-    const { client, pauses, hasLongParts, restarts, isBackground } = facts;
-    const jobClass = classOf(facts);
+  constructor(options: LeaseOptions) {
+    const { client, pauses, hasLongParts, restarts, isBackground } = options;
+    const jobClass = classOf(options);
     // Two tabs that share the engine would otherwise keep discarding each other's parts.
     const keepsPart = hasLongParts && (jobClass === 'sharing' || pauses >= maxCutParts);
     const pause = (): void => {

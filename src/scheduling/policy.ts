@@ -74,7 +74,7 @@ export const POLICY = {
  */
 export type JobClass = 'none' | 'sharing' | 'short' | 'long';
 
-export interface JobFacts {
+export interface JobTraits {
   /** Estimated work, in reply tokens. */
   work: number;
   /** Whether its answer is not streamed. */
@@ -85,7 +85,7 @@ export interface JobFacts {
   yieldsWhenBrief: boolean;
 }
 
-export function classOf({ work, isBackground, restarts, yieldsWhenBrief }: JobFacts): JobClass {
+export function classOf({ work, isBackground, restarts, yieldsWhenBrief }: JobTraits): JobClass {
   const { brief, short } = POLICY.job;
   if (work > brief && isBackground) return work <= short ? 'short' : 'long';
   const mayYield = work > brief || (isBackground && yieldsWhenBrief);

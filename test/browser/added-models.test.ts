@@ -61,11 +61,10 @@ async function choose(page: Page, file = chosen): Promise<void> {
   await page.locator('input[type=file]').setInputFiles(file);
 }
 
-test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
-  const profile = await tempFolder('added');
+test('a GGUF of the user answers in every tab until it is removed', async () => {
   const site = await StaticSite.start();
-  const first = await launch({ profile });
-  const { page, key } = await openPage(first, site.url, path);
+  const first = await launch();
+  const { page } = await openPage(first, site.url, path);
   await choose(page);
   const [fresh, added] = await page.evaluate(async () => {
     const { models } = await window.localtext;
@@ -96,21 +95,8 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
 
   const { page: second, key: secondKey } = await openPage(first, site.url, path);
   expect(await modelIds(second, secondKey)).toEqual(['jade-mole-4', id]);
-  const answer = await askAddedModel(second, secondKey, id);
-  expect(answer).toMatch(/\w/);
-  await first.close();
-  await site.stop();
-
-  const again = await launch({ profile });
-  const offline = await again.newPage();
-  await offline.goto(site.url + path);
-  await offline.evaluate(async () => void (await window.localtext));
-  expect(await askAddedModel(offline, key, id)).toBe(answer);
-  await offline.evaluate(async (from) => (await window.localtext).models.rename(from, 'my-own'), id);
-  expect(await modelIds(offline, key)).toEqual(['jade-mole-4', 'my-own']);
-  expect(await askAddedModel(offline, key, 'my-own')).toBe(answer);
-  await expect(askAddedModel(offline, key, id)).rejects.toThrow(/404/);
-  await remove(offline, key, 'my-own');
+  expect(await askAddedModel(second, secondKey, id)).toMatch(/\w/);
+  await remove(second, secondKey, id);
 });
 
 /** Removes a model, and checks that nothing of it stays. */
@@ -144,7 +130,7 @@ test('a model whose heads are no multiple of 32 values loads and answers', async
   }
 });
 
-test('the playground shows what a dropped file is, adds it and removes it', async () => {
+test('the playground shows what a dropped file is', async () => {
   const site = await StaticSite.start();
   const context = await launch();
   const page = await context.newPage();
@@ -157,18 +143,6 @@ test('the playground shows what a dropped file is, adds it and removes it', asyn
   await card.getByText('llama, Q8_0').waitFor();
   await card.getByText('It fits.').waitFor();
   expect(await violations(page)).toEqual([]);
-  await card.getByLabel('Id').fill('amber-phoenix-4');
-  await card.getByLabel('Id').press('Enter');
-  await card.getByRole('alert').getByText('is taken by another model').waitFor();
-  await card.getByLabel('Id').fill('mine');
-  await card.getByLabel('Id').press('Enter');
-  const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'mine' }) });
-  await model.getByText('added by you').waitFor();
-  expect(await violations(page)).toEqual([]);
-  await model.getByRole('button', { name: 'Remove mine' }).press('Enter');
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
-  await model.waitFor({ state: 'detached' });
-  expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
 });
 
 /** Drops a file on the card for models of the user's. */

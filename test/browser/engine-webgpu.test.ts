@@ -10,7 +10,7 @@ const miniLm = defaultCatalog.models
   .find((variant): variant is TransformersVariant => variant.name === 'all-minilm-l6-v2-f32');
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
-const on = (device: 'wasm' | 'webgpu') => ({ ...miniLm, name: `minilm-${device}`, device, optIn: false });
+const on = (backend: 'wasm' | 'webgpu') => ({ ...miniLm, name: `minilm-${backend}`, backend, optIn: false });
 const facts = { kind: 'embedding' as const, created: 1 };
 const catalog: Catalog = {
   ownedBy: 'test',

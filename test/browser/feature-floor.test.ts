@@ -35,24 +35,6 @@ const refusal = (page: Page, how: 'start' | 'startWithoutServiceWorker'): Promis
 const refusingIndexedDb = (name: string): string =>
   `IDBFactory.prototype.open = () => { throw new DOMException('refused', '${name}'); };`;
 
-test.each([
-  ['Web Locks', 'delete Navigator.prototype.locks;', 'browser_unsupported', /lacks Web Locks\..*Firefox 124/],
-  ['IndexedDB', 'delete window.indexedDB;', 'browser_unsupported', /lacks IndexedDB\./],
-  ['BroadcastChannel', 'delete window.BroadcastChannel;', 'browser_unsupported', /lacks BroadcastChannel\./],
-  ['AbortSignal.any', 'delete AbortSignal.any;', 'browser_unsupported', /lacks AbortSignal\.any\./],
-  [
-    'allowed storage',
-    refusingIndexedDb('SecurityError'),
-    'storage_unavailable',
-    /Allow cookies and site data/,
-  ],
-  ['free storage', refusingIndexedDb('QuotaExceededError'), 'storage_full', /free disk space/],
-])('without %s, start() rejects and says so', async (_what, script, code, message) => {
-  const page = await pageAfter(script);
-  expect(await refusal(page, 'start')).toEqual({ code, message: expect.stringMatching(message) });
-  await page.close();
-});
-
 test('where storage is refused, requests through createFetch() are answered with the reason', async () => {
   const page = await pageAfter(refusingIndexedDb('UnknownError'));
   await refusal(page, 'startWithoutServiceWorker');

@@ -11,6 +11,7 @@ import { writeThinkingGguf } from '../support/thinking-gguf.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
+import { streamThoughts } from '../support/stream-thoughts.ts';
 
 /** A model at hand whose template thinks, with a part of its layers. It does not end its thoughts: their budget does. */
 const MODEL = 'thinker';
@@ -27,18 +28,13 @@ beforeAll(async () => {
   await writeFile(file, await firstLayers(GGUF, 8));
   await writeThinkingGguf(file, file);
   context = await launch();
-  ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
+  ({ page, key } = await openPage(context, inject('siteUrl'), '/test-page.html'));
   await addGguf(page, file, MODEL);
 });
 
 const words = expect.stringMatching(/^[^<]*\w[^<]*$/) as string;
 
-const ask = (more: object) =>
-  page.evaluate(([apiKey, id, fields]) => window.clients.openai.thoughts(apiKey, id, fields), [
-    key,
-    MODEL,
-    more,
-  ] as const);
+const ask = (more: object) => page.evaluate(streamThoughts, { key, model: MODEL, more });
 
 test('thinks when asked, up to its share of the tokens, and then answers', async () => {
   const { choices, usage } = await ask({ reasoning_effort: 'low', n: 2 });
@@ -58,28 +54,6 @@ test('says that it can think, and does not when not asked', async () => {
     expect(choices[0]).toMatchObject({ reasoning: '', text: words });
     expect(usage?.completion_tokens_details?.reasoning_tokens).toBe(0);
   }
-});
-
-test('the AI SDK and LangChain see the thoughts', async () => {
-  const [aiSdk, langchain] = await page.evaluate(
-    async ([apiKey, id]) =>
-      [
-        await window.clients.aiSdk.thoughts(apiKey, id),
-        await window.clients.langchain.thoughts(apiKey, id),
-      ] as const,
-    [key, MODEL] as const,
-  );
-  expect(aiSdk).toMatchObject({ reasoning: words, text: words, reasoningTokens: 6 });
-  const order = aiSdk.parts.filter((type) => /^(reasoning|text)-/.test(type));
-  expect(order).toEqual([
-    'reasoning-start',
-    'reasoning-delta',
-    'reasoning-end',
-    'text-start',
-    'text-delta',
-    'text-end',
-  ]);
-  expect(langchain).toMatchObject({ reasoning: aiSdk.reasoning, text: words, streamed: aiSdk.reasoning });
 });
 
 test('the playground folds them, and does not send them again', async () => {
@@ -119,12 +93,9 @@ test('the playground folds them, and does not send them again', async () => {
 
 test('the next tab continues the thoughts that a closed one has begun', async () => {
   const other = await context.newPage();
-  await other.goto(`${inject('siteUrl')}/clients-page.html`);
-  const asked = other.evaluate(
-    ([apiKey, id]) =>
-      window.clients.openai.thoughts(apiKey, id, { reasoning_effort: 'high', max_tokens: 60, seed: 1 }),
-    [key, MODEL] as const,
-  );
+  await other.goto(`${inject('siteUrl')}/test-page.html`);
+  const more = { reasoning_effort: 'high', max_tokens: 60, seed: 1 };
+  const asked = other.evaluate(streamThoughts, { key, model: MODEL, more });
   // Three words.
   await expect.poll(() => other.title(), { timeout: 60_000 }).toMatch(/\w\W+\w+\W+\w/);
   // It leads: the engine is its worker.

@@ -8,6 +8,7 @@ import { scriptedGguf } from '../support/scripted-gguf.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
+import { streamThoughts } from '../support/stream-thoughts.ts';
 
 /** Models whose thoughts are between control tokens, which llama.cpp's server writes only where it is told to. */
 
@@ -22,17 +23,15 @@ const gguf = scriptedGguf({
 test('thoughts between control tokens are reasoning_content, streamed before the answer', async () => {
   const file = join(await tempFolder('thought-tokens'), 'thinker.gguf');
   await writeFile(file, gguf);
-  const { page, key } = await openPage(await launch(), inject('siteUrl'), '/clients-page.html');
+  const { page, key } = await openPage(await launch(), inject('siteUrl'));
   await addGguf(page, file, MODEL);
   const messages = [{ role: 'user', content: 'Hi' }];
   const { body } = await send(page, key, '/v1/chat/completions', { model: MODEL, messages, temperature: 0 });
   expect(body).toMatchObject({
     choices: [{ message: { reasoning_content: 'I add.', content: 'Four.' }, finish_reason: 'stop' }],
   });
-  const { choices } = await page.evaluate(
-    ([apiKey, id, said]) => window.clients.openai.thoughts(apiKey, id, { messages: said }),
-    [key, MODEL, messages] as const,
-  );
+  const asked = { key, model: MODEL, more: { messages } };
+  const { choices } = await page.evaluate(streamThoughts, asked);
   expect(choices[0]).toEqual({
     reasoning: 'I add.',
     text: 'Four.',

@@ -1,18 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
-import { PreTrainedTokenizer } from '@huggingface/transformers';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { PlainEncoder } from '../../src/engines/onnx/plain-encoder.ts';
 import { AlteredSite } from '../support/altered-site.ts';
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { tempFolder } from '../support/temp-folder.ts';
 import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
@@ -20,7 +13,6 @@ import { crash } from './lifetime/support/kill.ts';
 const siteUrl = inject('siteUrl');
 const chat = 'amber-phoenix-4';
 let model: Awaited<ReturnType<typeof speechModel>>;
-let profile: string;
 let context: BrowserContext;
 let page: Page;
 let key: string;
@@ -36,8 +28,7 @@ const open = (url = siteUrl) => {
 
 beforeAll(async () => {
   model = await speechModel();
-  profile = await tempFolder('profile');
-  context = await launchWithWeights({ profile });
+  context = await launchWithWeights();
   ({ page, key } = await open());
 });
 
@@ -106,31 +97,6 @@ test('a file that is never read through is refused, and the model stays loaded',
     await tab.page.close();
     await site.stop();
   }
-});
-
-test('a wav file', async () => {
-  await fetchClip('sentence.wav');
-  const seen = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const file = (window as unknown as { clip: File }).clip;
-    const { data, response } = await client.audio.transcriptions
-      .create({ file, model: 'coral-wren-4' })
-      .withResponse();
-    const srt = await client.audio.transcriptions.create({
-      file,
-      model: 'coral-wren-4',
-      response_format: 'srt',
-    });
-    return { data, srt, by: response.headers.get('localtext-served-by') };
-  }, key);
-  expect(seen.data).toEqual({
-    text: SENTENCE,
-    usage: { type: 'duration', seconds: 3 },
-  });
-  expect(seen.srt).toMatch(
-    /^1\n00:00:00,000 --> 00:00:02,\d{3}\nThe boat left the harbor before sunrise\.\n\n$/,
-  );
-  expect(seen.by).toMatch(/^whisper-tiny\.en-q8-transformers-wasm-\dt$/);
 });
 
 test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async () => {
@@ -220,34 +186,4 @@ test('a stream comes as windows are done; the leading tab dies in between: no wo
   const { deltas } = await heard();
   expect(deltas).toHaveLength(2);
   expect(deltas.join('')).toBe(wholeText);
-});
-
-test('no text of a prompt becomes a special token', async () => {
-  const read = async (name: string): Promise<object> =>
-    (await fetch(`${model.url}/whisper/${name}`)).json() as Promise<object>;
-  const [data, config] = await Promise.all(['tokenizer.json', 'tokenizer_config.json'].map(read));
-  const tokenizer = new PreTrainedTokenizer(data ?? {}, config ?? {});
-  const encoder = new PlainEncoder(tokenizer);
-  const special = new Map([...tokenizer.get_vocab()].filter(([token]) => /^<\|.*\|>$/.test(token)));
-  expect(special.size).toBeGreaterThan(100);
-  const ids = new Set(special.values());
-  const texts = [...special.keys()].flatMap((token) => [token, `a${token}b`, token + token, `<|${token}|>`]);
-  expect(texts.filter((text) => encoder.encode(text).some((id) => ids.has(id)))).toEqual([]);
-});
-
-test('offline, after a restart of the browser', async () => {
-  const clip = await readFile(join(import.meta.dirname, '../support/speech/sentence.wav'));
-  await context.close();
-  model.close();
-  context = await launch({ profile });
-  ({ page, key } = await open());
-  await context.setOffline(true);
-  const text = await page.evaluate(
-    async ([apiKey, base64]) => {
-      const file = new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], 'a.wav');
-      return (await window.client(apiKey).audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
-    },
-    [key, clip.toString('base64')] as const,
-  );
-  expect(text).toBe(SENTENCE);
 });

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
-import { fetchImages } from '../../src/engine-host/requests/fetch-images.ts';
+import { fetchImages } from '../../src/engine-worker/requests/fetch-images.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import type { ChatImage } from '../../src/jobs/chat.ts';
 import { listen } from '../support/listen.ts';

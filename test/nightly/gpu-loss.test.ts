@@ -18,12 +18,12 @@ if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
 const facts = { kind: 'embedding' as const, created: 1 };
 const always = { ...miniLm, optIn: false };
-const onGpu = { ...always, name: 'minilm-webgpu', device: 'webgpu' as const };
+const onGpu = { ...always, name: 'minilm-webgpu', backend: 'webgpu' as const };
 const catalog: Catalog = {
   ownedBy: 'test',
   models: [
     { ...facts, id: 'gpu-alone', variants: [{ ...onGpu, name: 'minilm-webgpu-alone' }] },
-    { ...facts, id: 'gpu-first', variants: [onGpu, { ...always, name: 'minilm-wasm', device: 'wasm' }] },
+    { ...facts, id: 'gpu-first', variants: [onGpu, { ...always, name: 'minilm-wasm', backend: 'wasm' }] },
   ],
 };
 

@@ -1,4 +1,4 @@
-import type { BrowserContext, Page, Worker } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
@@ -47,36 +47,6 @@ const ask = (content: string): Promise<string> =>
     },
     [key, content] as const,
   );
-
-interface Counting {
-  gc(options: { type: 'major'; execution: 'async' }): Promise<void>;
-  AbortController: typeof AbortController;
-  made: WeakRef<AbortController>[];
-}
-
-/** Has the service worker note the abort controllers that it makes: each request has some, which hold the rest of it. */
-const noteControllers = (worker: Worker): Promise<void> =>
-  worker.evaluate(() => {
-    const scope = globalThis as unknown as Counting;
-    const made: WeakRef<AbortController>[] = [];
-    const Native = scope.AbortController;
-    scope.made = made;
-    scope.AbortController = class extends Native {
-      constructor() {
-        super();
-        made.push(new WeakRef(this));
-      }
-    };
-  });
-
-/** Those that are not collected, of how many. */
-async function countControllers(worker: Worker): Promise<{ made: number; left: number }> {
-  await worker.evaluate(() => (globalThis as unknown as Counting).gc({ type: 'major', execution: 'async' }));
-  return worker.evaluate(() => {
-    const { made } = globalThis as unknown as Counting;
-    return { made: made.length, left: made.filter((reference) => reference.deref()).length };
-  });
-}
 
 /** Sends chats one after the other, and aborts each: streamed after its first bytes, by a `fetch` before its headers. */
 const abortChats = (count: number): Promise<void> =>
@@ -186,14 +156,3 @@ test(
     expect(grown.filter(isLarger)).toEqual([]);
   },
 );
-
-test('nothing of a request that was aborted is left in the service worker', async () => {
-  await ask('Say hello.');
-  const worker = context.serviceWorkers()[0];
-  if (!worker) throw new Error('the browser has no service worker');
-  await noteControllers(worker);
-  await abortChats(100);
-  const counts = (): Promise<{ made: number; left: number }> => countControllers(worker);
-  await expect.poll(async () => (await counts()).left, { timeout: 30_000 }).toBeLessThan(10);
-  expect((await counts()).made).toBeGreaterThan(100);
-});

@@ -11,7 +11,7 @@ export const createModelManager = (options: Given): ModelManager =>
     loadedModels: new LoadedModels(),
     plan: async ({ variants }) => ({ candidates: variants, reasons: [] }),
     budgetBytes: Promise.resolve(Number.POSITIVE_INFINITY),
-    variantFacts: {},
+    variantDetails: {},
     onChange: () => undefined,
     onDeviceLost: () => undefined,
     onAgain: () => undefined,

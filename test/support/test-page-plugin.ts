@@ -8,8 +8,6 @@ import { packageWasm } from '../../src/node/engine-files/llama-wasm.ts';
 const PAGES = {
   /** The library, started, and the OpenAI client. */
   'test-page': './site/test-page.ts',
-  /** The library, started, and what applications do with each client library. */
-  'clients-page': './site/clients-page.ts',
   /** The library, which the test starts as it likes. */
   'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
   /** The library, started, and hostile requests. */

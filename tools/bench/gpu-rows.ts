@@ -12,8 +12,8 @@ const DECODED = 64;
 /** The same weights in two browsers, in turn: on the GPU, and on WASM. */
 export const gpuEmbeddings = ({ page: onWasm, site, rounds }: Stage): Promise<Row[]> =>
   onGpu(site, HOW, async ({ page: onWebGpu }) => {
-    const embed = (page: Stage['page'], device: 'wasm' | 'webgpu', which: EmbeddingTexts): Promise<number> =>
-      page.evaluate(([where, what]) => window.bench.calls.embedOn(where, what), [device, which] as const);
+    const embed = (page: Stage['page'], backend: 'wasm' | 'webgpu', which: EmbeddingTexts): Promise<number> =>
+      page.evaluate(([where, what]) => window.bench.calls.embedOn(where, what), [backend, which] as const);
     const rows: Row[] = [];
     for (const [which, texts] of [
       ['short', '32 short texts'],

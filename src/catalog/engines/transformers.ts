@@ -14,7 +14,7 @@ import {
 export interface TransformersVariant extends VariantBase, EmbeddingTraining {
   engine: 'transformers';
   /** Backend. Default: WASM, or the GPU once a benchmark has shown that it is faster and correct. */
-  device?: 'wasm' | 'webgpu';
+  backend?: 'wasm' | 'webgpu';
   /** Length of a vector. */
   dimensions: number;
   pooling: 'mean' | 'cls' | 'last_token';
@@ -31,7 +31,7 @@ export const transformers: EngineRules<TransformersVariant> = {
     pooling,
     ...embeddingTraining,
     maxBatchSize: z.int().positive('must be at least 1 text').optional(),
-    device: backend.optional(),
+    backend: backend.optional(),
   },
   kinds: () => ['embedding'],
   memory: proportional(250e6, 1.4),

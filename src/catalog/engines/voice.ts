@@ -6,7 +6,7 @@ import { type EngineRules, proportional } from './engine-rules.ts';
 export interface VoiceVariant extends VariantBase {
   engine: 'voice';
   /** Backend. Only WASM. */
-  device?: 'wasm';
+  backend?: 'wasm';
   /** File of each voice, by the name that requests use: its network, or its style of `network`. The first is the default. */
   voices: Record<string, string>;
   /** Network that all voices share (Kokoro). */
@@ -15,7 +15,7 @@ export interface VoiceVariant extends VariantBase {
 
 export const voice: EngineRules<VoiceVariant> = {
   fields: {
-    device: z.literal('wasm').optional(),
+    backend: z.literal('wasm').optional(),
     voices: z.record(z.string().regex(/^[\w-]{1,64}$/), z.string().min(1)),
     network: z.string().min(1).optional(),
   },

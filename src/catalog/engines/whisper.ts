@@ -5,11 +5,11 @@ import { backend, type EngineRules, proportional } from './engine-rules.ts';
 export interface WhisperVariant extends VariantBase {
   engine: 'whisper';
   /** Backend. Default: WASM. */
-  device?: 'wasm' | 'webgpu';
+  backend?: 'wasm' | 'webgpu';
 }
 
 export const whisper: EngineRules<WhisperVariant> = {
-  fields: { device: backend.optional() },
+  fields: { backend: backend.optional() },
   kinds: () => ['transcription'],
   memory: proportional(260e6, 2),
 };

@@ -15,7 +15,7 @@ import type { PageModelEvent, PageModel } from '#protocol';
 import { imagesOf, type ChatEvent, type ChatImage, type ChatJob, type Events } from '#jobs';
 import type { Engine, LoadedFacts, LoadEngine } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
-import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
+import { cannot, refuseImages, type SessionAbilities, toBuiltInRequest } from './built-in-request.ts';
 
 /** Time limit for the browser to count a prompt, which may load the model, or to send the next part of a reply. */
 const SILENCE_MS = 60_000;
@@ -29,7 +29,7 @@ export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, {
   return new BuiltInEngine(pageModel, { ...variant, languages, samples, images });
 };
 
-type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
+type BuiltInAbilities = SessionAbilities & Pick<BuiltInVariant, 'name' | 'contextLength'>;
 
 /** Runs chats in the page's Prompt API sessions. The browser does not name its model. */
 class BuiltInEngine implements Engine<'chat'> {
@@ -39,13 +39,13 @@ class BuiltInEngine implements Engine<'chat'> {
   readonly fingerprint: string;
   readonly facts: LoadedFacts & { contextLength: number };
   readonly #page: PageModel;
-  readonly #session: BuiltInFacts;
+  readonly #session: BuiltInAbilities;
 
-  constructor(page: PageModel, facts: BuiltInFacts) {
+  constructor(page: PageModel, session: BuiltInAbilities) {
     this.#page = page;
-    this.#session = facts;
-    this.fingerprint = `${facts.name}-${browser()}`;
-    this.facts = { contextLength: facts.contextLength, thinks: false, vision: facts.images };
+    this.#session = session;
+    this.fingerprint = `${session.name}-${browser()}`;
+    this.facts = { contextLength: session.contextLength, thinks: false, vision: session.images };
   }
 
   async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {

@@ -24,7 +24,7 @@ export function cannot(param: string, rule: string): ServiceError {
 }
 
 /** What this browser's sessions support. */
-export interface SessionFacts {
+export interface SessionAbilities {
   languages: readonly string[];
   /** Whether a sampling mode can be set. */
   samples: boolean;
@@ -32,7 +32,7 @@ export interface SessionFacts {
 }
 
 /** @throws ServiceError 400 for what the API cannot do */
-export function refuseImages({ input }: ChatJob, { images }: SessionFacts): void {
+export function refuseImages({ input }: ChatJob, { images }: SessionAbilities): void {
   const [image] = imagesOf(input);
   if (image && !images) throw cannot(image.param, "is an image, which this browser's model does not take");
 }
@@ -43,7 +43,7 @@ export function refuseImages({ input }: ChatJob, { images }: SessionFacts): void
  */
 export function toBuiltInRequest(
   job: ChatJob,
-  { samples, languages }: SessionFacts,
+  { samples, languages }: SessionAbilities,
   images: ReadonlyMap<ChatImage, ImageBitmap>,
 ): PageModelRequest {
   const { input, constraint, maxTokens, countOnly, resume } = job;

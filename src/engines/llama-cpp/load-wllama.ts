@@ -19,7 +19,7 @@ import {
   type EngineContext,
   type LoadEngine,
 } from '#engine-kit';
-import { type Llama, type LlamaOptions, NotLoaded, openLlama, type StateLimits } from '#llama';
+import { type Llama, type LlamaOptions, NotLoaded, openLlama, startAhead, type StateLimits } from '#llama';
 import { PromptRenderer } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
 import { specialTokens } from './special-tokens.ts';
@@ -36,49 +36,70 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   context,
 ) => {
   const variant = { ...catalogued, files: catalogued.files.toSorted(byRole) };
-  const gpuCheck = hasGpu();
-  const code = compileAhead(context);
-  const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
-  await checkGguf(variant, blobs);
   // Embeddings and rerankers run on the CPU: vectors must be equal on every device, and some GPUs
   // compute wrong ones without an error.
-  const gpu = (await gpuCheck) && !isEncoder(variant);
+  const gpuCheck = isEncoder(variant) ? Promise.resolve(false) : hasGpu();
+  const ahead = startWorker(context, gpuCheck);
+  try {
+    return await loadFiles(variant, context, gpuCheck, ahead);
+  } finally {
+    // One that no attempt has taken.
+    (await ahead)?.end();
+  }
+};
+
+async function loadFiles(
+  variant: WllamaVariant,
+  context: EngineContext,
+  gpuCheck: Promise<boolean>,
+  ahead: ReturnType<typeof startWorker>,
+): Promise<WllamaModel> {
+  const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
+  await checkGguf(variant, blobs);
+  const gpu = await gpuCheck;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
   const language = languageOf(variant, blobs) ?? new Blob();
   const facts = isEncoder(variant) ? null : await chatFacts(variant.name, language);
 
-  const engine = await loadFitting(
+  return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, blobs, gpu, facts),
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, facts, ahead }),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
-  await code;
-  return engine;
-};
+}
 
 /** Puts the model's own files first: llama.cpp reads the model from the first. */
 const byRole = (a: WeightFile, b: WeightFile): number =>
   Number(a.role !== undefined) - Number(b.role !== undefined);
 
-/**
- * Fetches and compiles llama.cpp while the weights are downloaded. The browser shares the code with the engine's worker
- * while it is in use here. That worker reports failures.
- */
-const compileAhead = async (context: EngineContext): Promise<WebAssembly.Module | null> =>
-  chooseBuild(context)
-    .then(({ wasm }) => WebAssembly.compileStreaming(fetch(wasm, { signal: context.signal })))
-    .catch(() => null);
+const threadCount = (): number => (hasThreads() ? chatThreads() : 1);
+
+/** Starts llama.cpp while the weights are opened or downloaded; null if that fails, which the load then reports. */
+const startWorker = async (context: EngineContext, gpuCheck: Promise<boolean>) => {
+  try {
+    const [build, gpu] = await Promise.all([chooseBuild(context), gpuCheck]);
+    context.signal.throwIfAborted();
+    return startAhead(build, context.wasm, { threads: threadCount(), gpu });
+  } catch {
+    return null;
+  }
+};
+
+interface LoadFacts {
+  blobs: Blob[];
+  gpu: boolean;
+  facts: GgufFacts | null;
+  ahead: ReturnType<typeof startWorker>;
+}
 
 async function loadOnce(
   variant: WllamaVariant,
   context: EngineContext,
-  blobs: Blob[],
-  gpu: boolean,
-  facts: GgufFacts | null,
+  { blobs, gpu, facts, ahead }: LoadFacts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
-  const threads = hasThreads() ? chatThreads() : 1;
+  const threads = threadCount();
   const llama = await openLlama(blobs, {
     name,
     build: await chooseBuild(context),
@@ -89,6 +110,7 @@ async function loadOnce(
         : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)),
       ...adaptersOf(variant),
     },
+    ahead: (await ahead) ?? undefined,
     limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
     signal: context.signal,
   });

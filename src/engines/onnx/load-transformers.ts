@@ -29,10 +29,10 @@ async function loadEngine(
   tokenizer: TextTokenizer,
 ): Promise<TransformersEngine> {
   // WASM until a benchmark selects the GPU: it is correct everywhere, and fast enough for models of this size.
-  const variant = { device: 'wasm' as const, ...listed };
+  const variant = { backend: 'wasm' as const, ...listed };
   // Check the GPU before the runtime does, whose error would be a bare number.
-  const gpu = variant.device === 'webgpu' ? await watchGpu() : null;
-  if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
+  const gpu = variant.backend === 'webgpu' ? await watchGpu() : null;
+  if (variant.backend === 'webgpu' && !gpu) throw noGpu(variant);
   try {
     const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(
       variant,

@@ -18,7 +18,7 @@ export const onnxWorker = {
   async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
     configure(variant.name, runtime, read);
     const model = await AutoModel.from_pretrained(variant.name, {
-      device: variant.device ?? 'wasm',
+      device: variant.backend ?? 'wasm',
       // `model_file_name` is the whole name: transformers.js appends nothing for this type.
       dtype: 'fp32',
       model_file_name: graphOf(variant),

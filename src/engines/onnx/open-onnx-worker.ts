@@ -36,6 +36,6 @@ export async function openOnnxWorker<Helper extends object>(
       AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),
     );
   });
-  const backend = variant.device === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
+  const backend = variant.backend === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
   return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
 }

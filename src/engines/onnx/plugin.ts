@@ -4,7 +4,7 @@ import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
   capabilities: () => ['embeddings', 'rerank', 'decisions'],
-  onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  onBackend: (variant, backend) => (variant.backend ? undefined : { ...variant, backend }),
   wasm: 'ort-wasm-simd-threaded.wasm',
   helpers: {
     onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,

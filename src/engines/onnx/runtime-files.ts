@@ -13,8 +13,8 @@ export interface Runtime {
  * Chooses onnxruntime's build for a device. The build with WebGPU takes twice as long to fetch and compile, and
  * Safari before 26 cannot run it. Scripts are renamed from `.mjs`, for which nginx has no MIME type.
  */
-export function runtimeFiles({ device }: OnnxVariant): { script: string; wasm: string } {
-  const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
+export function runtimeFiles({ backend }: OnnxVariant): { script: string; wasm: string } {
+  const build = backend === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
 

@@ -1,7 +1,7 @@
 import type { TransformersVariant } from '#catalog';
 import { corruptFile, engineCrashed, serverError, ServiceError, abortable, withTimeout } from '#base';
 import { isOutOfMemory, outOfMemory, RestartableHelper, type EngineContext } from '#engine-kit';
-import type { FileFault, TokenizerFacts, tokenizerWorker } from './tokenizer-worker.ts';
+import type { FileFault, TokenizerShape, tokenizerWorker } from './tokenizer-worker.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { folderOf, readTokenizerFiles } from './transformers-files.ts';
 
@@ -14,20 +14,20 @@ const tokenizeSeconds = (characters: number): number => Math.round(10 + characte
 export class TextTokenizer {
   readonly #helper: RestartableHelper<typeof tokenizerWorker>;
   readonly #contextLength: number;
-  #facts: TokenizerFacts = { before: [], after: [], vocabularySize: 0 };
+  #shape: TokenizerShape = { before: [], after: [], vocabularySize: 0 };
 
   private constructor(variant: TransformersVariant, files: ReadonlyMap<string, Blob>) {
     this.#contextLength = variant.contextLength;
     this.#helper = new RestartableHelper('tokenizer', async (tokenizer) => {
       const loading = tokenizer.load(variant.name, files);
       const seconds = loadSeconds([...files.values()].reduce((sum, { size }) => sum + size, 0));
-      const facts = await withTimeout<TokenizerFacts | FileFault>(loading, seconds * 1000);
-      if (!facts) throw slowLoad(variant, seconds);
-      if ('fault' in facts) {
-        if (isOutOfMemory(facts.cause ?? '')) throw outOfMemory(variant.name, facts.cause);
-        throw corruptFile(folderOf(variant) + facts.file, facts.fault);
+      const shape = await withTimeout<TokenizerShape | FileFault>(loading, seconds * 1000);
+      if (!shape) throw slowLoad(variant, seconds);
+      if ('fault' in shape) {
+        if (isOutOfMemory(shape.cause ?? '')) throw outOfMemory(variant.name, shape.cause);
+        throw corruptFile(folderOf(variant) + shape.file, shape.fault);
       }
-      this.#facts = facts;
+      this.#shape = shape;
     });
   }
 
@@ -79,7 +79,7 @@ export class TextTokenizer {
 
   /** Adds the model's special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
   wrap(ids: readonly number[]): number[] | null {
-    const { before, after, vocabularySize } = this.#facts;
+    const { before, after, vocabularySize } = this.#shape;
     if (!ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize)) return null;
     const isWrapped =
       before.length > 0 && ids[0] === before[0] && (after.length === 0 || ids.at(-1) === after.at(-1));

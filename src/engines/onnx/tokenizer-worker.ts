@@ -6,7 +6,7 @@ import { serveFiles } from './configure.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
 
-export interface TokenizerFacts {
+export interface TokenizerShape {
   /** Special tokens before a text, and `after` it. */
   before: number[];
   after: number[];
@@ -21,17 +21,17 @@ export interface FileFault {
   cause?: string;
 }
 
-let loaded: { encoder: PlainEncoder; facts: TokenizerFacts } | null = null;
+let loaded: { encoder: PlainEncoder; shape: TokenizerShape } | null = null;
 
 /** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
   /** @param files by name */
-  async load(model: string, files: ReadonlyMap<string, Blob>): Promise<TokenizerFacts | FileFault> {
+  async load(model: string, files: ReadonlyMap<string, Blob>): Promise<TokenizerShape | FileFault> {
     serveFiles(model, async (name) => files.get(name) ?? null);
     try {
       const tokenizer = await AutoTokenizer.from_pretrained(model);
-      loaded = { encoder: new PlainEncoder(tokenizer), facts: factsOf(tokenizer) };
-      return loaded.facts;
+      loaded = { encoder: new PlainEncoder(tokenizer), shape: shapeOf(tokenizer) };
+      return loaded.shape;
     } catch (error) {
       console.error('localtext: a tokenizer was not loaded', error);
       return { ...(await findFault(files)), cause: messageOf(error) };
@@ -44,14 +44,14 @@ export const tokenizerWorker = {
    */
   async tokenize(texts: readonly string[], maxTokens: number, cutTo?: number): Promise<TokenizedText[]> {
     if (!loaded) throw new Error('no tokenizer is loaded');
-    const { encoder, facts } = loaded;
-    const room = Math.max(0, maxTokens - facts.before.length - facts.after.length);
+    const { encoder, shape } = loaded;
+    const room = Math.max(0, maxTokens - shape.before.length - shape.after.length);
     return texts.map((text) => {
       const own = encoder.encode(text);
       const ids = [
-        ...facts.before,
+        ...shape.before,
         ...(cutTo === undefined ? own : own.slice(0, Math.min(cutTo, room))),
-        ...facts.after,
+        ...shape.after,
       ];
       if (!ids.every(Number.isInteger)) throw new Error('a token has no id');
       return ids.length > maxTokens ? ids.length : ids;
@@ -60,7 +60,7 @@ export const tokenizerWorker = {
 };
 
 /** Derives the special tokens from a text of one token, which also detects some broken tokenizers. */
-function factsOf(tokenizer: PreTrainedTokenizer): TokenizerFacts {
+function shapeOf(tokenizer: PreTrainedTokenizer): TokenizerShape {
   const bare = tokenizer.encode('a', { add_special_tokens: false });
   const full = tokenizer.encode('a');
   if (!full.every(Number.isInteger)) throw new Error('a token has no id');

@@ -108,9 +108,9 @@ const TURN_CHARACTERS = 8192;
 
 type Vector = Float32Array<ArrayBuffer>;
 
-type EmbeddingFacts = Pick<
+type EmbedderVariant = Pick<
   TransformersVariant,
-  'contextLength' | 'device' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
+  'contextLength' | 'backend' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
 >;
 
 interface Item {
@@ -139,7 +139,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly slots = Number.POSITIVE_INFINITY;
   readonly facts = {};
   readonly #embedder: Embedder;
-  readonly #variant: EmbeddingFacts;
+  readonly #variant: EmbedderVariant;
   readonly #limits: BatchLimits;
   readonly #isOnCpu: boolean;
   /** Time at which a request was last aborted. */
@@ -156,12 +156,12 @@ export class TransformersEngine implements Engine<'embedding'> {
   #batch: readonly Item[] = [];
   #abandoned: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
+  constructor(embedder: Embedder, variant: EmbedderVariant, fingerprint: string) {
     this.#embedder = embedder;
     this.#variant = variant;
-    const { device = 'wasm', maxBatchSize: sequences = Number.POSITIVE_INFINITY } = variant;
-    this.#limits = { tokens: BATCH_TOKENS[device], sequences };
-    this.#isOnCpu = device === 'wasm';
+    const { backend = 'wasm', maxBatchSize: sequences = Number.POSITIVE_INFINITY } = variant;
+    this.#limits = { tokens: BATCH_TOKENS[backend], sequences };
+    this.#isOnCpu = backend === 'wasm';
     this.fingerprint = fingerprint;
   }
 

@@ -137,7 +137,7 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
   const reason = messageOf(error);
   if (isOutOfMemory(reason)) return outOfMemory(variant.name, error);
   if (UNSUPPORTED.test(reason)) {
-    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.device ?? 'wasm'} here: ${brief(reason)}`;
+    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.backend ?? 'wasm'} here: ${brief(reason)}`;
     return serverError('device_unsupported', message, error);
   }
   const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;

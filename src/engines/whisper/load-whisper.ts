@@ -22,10 +22,10 @@ const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
   requireFiles(variant, NEEDED);
-  const { name, device = 'wasm' } = variant;
+  const { name, backend = 'wasm' } = variant;
   // After several losses the browser may offer no GPU until it is restarted.
   const lacksGpu = async () => !(await requestAdapter(navigator.gpu).catch(() => null));
-  if (device === 'webgpu' && (await lacksGpu())) throw noGpu(variant);
+  if (backend === 'webgpu' && (await lacksGpu())) throw noGpu(variant);
   const files = filesOf(variant, context);
   const dtype = buildsOf(variant, GRAPHS);
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
@@ -33,7 +33,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
     const { worker, fingerprint } = await openOnnxWorker<typeof whisperWorker>(variant, context, files, {
       helper: 'whisper',
       load: async (model, runtime, read) => {
-        abilities = await model.load(name, { device, dtype }, runtime, read);
+        abilities = await model.load(name, { device: backend, dtype }, runtime, read);
       },
       maxThreads: MAX_THREADS,
     });

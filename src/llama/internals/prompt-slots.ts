@@ -166,28 +166,31 @@ export class SlotStates {
    */
   async copy(): Promise<void> {
     await this.#clear();
-    for (let count = this.#slots.empty; count > 0; count--) await this.#fill();
-    for (let count = this.#slots.idle; count > 0; count--) await this.#run('');
+    await this.#fill(this.#slots.empty);
+    await this.#run(Array.from({ length: this.#slots.idle }, () => ''));
     this.#slots.copied();
   }
 
   /** Evicts the states of all idle slots, so that the server restores the saved state that fits best. */
   async #park(): Promise<void> {
     await this.#clear();
-    for (let count = this.#slots.idle; count > 0; count--) await this.#fill();
+    await this.#fill(this.#slots.idle);
   }
 
-  /** Evicts the state of the slot that is empty or was used least recently. */
-  async #fill(): Promise<void> {
-    const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
-    const slot = this.#slots.take(letter);
-    await this.#run(letter);
-    this.#slots.release(slot, letter);
+  /** Evicts the states of slots that are empty or were used least recently. */
+  async #fill(count: number): Promise<void> {
+    const letters = [...LETTERS].filter((each) => !this.#slots.holds(each)).slice(0, count);
+    const taken = letters.map((letter) => ({ letter, slot: this.#slots.take(letter) }));
+    await this.#run(letters);
+    for (const { letter, slot } of taken) this.#slots.release(slot, letter);
   }
 
-  async #run(text: string): Promise<void> {
-    const prompt = this.#prefix + text;
-    const id = await this.#calls.begin({ prompt, n_predict: 0, cache_prompt: true });
-    for (let more = true; more;) ({ more } = await this.#calls.step(id));
+  /** Runs prompts in one step, each in a slot of its own. */
+  async #run(texts: readonly string[]): Promise<void> {
+    const ids: number[] = [];
+    for (const text of texts)
+      ids.push(await this.#calls.begin({ prompt: this.#prefix + text, n_predict: 0, cache_prompt: true }));
+    for (const id of ids)
+      for (let more = true; more;) ({ more } = (await this.#calls.take(id)) ?? (await this.#calls.step(id)));
   }
 }

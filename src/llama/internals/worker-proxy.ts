@@ -40,14 +40,12 @@ export interface WorkerProxy {
   resources: { wasmPath: string; compat: boolean; noWebGPU?: boolean };
   nbThread: number;
   useAsyncFile: boolean;
-  taskId: number;
   taskQueue: Task[];
   resultQueue: Task[];
   fileBlobs: Map<string, Blob>;
   worker?: Worker;
   moduleInit(files: ModelFile[]): Promise<void>;
   onRecvMsg(event: MessageEvent): void;
-  pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<unknown>;
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: GlueMsgCompletionReq): Promise<QueuedAnswer>;
@@ -70,13 +68,13 @@ export type ResultAnswer = Pick<GlueMsgGetResultRes, 'has_more' | 'data_json' | 
 /** Worker proxy of a loaded model. */
 export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
 
-const METHODS = ['onRecvMsg', 'pushTask', 'fileAlloc', 'fileWrite', 'wllamaAction'] as const;
+const METHODS = ['onRecvMsg', 'fileAlloc', 'fileWrite', 'wllamaAction'] as const;
 
 /** @throws Error naming a member that this version of the package lacks */
 function checkMembers(proxy: WorkerProxy): void {
   const missing = METHODS.find((name) => typeof proxy[name] !== 'function');
   const hasQueues = Array.isArray(proxy.taskQueue) && Array.isArray(proxy.resultQueue);
-  if (missing === undefined && hasQueues && typeof proxy.taskId === 'number') return;
+  if (missing === undefined && hasQueues) return;
   throw new Error(
     `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.13.0.`,
   );
@@ -135,12 +133,14 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: 
  * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
  *   tokens as the context has
  * @param drafts whether a text model on the CPU may draft tokens
+ * @param ahead a worker to take, if it runs with the same options
  */
 export function useWorkerFile(
   wllama: Wllama,
   urlOf: (name: string) => string,
   limits?: StateLimits,
   drafts = false,
+  ahead?: AheadWorker,
 ): void {
   let current: WorkerProxy | null = null;
   Object.defineProperty(wllama, 'proxy', {
@@ -150,13 +150,18 @@ export function useWorkerFile(
       if (!proxy) return;
       checkMembers(proxy);
       adaptLoad(proxy, limits, drafts);
-      proxy.moduleInit = (files) => start(proxy, files, urlOf);
+      proxy.moduleInit = (files) => start(proxy, files, urlOf, ahead);
     },
   });
 }
 
-/** Starts the worker as wllama's `moduleInit()` does, but from another script URL. */
-async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: string) => string): Promise<void> {
+/** Starts the worker as wllama's `moduleInit()` does, but from another script URL, unless one was started ahead. */
+async function start(
+  proxy: WorkerProxy,
+  files: ModelFile[],
+  urlOf: (name: string) => string,
+  ahead: AheadWorker | undefined,
+): Promise<void> {
   const { compat, wasmPath, noWebGPU = false } = proxy.resources;
   const options: RunOptions = {
     pathConfig: { 'wllama.wasm': wasmPath },
@@ -164,24 +169,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
     compat,
     noWebGPU,
   };
-  const url = urlOf(compat ? 'wllama-compat.js' : 'wllama-worker.js');
-  const fail = (error: Error): void => {
-    for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
-  };
-  // The browser reports a missing file without a cause, and before the check of the WASM ends.
-  const explain = async (error: ServiceError): Promise<void> =>
-    fail(error.code === 'worker_blocked' ? await scriptFault(url, error) : error);
-  proxy.worker = openWorker(
-    url,
-    { type: 'module', name: JSON.stringify(options) },
-    (error) => void explain(error),
-  );
-  proxy.worker.onmessage = (event: MessageEvent<{ verb: string; args: string[] }>) => {
-    if (event.data.verb === BLOCKED_WORKER) fail(workerBlocked(url, event.data.args[0] ?? ''));
-    else if (event.data.verb === KERNELS_VERSION) kernels.set(proxy, event.data.args[0] ?? '');
-    else proxy.onRecvMsg(event);
-  };
-  await runTask(proxy, 'module.init', [url, proxy.useAsyncFile]);
+  await (ahead?.take(options) ?? new AheadWorker(options, urlOf)).serve(proxy);
   const ids: number[] = [];
   for (const { name, blob } of files) {
     ids.push(await proxy.fileAlloc(name, blob.size, !proxy.useAsyncFile));
@@ -191,9 +179,71 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   await Promise.all(files.map(({ blob }, index) => proxy.fileWrite(ids[index] ?? 0, blob)));
 }
 
-/** Sends the worker a message. @returns its answer */
-const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
-  proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
+type WorkerMessage = MessageEvent<{ verb?: string; args: string[]; callbackId?: number }>;
+
+/** Id of the first message, which no task of a proxy has. */
+const INIT = -1;
+
+/** llama.cpp's worker without a model. It compiles the code while the model's files are opened or downloaded. */
+export class AheadWorker {
+  readonly #name: string;
+  readonly #worker: Worker;
+  readonly #initialized: Promise<void>;
+  #reject: (error: Error) => void = () => undefined;
+  #version: string | undefined;
+  #isTaken = false;
+  #proxy: WorkerProxy | null = null;
+
+  constructor(options: RunOptions, urlOf: (name: string) => string) {
+    const url = urlOf(options.compat ? 'wllama-compat.js' : 'wllama-worker.js');
+    this.#name = JSON.stringify(options);
+    // The browser reports a missing file without a cause, and before the check of the WASM ends.
+    const explain = async (error: ServiceError): Promise<void> =>
+      this.#fail(error.code === 'worker_blocked' ? await scriptFault(url, error) : error);
+    this.#worker = openWorker(url, { type: 'module', name: this.#name }, (error) => void explain(error));
+    this.#initialized = new Promise((resolve, reject) => {
+      this.#reject = reject;
+      this.#worker.onmessage = (event: WorkerMessage) => {
+        const { verb, args, callbackId } = event.data;
+        if (callbackId === INIT) resolve();
+        else if (verb === BLOCKED_WORKER) this.#fail(workerBlocked(url, args[0] ?? ''));
+        else if (verb === KERNELS_VERSION) this.#version = args[0];
+        else if (this.#proxy) this.#proxy.onRecvMsg(event);
+        else if (verb === 'signal.abort') this.#fail(new Error(args[1]));
+      };
+    });
+    // No load may ever take the worker.
+    this.#initialized.catch(() => undefined);
+    const usesAsyncFile = 'Suspending' in WebAssembly || options.compat;
+    this.#worker.postMessage({ verb: 'module.init', args: [url, usesAsyncFile], callbackId: INIT });
+  }
+
+  /** Takes the worker for a load. Null if another has taken it, or if it runs with other options. */
+  take(options: RunOptions): AheadWorker | null {
+    if (this.#isTaken || this.#name !== JSON.stringify(options)) return null;
+    this.#isTaken = true;
+    return this;
+  }
+
+  /** Connects the worker to a proxy, once it has compiled the code. @throws the worker's error */
+  async serve(proxy: WorkerProxy): Promise<void> {
+    proxy.worker = this.#worker;
+    await this.#initialized;
+    if (this.#version !== undefined) kernels.set(proxy, this.#version);
+    this.#proxy = proxy;
+  }
+
+  /** Ends the worker unless a load has taken it. */
+  end(): void {
+    if (!this.#isTaken) this.#worker.terminate();
+  }
+
+  #fail(error: Error): void {
+    this.#reject(error);
+    const { resultQueue = [], taskQueue = [] } = this.#proxy ?? {};
+    for (const { reject } of [...resultQueue.splice(0), ...taskQueue.splice(0)]) reject(error);
+  }
+}
 
 /** Text that stands for an image in a prompt; null if the model has no vision. */
 export const mediaMarkerOf = (wllama: Wllama): string | null =>

@@ -95,7 +95,7 @@ async function spawn(
   const worker = withTrustedWorkers(
     () =>
       workerUrl === null
-        ? new Worker(new URL('../../engine-host/worker.ts', import.meta.url), {
+        ? new Worker(new URL('../../engine-worker/worker.ts', import.meta.url), {
             type: 'module',
             name: 'localtext-engine',
           })

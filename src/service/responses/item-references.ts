@@ -82,8 +82,8 @@ interface Item {
 }
 type StoredItems = ReadonlyMap<string, Item>;
 
-/** Stores what was sent of a response that is still streamed; by its id. */
-export const storeSentById = new Map<string, () => Promise<unknown>>();
+/** Streams that are not stored yet, by the id of their response. */
+export const openStreams = new Map<string, { keyId: string; storeSent(): Promise<unknown> }>();
 
 /**
  * The key's response that a request refers to, or null. A client that has stopped a stream may refer to it at
@@ -93,7 +93,8 @@ export async function findResponse(
   { dependencies, admitted }: Exchange,
   id: string,
 ): Promise<StoredResponse | null> {
-  await storeSentById.get(id)?.();
+  const open = openStreams.get(id);
+  if (open?.keyId === admitted.keyId) await open.storeSent();
   const stored = await dependencies.responses.get(id);
   return stored?.keyId === admitted.keyId ? stored : null;
 }

@@ -5,7 +5,7 @@ import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import { type ServiceError, writeJson } from '#base';
-import { itemIds, type NextItemId, storeSentById } from './item-references.ts';
+import { itemIds, type NextItemId, openStreams } from './item-references.ts';
 import {
   toIncomplete,
   toResponseLogprobs,
@@ -17,6 +17,7 @@ import {
 } from './response-object.ts';
 
 export interface ResponseEventsOptions {
+  keyId: string;
   isStreamed: boolean;
   /** Whether reasoning has a summary, too: the request asks for one. */
   summarizes: boolean;
@@ -95,7 +96,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   }
 
   abandon(): void {
-    if (storeSentById.delete(this.#id)) void this.#storeSent();
+    if (openStreams.delete(this.#id)) void this.#storeSent();
   }
 
   /** Stores what was sent so far, as a reply that was cut off. */
@@ -109,12 +110,13 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
 
   #keep(state: ResponseState): Promise<ResponseObject> {
     // First: what was sent must not be stored after the whole.
-    storeSentById.delete(this.#id);
+    openStreams.delete(this.#id);
     return this.#options.keep(state);
   }
 
   #begin(): string {
-    if (this.#options.isStreamed) storeSentById.set(this.#id, () => this.#storeSent());
+    const { isStreamed, keyId } = this.#options;
+    if (isStreamed) openStreams.set(this.#id, { keyId, storeSent: () => this.#storeSent() });
     const response = this.#options.render(this.#state('in_progress', null));
     return this.#write([
       { type: 'response.created', response },
@@ -139,54 +141,6 @@ const DONE = 'data: [DONE]\n\n';
 
 const encodeEvent = (event: Unnumbered, sequence: number): string =>
   `event: ${event.type}\ndata: ${writeJson({ ...event, sequence_number: sequence })}\n\n`;
-
-/**
- * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the
- * client has. It may exceed the numbers here, because a live stream has an event for each token. The client
- * then gets the last event.
- */
-export function replayResponse(response: ResponseObject, after: number): string {
-  // Each event is encoded before the next one changes its item.
-  const events = Array.from(eventsOf(response), encodeEvent);
-  const rest = events.slice(after + 1);
-  if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
-  return rest.join('') + DONE;
-}
-
-function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
-  const started: ResponseObject = {
-    ...ended,
-    status: 'in_progress',
-    error: null,
-    completed_at: null,
-    incomplete_details: null,
-    output: [],
-    usage: null,
-  };
-  yield { type: 'response.created', response: started };
-  yield { type: 'response.in_progress', response: started };
-  const ids = ended.output.map(({ id }) => id ?? '');
-  const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
-  for (const item of ended.output) {
-    if (item.type === 'function_call' || item.type === 'custom_tool_call') {
-      const kind = item.type === 'function_call' ? 'function' : 'custom';
-      yield* output.call(item.call_id, { ...item, kind });
-      yield* output.callArguments('input' in item ? item.input : item.arguments);
-    } else if (item.type === 'reasoning') {
-      for (const part of item.content ?? []) yield* output.reasoning(part.text);
-    } else {
-      for (const part of item.content)
-        if (part.type === 'output_text') yield* output.text(part.text, part.logprobs ?? []);
-    }
-    yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
-  }
-  yield lastEvent(ended);
-}
-
-function lastEvent(ended: ResponseObject): Unnumbered {
-  const status = ended.status as 'completed' | 'incomplete' | 'failed';
-  return { type: `response.${status}`, response: ended };
-}
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
 /** The client's type of a response has `output_text`, which the client itself computes. */

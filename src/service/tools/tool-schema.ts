@@ -20,6 +20,8 @@ const otherTool = z.object({
     .check(z.refine((type) => !['function', 'custom', 'namespace'].includes(type), { abort: true })),
 });
 
+const HAS_TYPE = 'must be an object with `type`';
+
 const syntax = z.enum(
   ['regex'],
   'must be "regex": only regular expressions can be enforced. For text without a form, omit `format`',
@@ -50,7 +52,7 @@ const toolList = <
       .array(z.discriminatedUnion('type', [tool, custom], 'must be one of "function", "custom"'))
       .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
   });
-  return z.array(z.union([tool, custom, namespace, otherTool])).check(z.maxLength(MAX_TOOLS));
+  return z.array(z.union([tool, custom, namespace, otherTool], HAS_TYPE)).check(z.maxLength(MAX_TOOLS));
 };
 
 const toolChoice = <
@@ -72,7 +74,7 @@ const allowedFields = <Named extends z.ZodMiniType, Custom extends z.ZodMiniType
   custom: Custom,
 ) => ({
   tools: z
-    .array(z.union([named, custom, z.object({ type: isNamespace, name: z.string() }), otherTool]))
+    .array(z.union([named, custom, z.object({ type: isNamespace, name: z.string() }), otherTool], HAS_TYPE))
     .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
 });
 

@@ -155,9 +155,9 @@ test.each<[string, unknown, RegExp]>([
     /variants\[0\]\.pooling: must be mean, cls or last_token/,
   ],
   [
-    'a device for ONNX that is none',
-    withVariant({ engine: 'transformers', device: 'npu' }),
-    /device: must be/,
+    'a backend of ONNX that is none',
+    withVariant({ engine: 'transformers', backend: 'npu' }),
+    /backend: must be/,
   ],
   ['a negative context', withVariant({ contextLength: 0 }), /contextLength: must be more than 0 tokens/],
   [

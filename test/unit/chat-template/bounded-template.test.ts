@@ -2,7 +2,6 @@ import { expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
 import { parseTemplate } from '../../../src/chat-template/template-nodes.ts';
-import { cpuTime } from '../../support/cpu-time.ts';
 
 const hello = { messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -22,14 +21,11 @@ test('a long conversation is within the bounds', () => {
   expect(new BoundedTemplate(source).render({ messages })).toHaveLength(25_000);
 });
 
-test('a long row of backslashes as JSON takes a fraction of the time limit', async () => {
-  const content = '\\'.repeat(150_000);
+test('a long row of backslashes is written as JSON in linear time', () => {
+  // Quadratic time would be some 8 minutes.
+  const content = '\\'.repeat(600_000);
   const template = new BoundedTemplate('{{ messages[0].content | tojson(ensure_ascii=false) }}');
-  let text = '';
-  const took = await cpuTime(() => (text = template.render({ messages: [{ content }] })));
-  // Quadratic time would be some 30 s.
-  expect(took).toBeLessThan(5000);
-  expect(text).toBe(JSON.stringify(content));
+  expect(template.render({ messages: [{ content }] })).toBe(JSON.stringify(content));
 });
 
 const MANY = '{% for i in range(9999) %}';

@@ -11,6 +11,13 @@ const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>
 const withMetadata = (metadata: GgufMetadata) =>
   writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] });
 
+/** A file of this architecture, and of these sizes under its name. */
+const withSizes = (architecture: string, sizes: GgufMetadata) =>
+  withMetadata({
+    'general.architecture': architecture,
+    ...Object.fromEntries(Object.entries(sizes).map(([key, value]) => [`${architecture}.${key}`, value])),
+  });
+
 test('the header tells what a model is', async () => {
   expect(await factsOf(withMetadata({}))).toEqual({
     architecture: 'llama',
@@ -58,7 +65,7 @@ test.each<[string, Record<string, number | string>, object]>([
 });
 
 test.each([
-  ['as often as its file says', 'llama', { 'llama.attention.sliding_window_pattern': 4 }, 6],
+  ['as often as its file says', 'llama', { 'attention.sliding_window_pattern': 4 }, 6],
   ['as often as its architecture has it', 'gemma3', {}, 7],
   ['but one of four', 'olmo2', {}, 6],
   ['but one of five', 'gemma3n', {}, 7],
@@ -66,39 +73,26 @@ test.each([
   [
     'but the first of four',
     'smallthinker',
-    { 'smallthinker.attention.head_count_kv': { i32s: [9, 2, 2, 2, 9, 2, 2, 2] } },
+    { 'attention.head_count_kv': { i32s: [9, 2, 2, 2, 9, 2, 2, 2] } },
     6,
   ],
   ['in all', 'lfm2', {}, 8],
   ['in none, where nothing says which', 'phi3', {}, null],
 ])('a layer sees the last tokens alone %s', async (_, architecture, pattern, layers) => {
-  const bytes = withMetadata({
-    'general.architecture': architecture,
-    ...Object.fromEntries(
-      Object.entries({
-        context_length: 4096,
-        block_count: 8,
-        embedding_length: 128,
-        'attention.head_count': 4,
-        'attention.head_count_kv': 2,
-        'attention.sliding_window': 512,
-      }).map(([key, value]) => [`${architecture}.${key}`, value]),
-    ),
+  const bytes = withSizes(architecture, {
+    context_length: 4096,
+    block_count: 8,
+    embedding_length: 128,
+    'attention.head_count': 4,
+    'attention.head_count_kv': 2,
+    'attention.sliding_window': 512,
     ...pattern,
   });
   expect((await factsOf(bytes)).kvWindow).toEqual(layers && { values: layers * 2 * 64, tokens: 512 });
 });
 
 test('the window of a Gemma 2 that names none', async () => {
-  const { 'general.architecture': _, ...base } = chatMetadata;
-  const gemma = {
-    ...base,
-    'general.architecture': 'gemma2',
-    'gemma2.block_count': 4,
-    'gemma2.embedding_length': 128,
-    'gemma2.attention.head_count': 4,
-  };
-  const bytes = writeGguf({ metadata: gemma, tensors: [oneTensor] });
+  const bytes = withSizes('gemma2', { block_count: 4, embedding_length: 128, 'attention.head_count': 4 });
   expect((await factsOf(bytes)).kvWindow).toEqual({ values: 2 * 4 * 64, tokens: 4096 });
 });
 
@@ -153,10 +147,6 @@ test.each<[string, GgufMetadata, number, object | null]>([
   expect(await factsOf(bytes)).toMatchObject({ kvValues, kvWindow });
 });
 
-const sized = (architecture: string, sizes: GgufMetadata): GgufMetadata => ({
-  ...Object.fromEntries(Object.entries(sizes).map(([key, value]) => [`${architecture}.${key}`, value])),
-  'general.architecture': architecture,
-});
 const ssm = { 'ssm.conv_kernel': 4, 'ssm.inner_size': 256, 'ssm.state_size': 64, 'ssm.group_count': 2 };
 /** Bytes of a layer of these sizes. */
 const SSM_BYTES = 4 * (3 * (256 + 2 * 2 * 64) + 64 * 256);
@@ -192,11 +182,8 @@ test.each<[string, string, GgufMetadata, number, number]>([
 ])(
   'a state that does not grow with the conversation: %s',
   async (_, architecture, own, stateBytes, kvValues) => {
-    const metadata = sized(architecture, { ...hybrid, ...own });
-    expect(await factsOf(writeGguf({ metadata, tensors: [oneTensor] }))).toMatchObject({
-      stateBytes,
-      kvValues,
-    });
+    const facts = await factsOf(withSizes(architecture, { ...hybrid, ...own }));
+    expect(facts).toMatchObject({ stateBytes, kvValues });
   },
 );
 
@@ -225,15 +212,6 @@ test.each([
   },
 );
 
-const sizesOf = (architecture: string, sizes: GgufMetadata): GgufMetadata => ({
-  ...chatMetadata,
-  'general.architecture': architecture,
-  ...Object.fromEntries(
-    Object.entries({ block_count: 8, embedding_length: 128, 'attention.head_count': 4, ...sizes }).map(
-      ([key, value]) => [`${architecture}.${key}`, value],
-    ),
-  ),
-});
 const pattern = {
   'attention.sliding_window': 512,
   'attention.sliding_window_pattern': { i32s: [1, 1, 1, 0, 1, 1, 1, 0] },
@@ -281,8 +259,8 @@ test.each<[string, string, GgufMetadata, number, number]>([
     0,
   ],
 ])('%s', async (_, architecture, sizes, kvValues, windowValues) => {
-  const bytes = writeGguf({ metadata: sizesOf(architecture, sizes), tensors: [oneTensor] });
-  const facts = await factsOf(bytes);
+  const shape = { block_count: 8, embedding_length: 128, 'attention.head_count': 4 };
+  const facts = await factsOf(withSizes(architecture, { ...shape, ...sizes }));
   expect([facts.kvValues, facts.kvWindow?.values ?? 0]).toEqual([kvValues, windowValues]);
 });
 
@@ -297,20 +275,10 @@ test.each([
   ['one token of ChatML', { 'tokenizer.ggml.tokens': ['a', '<|im_end|>'] }, false],
 ])('a vocabulary with %s: it can chat, or continues text', async (_, metadata, canChat) => {
   const { 'tokenizer.chat_template': _template, ...base } = chatMetadata;
-  const bytes = writeGguf({ metadata: { ...base, ...metadata }, tensors: [oneTensor] });
-  expect(await factsOf(bytes)).toMatchObject({ canChat, chatTemplate: null });
-});
-
-test.each<[string, GgufMetadata, boolean]>([
-  ['an empty template', {}, false],
-  [
-    'an empty template, and the tokens of ChatML',
-    { 'tokenizer.ggml.tokens': ['<|im_start|>', '<|im_end|>'] },
-    true,
-  ],
-])('%s: it can chat, or continues text', async (_, metadata, canChat) => {
-  const facts = await factsOf(withMetadata({ 'tokenizer.chat_template': '', ...metadata }));
-  expect(facts).toMatchObject({ canChat, chatTemplate: null });
+  for (const template of [{}, { 'tokenizer.chat_template': '' }]) {
+    const bytes = writeGguf({ metadata: { ...base, ...template, ...metadata }, tensors: [oneTensor] });
+    expect(await factsOf(bytes)).toMatchObject({ canChat, chatTemplate: null });
+  }
 });
 
 test('the only template of a file may be the one for tools', async () => {

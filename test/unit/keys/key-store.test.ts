@@ -27,6 +27,15 @@ test('never lets in more, however they come', async () => {
   expect(all.filter((leave) => leave !== null).length).toBeLessThanOrEqual(5);
 });
 
+test('a request whose count fails is not counted', async () => {
+  const locks = new FakeLocks();
+  const query = () => Promise.reject(new Error('no locks'));
+  const broken = { request: locks.manager.request, query } as unknown as LockManager;
+  await expect(enterInFlight(broken, 'key_a', '1', 1)).rejects.toThrow('no locks');
+  await sleep(0);
+  expect(locks.heldNames()).toEqual([]);
+});
+
 test('a holder that died is not counted', async () => {
   const locks = new FakeLocks();
   await enterInFlight(locks.manager, 'key_a', '1', 1);

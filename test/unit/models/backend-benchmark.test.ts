@@ -55,7 +55,7 @@ function setUp(gpu: Engine<'embedding'>, options: Partial<BenchmarkOptions> = {}
     notes,
     version: '1',
     busy: () => false,
-    onResult: (_, result) => void results.push(result.device),
+    onResult: (_, result) => void results.push(result.backend),
     ...options,
   };
   const benchmark = new BackendBenchmark(given);

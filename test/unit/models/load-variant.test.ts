@@ -13,7 +13,7 @@ const variant: Variant = {
   name: 'm',
   license: 'MIT',
   contextLength: 1024,
-  device: 'wasm',
+  backend: 'wasm',
   dimensions: 384,
   pooling: 'mean',
   files: [],
@@ -23,9 +23,9 @@ const variant: Variant = {
 async function failOnGpu(failure: ServiceError) {
   const loads: string[] = [];
   const plugin = {
-    onBackend: (each: Variant, backend: string) => ({ ...each, device: backend }),
-    load: async ({ device }: { device: string }) => {
-      loads.push(device);
+    onBackend: (each: Variant, backend: string) => ({ ...each, backend }),
+    load: async ({ backend }: { backend: string }) => {
+      loads.push(backend);
       throw failure;
     },
   } as unknown as EnginePlugin;

@@ -69,7 +69,7 @@ test('the status has the estimates of all variants, and where the files of a loa
       for (const { path } of files) onFile?.(path, 'disk');
       return { ...engine, unload: async () => undefined } as unknown as Engine;
     },
-    variantFacts: { estimates: new Map(Object.entries({ stored: estimate, remote: estimate })) },
+    variantDetails: { estimates: new Map(Object.entries({ stored: estimate, remote: estimate })) },
   });
   expect(manager.status()[0]).toMatchObject({ estimates: { stored: estimate, remote: estimate } });
   expect(manager.status()[0]).not.toHaveProperty('files');

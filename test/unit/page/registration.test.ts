@@ -4,6 +4,7 @@ import { register } from '../../../src/page/registration.ts';
 import { takeControl } from '../../../src/page/take-control.ts';
 import { applyUpdate, tellServiceWorker } from '../../../src/page/update.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const PAGE = 'https://site.example/app/';
 
@@ -203,7 +204,10 @@ test.each(['is replaced by a newer one', 'does not answer, having been replaced'
     const query = vi.fn<() => Promise<object>>(async () => ({
       held: running ? [{ name: 'localtext/app/:request:1' }] : [],
     }));
-    vi.stubGlobal('navigator', { serviceWorker: container, locks: { query } });
+    vi.stubGlobal('navigator', {
+      serviceWorker: container,
+      locks: { query, request: new FakeLocks().manager.request },
+    });
     const { registration } = container;
     const [first, newer] = [new FakeWorker(), new FakeWorker()];
     registration.waiting = first;

@@ -1,4 +1,5 @@
 import * as openai3 from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import * as ai6 from 'ai';
 import type { ModelMessage } from 'ai';
 import * as ai7 from 'ai-7';
@@ -173,4 +174,40 @@ describe.each(majors)('the AI SDK %s', (_, sdk) => {
     const { object } = await sdk.generateObject({ model, prompt: 'Light?', schema: light, maxRetries: 0 });
     expect(object).toEqual({ mode: 'on' });
   });
+});
+
+test('the provider for compatible services: thoughts, and a tool that is called in a step', async () => {
+  const { service, key } = await fakeService({ engine: new FakeEngine(callFirst) });
+  const provider = createOpenAICompatible({
+    name: 'localtext',
+    baseURL: 'https://site.example/v1',
+    apiKey: key,
+    fetch: (url, init) => service(new Request(url, init)),
+  });
+  const model = provider('amber-phoenix-4');
+  const execute = async ({ mode }: z.infer<typeof light>) => `The light is ${mode}.`;
+  const tools = { light: ai6.tool({ inputSchema: light, execute }) };
+  const providerOptions = { localtext: { reasoningEffort: 'medium' } };
+  const asked = { model, tools, prompt: 'On.', stopWhen: ai6.stepCountIs(2), providerOptions };
+  const whole = await ai6.generateText(asked);
+  expect(whole.steps[0]).toMatchObject({
+    reasoningText: 'Hm.',
+    toolResults: [{ output: 'The light is on.' }],
+  });
+  expect(whole.text).toBe('It is on.');
+  const parts: string[] = [];
+  for await (const { type } of ai6.streamText(asked).fullStream) if (type !== parts.at(-1)) parts.push(type);
+  expect(parts.filter((type) => /^(reasoning|tool|text)-/.test(type))).toEqual([
+    'reasoning-start',
+    'reasoning-delta',
+    'reasoning-end',
+    'tool-input-start',
+    'tool-input-delta',
+    'tool-input-end',
+    'tool-call',
+    'tool-result',
+    'text-start',
+    'text-delta',
+    'text-end',
+  ]);
 });

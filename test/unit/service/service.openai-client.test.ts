@@ -1,11 +1,15 @@
 import * as six from 'openai';
+import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import * as seven from 'openai-7';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';
 
 const model = 'amber-phoenix-4';
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+
+const light = z.object({ mode: z.enum(['on', 'off']) });
 
 /** Typed as one: what the tests use is the same in both. */
 const majors = [
@@ -80,5 +84,65 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     await expect(completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(NotFoundError);
     const stranger = client.withOptions({ apiKey: 'lt_none' });
     await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError);
+  });
+
+  test('runTools calls the function with what its schema allows', async () => {
+    const client = await connect();
+    const given: unknown[] = [];
+    const lightFunction = zodFunction({
+      name: 'light',
+      parameters: light,
+      function: (args) => void given.push(args),
+    });
+    const runner = client.chat.completions.runTools(
+      {
+        model,
+        messages,
+        tools: [lightFunction],
+        tool_choice: { type: 'function', function: { name: 'light' } },
+      },
+      { maxChatCompletions: 1 },
+    );
+    await runner.done();
+    expect(given).toEqual([{ mode: 'on' }]);
+    expect(runner.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+  });
+
+  test('parse with zod, of chats and of responses', async () => {
+    const client = await connect();
+    const chat = await client.chat.completions.parse({
+      model,
+      messages,
+      response_format: zodResponseFormat(light, 'light'),
+    });
+    expect(chat.choices[0]?.message.parsed).toEqual({ mode: 'on' });
+    const text = { format: zodTextFormat(light, 'light') };
+    expect((await client.responses.parse({ model, input: 'On.', text })).output_parsed).toEqual({
+      mode: 'on',
+    });
+  });
+});
+
+test('decisions.create of version 7 answers typed questions', async () => {
+  const client = (await connectWith(seven as unknown as typeof six)) as unknown as seven.OpenAI;
+  const choices = [{ value: 'sports' }, { value: 'food' }];
+  const asked = { model: 'jade-mole-4', input: 'Fry the onions.' };
+  const { answers } = await client.decisions.create({
+    ...asked,
+    questions: [
+      { type: 'choice', name: 'topic', instructions: 'Which topic?', choices },
+      { type: 'predicate', instructions: 'It is about cooking.' },
+      { type: 'score', instructions: 'How urgent is it?', levels: [{ label: 'low' }, { label: 'high' }] },
+    ],
+  });
+  expect(answers).toMatchObject([
+    { type: 'choice', name: 'topic', choice: 'sports', probabilities: choices },
+    { type: 'predicate', name: null, probability: 2 / 3 },
+    { type: 'score', probabilities: [{ label: 'low' }, { label: 'high' }] },
+  ]);
+  const refused = { type: 'choice' as const, instructions: 'Which?', choices: choices.slice(1) };
+  await expect(client.decisions.create({ ...asked, questions: [refused] })).rejects.toMatchObject({
+    status: 400,
+    param: 'questions[0].choices',
   });
 });

@@ -1,7 +1,7 @@
 import { growthRow } from '../growth.ts';
 import { inTurn, ratio, summarize, type Row } from '../row.ts';
 import { arrivals } from './beside-load.ts';
-import { CHAT_MODEL, engineThreads, generateThroughV1, openai } from './engines.ts';
+import { CHAT_MODEL, ENDLESS, engineThreads, generateThroughV1, openai } from './engines.ts';
 import { longText } from './long-text.ts';
 import { elapsed } from './once.ts';
 
@@ -23,6 +23,7 @@ export async function batching(rounds: number): Promise<Row> {
         { role: 'user', content: `Tell me about the number ${question}.` },
       ],
       REPLY,
+      ENDLESS,
     );
   const questions = [1, 2, 3, 4];
   const figures = await inTurn(rounds, {

@@ -80,17 +80,27 @@ export async function generateRaw(
   });
 }
 
-export const generateThroughV1 = async (messages: Messages, maxTokens: number): Promise<Generation> =>
-  generateBy(await openai(), CHAT_MODEL, messages, maxTokens);
+export const generateThroughV1 = async (
+  messages: Messages,
+  maxTokens: number,
+  parameters?: GenerationParameters,
+): Promise<Generation> => generateBy(await openai(), CHAT_MODEL, messages, maxTokens, parameters);
+
+type GenerationParameters = Pick<OpenAI.ChatCompletionCreateParams, 'logit_bias'>;
+
+/** Keeps SmolLM2 from ending a reply, so that replies have the same length. */
+export const ENDLESS: GenerationParameters = { logit_bias: { 2: -100 } };
 
 export function generateBy(
   client: OpenAI,
   model: string,
   messages: Messages,
   maxTokens: number,
+  parameters: GenerationParameters = {},
 ): Promise<Generation> {
   return timed(async (onDelta) => {
     const stream = await client.chat.completions.create({
+      ...parameters,
       model,
       messages,
       max_tokens: maxTokens,

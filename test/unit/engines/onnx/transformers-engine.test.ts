@@ -316,9 +316,9 @@ test('a batch is filled with the texts nearest in length, within its limit', () 
 });
 
 test('a batch on a GPU holds 2,048 tokens, as its launches cost more than padding', async () => {
-  const longest = async (device?: 'wasm' | 'webgpu'): Promise<number> => {
+  const longest = async (backend?: 'wasm' | 'webgpu'): Promise<number> => {
     const embedder = new FakeEmbedder();
-    const variant = { contextLength: 40, dimensions: 2, ...(device && { device }) };
+    const variant = { contextLength: 40, dimensions: 2, ...(backend && { backend }) };
     const engine = new TransformersEngine(embedder, variant, 'fake');
     const text = Array.from({ length: 32 }, () => 'a').join(' ');
     await lastOf(engine.run(job(...Array.from({ length: 80 }, () => text)), never));

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import type { ResponseObject } from '../../../../src/service/responses/response-object.ts';
-import { storeSentById } from '../../../../src/service/responses/item-references.ts';
+import type { Exchange } from '../../../../src/service/http/exchange.ts';
+import { findResponse } from '../../../../src/service/responses/item-references.ts';
 import { ResponseEvents } from '../../../../src/service/responses/response-events.ts';
 
-test('what was sent is not stored after the whole reply', async () => {
+test('what was sent is stored for its own key only, and not after the whole reply', async () => {
   const stored: string[] = [];
   const events = new ResponseEvents('resp_1', {
+    keyId: 'key_a',
     isStreamed: true,
     summarizes: false,
     usage: () => ({ promptTokens: 1, cachedTokens: 0, completionTokens: 1 }),
@@ -16,7 +18,11 @@ test('what was sent is not stored after the whole reply', async () => {
     },
   });
   events.event({ type: 'accepted', index: 0, accepted: { promptTokens: 1, fingerprint: 'f' } });
-  const refer = () => storeSentById.get('resp_1')?.();
+  const exchangeOf = (keyId: string): Exchange =>
+    ({ admitted: { keyId }, dependencies: { responses: { get: async () => null } } }) as unknown as Exchange;
+  const refer = (keyId = 'key_a') => findResponse(exchangeOf(keyId), 'resp_1');
+  await refer('key_b');
+  expect(stored).toEqual([]);
   await refer();
   const ended = events.end();
   await refer();

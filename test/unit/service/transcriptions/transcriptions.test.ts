@@ -1,3 +1,5 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { experimental_transcribe as transcribe } from 'ai';
 import { expect, test } from 'vitest';
 
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
@@ -61,6 +63,23 @@ test.each([false, true])(
     expect(service.engine.origins.map((origin) => origin?.background)).toEqual([undefined, true]);
   },
 );
+
+test('the AI SDK reads a transcript, and what is wrong with a request', async () => {
+  const { service, key } = await fakeService({ models });
+  const provider = createOpenAI({
+    baseURL: 'https://site.example/v1',
+    apiKey: key,
+    fetch: (url, init) => service(new Request(url, init)),
+  });
+  const asked = { model: provider.transcription('coral-wren-4'), audio: new Uint8Array(9), maxRetries: 0 };
+  const { text, language, durationInSeconds } = await transcribe({
+    ...asked,
+    providerOptions: { openai: { timestampGranularities: ['segment'] } },
+  });
+  expect([text, language, durationInSeconds]).toEqual(['Hello', 'en', 1]);
+  const refused = transcribe({ ...asked, providerOptions: { openai: { language: 'Elvish' } } });
+  await expect(refused).rejects.toThrow(/`language`/);
+});
 
 test('10,000 parts are refused before they are parsed, and a form above the limit before it is read', async () => {
   const service = await fakeService({ models });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Variant } from '../../../../src/catalog/catalog.ts';
-import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
+import { serveJob } from '../../../../src/engine-worker/requests/serve-job.ts';
 import { JobPaused } from '../../../../src/scheduling/lease.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';

@@ -6,7 +6,7 @@ import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import type { ModelManager } from '../../../../src/models/model-manager.ts';
 import type { Plan } from '../../../../src/models/variant-choice.ts';
-import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
+import { serveJob } from '../../../../src/engine-worker/requests/serve-job.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';

@@ -17,7 +17,7 @@ import {
 } from '#jobs';
 import { rank, type ModelManager } from '#models';
 import type { Origin } from '#protocol';
-import { POLICY, type LeaseFacts } from '#scheduling';
+import { POLICY, type LeaseOptions } from '#scheduling';
 import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '#engine-kit';
@@ -134,7 +134,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
 export const jobRules = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
 
 /** What the policy of slots must know about a job. */
-export function leaseFacts(job: Job, origin: Origin | undefined, pauses: number): LeaseFacts {
+export function leaseOptions(job: Job, origin: Origin | undefined, pauses: number): LeaseOptions {
   const { work, restarts, hasLongParts = false, yieldsWhenBrief } = jobRules(job.kind);
   return {
     client: origin?.client ?? '',

@@ -3,7 +3,7 @@ import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { ToolChoiceEvent, ToolChoiceJob } from '../../../../src/jobs/tool-choice.ts';
 import type { EmbeddingEvent } from '../../../../src/jobs/embedding.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
-import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
+import { serveJob } from '../../../../src/engine-worker/requests/serve-job.ts';
 import { JobPaused } from '../../../../src/scheduling/lease.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 

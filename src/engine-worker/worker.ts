@@ -12,15 +12,15 @@ import {
   type WorkerControl,
 } from '#protocol';
 import { hasTrustedTypes, trusting } from '#browser';
-import { EngineHost } from './engine-host.ts';
+import { EngineParts } from './engine-parts.ts';
 import { serveLinked, servePort } from './requests/serve-port.ts';
-import { setAppScope, type EnginePlugin, type HelperHost } from '#engine-kit';
+import { setAppScope, type EnginePlugin, type HelperScript } from '#engine-kit';
 import { ENGINES } from '#engines';
 
 // onnxruntime-web starts its threads with a plain URL, which Trusted Types would block.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl & HelperHost = {
+const control: WorkerControl & HelperScript = {
   async start(options, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -30,11 +30,11 @@ const control: WorkerControl & HelperHost = {
     const added = await readAdded(options.scope);
     // Comlink's proxy cannot be spread, as it has no own properties.
     const page = { decodeAudio, pageModel, loads };
-    const host = new EngineHost({ ...options, engines: ENGINES, added, page });
+    const parts = new EngineParts({ ...options, engines: ENGINES, added, page });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
-      if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
+      if (data?.type === 'localtext:serve' && port) serveLinked(port, parts);
     });
-    listenForCalls(host.scope, (port) => servePort(port, host));
+    listenForCalls(parts.scope, (port) => servePort(port, parts));
   },
 
   ping: () => Promise.resolve(),

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { StatusChannel } from '../../../src/engine-host/status-channel.ts';
+import { StatusChannel } from '../../../src/engine-worker/status-channel.ts';
 import { NO_ENGINE, statusChannel, WATCH_STATUS } from '../../../src/protocol/status.ts';
 
 const tab = new BroadcastChannel(statusChannel('/watched/'));

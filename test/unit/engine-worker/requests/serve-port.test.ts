@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
-import { servePort } from '../../../../src/engine-host/requests/serve-port.ts';
+import { servePort } from '../../../../src/engine-worker/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import { requestLock } from '../../../../src/protocol/locks.ts';

@@ -121,7 +121,7 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
       send({ type: 'loaded' });
     } else {
       const sink: JobSink<Kind> = {
-        onStage: (stage, facts) => send({ type: 'waiting', stage, ...facts }),
+        onStage: (stage, details) => send({ type: 'waiting', stage, ...details }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
           send({ type: 'event', event });

@@ -10,14 +10,14 @@ import {
   type Kind,
   type ModelOf,
 } from '#jobs';
-import type { Origin, StageFacts, WaitingStage } from '#protocol';
+import type { Origin, StageDetails, WaitingStage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
 import { JobPaused, Lease, type Claim } from '#scheduling';
-import { leaseFacts, jobRules } from './job-rules.ts';
+import { leaseOptions, jobRules } from './job-rules.ts';
 
-/** Reports the waiting stage and the facts known so far. */
-export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
+/** Reports the waiting stage and the details known so far. */
+export type OnStage = (stage: WaitingStage, details?: StageDetails) => void;
 
 export interface JobSink<K extends Kind> {
   onStage: OnStage;
@@ -68,7 +68,7 @@ async function serveOnce<K extends Kind>(
   sink: JobSink<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const lease = new Lease(leaseFacts(job, origin, pauses));
+  const lease = new Lease(leaseOptions(job, origin, pauses));
   const until = AbortSignal.any([signal, lease.over]);
   const { loadedModel, engine, leave } = await enterQueue(
     modelManager,

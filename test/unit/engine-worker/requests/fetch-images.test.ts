@@ -2,9 +2,9 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
-import { jobRules } from '../../../../src/engine-host/requests/job-rules.ts';
+import { jobRules } from '../../../../src/engine-worker/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
-import { fetchImages, imageUrl } from '../../../../src/engine-host/requests/fetch-images.ts';
+import { fetchImages, imageUrl } from '../../../../src/engine-worker/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';

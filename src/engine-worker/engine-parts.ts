@@ -13,7 +13,7 @@ import { createWeights, type Weights } from '#weights';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 
-export interface HostOptions extends WorkerOptions {
+export interface EnginePartsOptions extends WorkerOptions {
   engines: Engines;
   /** Models that the user added. */
   added: AddedModelRecord[];
@@ -21,7 +21,7 @@ export interface HostOptions extends WorkerOptions {
 }
 
 /** Composition root of an engine worker: its weights, its models, and the status of both. */
-export class EngineHost implements Serving {
+export class EngineParts implements Serving {
   readonly epoch: string;
   readonly scope: string;
   readonly imageOrigins: readonly string[];
@@ -33,7 +33,7 @@ export class EngineHost implements Serving {
   readonly #channel: StatusChannel;
   readonly #keepAlive = new KeepAlive();
 
-  constructor(options: HostOptions) {
+  constructor(options: EnginePartsOptions) {
     const { epoch, scope, limits = {}, images } = options;
     const device = detectDevice();
     void device.then((detected) => (this.#device = detected));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../../src/jobs/chat.ts';
-import { dropOldestTurns } from '../../../../src/engine-host/requests/truncate-messages.ts';
+import { dropOldestTurns } from '../../../../src/engine-worker/requests/truncate-messages.ts';
 
 const system: ChatMessage = { role: 'system', content: 'Be brief.' };
 const turn = (index: number, length: number): ChatMessage[] => [

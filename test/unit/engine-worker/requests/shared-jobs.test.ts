@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
 import type { Origin } from '../../../../src/protocol/engine-port.ts';
-import type { JobSink } from '../../../../src/engine-host/requests/serve-job.ts';
-import { SharedJobs } from '../../../../src/engine-host/requests/shared-jobs.ts';
+import type { JobSink } from '../../../../src/engine-worker/requests/serve-job.ts';
+import { SharedJobs } from '../../../../src/engine-worker/requests/shared-jobs.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
 
 const job: ChatJob = {

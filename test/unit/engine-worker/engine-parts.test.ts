@@ -4,10 +4,10 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
-import { EngineHost } from '../../../src/engine-host/engine-host.ts';
+import { EngineParts } from '../../../src/engine-worker/engine-parts.ts';
 import { loadId } from '../../../src/models/crash-guard.ts';
 import type { PageServices } from '../../../src/protocol/page-services.ts';
-import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
+import { serveJob } from '../../../src/engine-worker/requests/serve-job.ts';
 import type { Engines } from '../../../src/engine-kit/engine.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
 import { sha256 } from '../../../src/base/sha256.ts';
@@ -56,8 +56,8 @@ function fakePage(fatal: string[] = []) {
   return { begun, refused, page };
 }
 
-async function startHost(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
-  return new EngineHost({
+async function startParts(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
+  return new EngineParts({
     version: 1,
     epoch: 'e',
     scope: '/',
@@ -73,19 +73,19 @@ async function startHost(site: { url: string }, page: ReturnType<typeof fakePage
 test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
   const { begun, page } = fakePage();
   const site = await serveFile({ body: Buffer.from(text) });
-  const host = await startHost(site, page, engines);
+  const parts = await startParts(site, page, engines);
   const events: JobEvent[] = [];
   const input = { messages: [] };
   const job = { kind: 'chat', model: 'parrot', input, sampling: { temperature: 1, topP: 1 } } as const;
   const send = (event: JobEvent) => void events.push(event);
-  await serveJob(host.modelManager, { id: 'r', imageOrigins: [], job }, never, {
+  await serveJob(parts.modelManager, { id: 'r', imageOrigins: [], job }, never, {
     onStage: () => undefined,
     send,
   });
   expect(
     events.map((event) => (event.type === 'delta' && 'delta' in event ? event.delta.text : event.type)),
   ).toEqual(['accepted', text, 'done']);
-  const [model] = host.status().models;
+  const [model] = parts.status().models;
   expect(model).toMatchObject({ state: 'ready', fingerprint: 'soft' });
   // A tab that ends during the load, or before the first token, has ended on it.
   const soft = [expect.stringMatching(/^soft /)];
@@ -95,7 +95,7 @@ test('an engine that is registered in one place is chosen, loaded from stored we
     { variant: 'loud', chosen: false, reason: 'needs a quiet room' },
   ]);
   await expect
-    .poll(() => host.status().models[0]?.estimates)
+    .poll(() => parts.status().models[0]?.estimates)
     .toMatchObject({
       soft: { memoryBytes: 1000 + 2 * text.length },
     });
@@ -108,21 +108,21 @@ test('the only variant, with which a tab has ended, is not loaded until its reco
   const fatal = [soft ?? ''];
   const { begun, refused, page } = fakePage(fatal);
   const site = await serveFile({ body: Buffer.from(text) });
-  const host = await startHost(site, page, engines);
-  const load = () => host.modelManager.ready('parrot', never, { again: true });
+  const parts = await startParts(site, page, engines);
+  const load = () => parts.modelManager.ready('parrot', never, { again: true });
   await expect(load()).rejects.toMatchObject({
     wire: { code: 'model_load_failed', message: expect.stringContaining('ended its tab') as string },
   });
   expect(refused).toEqual([soft]);
   expect(begun).toEqual([]);
-  const reasonOf = () => host.status().models[0]?.reasons?.find(({ chosen }) => chosen);
+  const reasonOf = () => parts.status().models[0]?.reasons?.find(({ chosen }) => chosen);
   expect(reasonOf()).toMatchObject({ variant: 'soft', endedTab: true });
 
   fatal.length = 0;
   await expect
     .poll(() =>
       load().then(
-        () => host.status().models[0]?.state,
+        () => parts.status().models[0]?.state,
         () => 'failed',
       ),
     )
@@ -144,9 +144,9 @@ test('a script that did not arrive, as its service worker was stopped, is asked 
   const load = vi
     .fn(toy.load)
     .mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module: x.js'));
-  const host = await startHost(site, fakePage().page, { ...engines, toy: { ...toy, load } });
-  await host.modelManager.ready('parrot', never);
+  const parts = await startParts(site, fakePage().page, { ...engines, toy: { ...toy, load } });
+  await parts.modelManager.ready('parrot', never);
   expect(load).toHaveBeenCalledTimes(2);
-  expect(host.status().models[0]).toMatchObject({ state: 'ready' });
+  expect(parts.status().models[0]).toMatchObject({ state: 'ready' });
   site.close();
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { leaseFacts } from '../../../../src/engine-host/requests/job-rules.ts';
+import { leaseOptions } from '../../../../src/engine-worker/requests/job-rules.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import type { DecisionJob } from '../../../../src/jobs/decision.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
@@ -62,6 +62,6 @@ test.each<[what: string, job: Job, whole: string, stream: string]>([
   ['some seconds of a wav file', sound(2 ** 17, 'audio/wav'), 'none', 'none'],
   ['an embedding', { kind: 'embedding', model: 'm', input: { texts: ['a'] } }, 'none', 'none'],
 ])('%s', (_, job, whole, stream) => {
-  expect(classOf(leaseFacts(job, { ...streamed, background: true }, 0))).toBe(whole);
-  expect(classOf(leaseFacts(job, streamed, 0))).toBe(stream);
+  expect(classOf(leaseOptions(job, { ...streamed, background: true }, 0))).toBe(whole);
+  expect(classOf(leaseOptions(job, streamed, 0))).toBe(stream);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jobRules } from '../../../../src/engine-host/requests/job-rules.ts';
+import { jobRules } from '../../../../src/engine-worker/requests/job-rules.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 
