@@ -17,7 +17,6 @@ interface Format {
 }
 
 const F32 = 0;
-const Q4_0 = { type: 2, values: 32, bytes: 18 };
 const Q4_1 = { type: 3, values: 32, bytes: 20 };
 
 /** Values that share a scale, four scales a block. */
@@ -122,33 +121,12 @@ export function inFormat(file: Uint8Array<ArrayBuffer>, name: LowBit): Uint8Arra
   );
 }
 
-/**
- * A GGUF with the same numbers in a format whose products are known to be right: what models of the two say must be the same.
- * NVFP4 becomes float32. The others become Q4_0, which holds all of their numbers, and is multiplied by inputs in 8 bits as they are.
- */
-export function inKnownFormat(file: Uint8Array<ArrayBuffer>, name: LowBit): Uint8Array<ArrayBuffer> {
+/** A GGUF with the same numbers in float32: what models of the two say must be the same, but for inputs that are rounded to 8 bits. */
+export function inFloat32(file: Uint8Array<ArrayBuffer>, name: LowBit): Uint8Array<ArrayBuffer> {
   const format: Format = FORMATS[name];
-  const known = name === 'NVFP4' ? F32 : Q4_0.type;
-  return rewriteTensors(file, known, ({ type }, bytes) => {
-    if (type !== format.type) return null;
-    const values = decode(bytes, format);
-    return { type: known, bytes: known === F32 ? new Uint8Array(values.buffer) : inSteps(values) };
-  });
-}
-
-/** Multiples of each block's smallest number, in Q4_0: its scale, then the low halves of 16 bytes before the high ones. */
-function inSteps(values: Float32Array): Uint8Array {
-  const made = new Uint8Array((values.length / Q4_0.values) * Q4_0.bytes);
-  const view = new DataView(made.buffer);
-  for (let from = 0, to = 0; from < values.length; from += Q4_0.values, to += Q4_0.bytes) {
-    const own = values.subarray(from, from + Q4_0.values);
-    const sizes = Array.from(own, Math.abs).filter((size) => size > 0);
-    const scale = sizes.length > 0 ? Math.min(...sizes) : 1;
-    setFloat16(view, to, scale, true);
-    const step = (at: number): number => 8 + Math.round((own[at] ?? 0) / scale);
-    for (let at = 0; at < 16; at++) made[to + 2 + at] = step(at) | (step(at + 16) << 4);
-  }
-  return made;
+  return rewriteTensors(file, F32, ({ type }, bytes) =>
+    type === format.type ? { type: F32, bytes: new Uint8Array(decode(bytes, format).buffer) } : null,
+  );
 }
 
 function encode(values: Float32Array, format: Format): Uint8Array {

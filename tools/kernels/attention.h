@@ -60,7 +60,7 @@ INLINE void add_masks(const uint16_t *const *masks, int64_t key, float *scores) 
   const v128_t keys[4] = {wasm_i64x2_shuffle(ab0, cd0, 0, 2), wasm_i64x2_shuffle(ab0, cd0, 1, 3), wasm_i64x2_shuffle(ab1, cd1, 0, 2),
                           wasm_i64x2_shuffle(ab1, cd1, 1, 3)};
   for (int i = 0; i < 4; i++, scores += QUERIES) {
-    const v128_t sum = wasm_f32x4_add(wasm_v128_load(scores), floats_of(keys[i]));
+    const v128_t sum = wasm_f32x4_add(wasm_v128_load(scores), floats_of(false, keys[i]));
     const v128_t hidden = wasm_i32x4_eq(keys[i], wasm_i32x4_const_splat(HIDDEN));
     wasm_v128_store(scores, wasm_v128_bitselect(wasm_f32x4_const_splat(-__builtin_inff()), sum, hidden));
   }
@@ -134,6 +134,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
   const uint16_t *masks[QUERIES];
   group state[GROUPS];
   uint8_t *to[QUERIES];
+  const fast_dot fast = find_fast_dot();
   powers table;
   write_powers(&table);
   for (int64_t ir = ir0; ir < ir1;) {
@@ -147,7 +148,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       if (c < count)
         for (size_t b = 0; b < blocks; b++) {
           quantize_block32(from + 128 * b, query, false);
-          lay_block(Q8_0, count, query, columns + (b * count + c) * laid_block(Q8_0));
+          lay_block(Q8_0, fast, count, query, columns + (b * count + c) * laid_block(Q8_0, fast));
         }
       if (mask)
         masks[c] = (const uint16_t *)(mask->data + t * mask->nb[1] + h % mask->ne[2] * mask->nb[2] + i3 % mask->ne[3] * mask->nb[3]);
@@ -165,8 +166,8 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       if (seen == NONE) continue;
       size_t step = k->nb[1];
       const uint8_t *some = some_keys(keys, &step, rows, ic, n, 34 * blocks, copied);
-      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, 0};
-      rows_Q8_0(false, &p, 0, n);
+      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, flip_of(fast), 0};
+      rows_Q8_0(fast != NO_DOT, &p, 0, n);
       for (int i = 0; i < n; i += 4)
         for (int g = 0; g < groups; g++) {
           float *const at = scores + i * QUERIES + 4 * g;

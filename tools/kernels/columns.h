@@ -2,6 +2,9 @@
 #pragma once
 #include "half.h"
 
+/** The weights of 8 bits that the processor multiplies and adds at once. */
+typedef enum { NO_DOT, SIGNED, UNSIGNED } fast_dot;
+
 /** Relaxed SIMD multiplies bytes, 16 at a time; without it, values are extended to 16 bits first. */
 #ifdef __wasm_relaxed_simd__
 #define RELAXED true
@@ -15,32 +18,39 @@ INLINE v128_t dot_bytes_add(v128_t values, v128_t weights, v128_t sum) {
   return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(values, weights, sum);
 }
 /**
- * Whether the processor has one instruction for `dot_bytes_add()`, which shows by operands of 8 bits: other processors saturate
- * sums of two products. Node 20 computes it wrong.
+ * Whether the processor has one instruction for `dot_bytes_add()`, and takes weights of 8 bits, with or without a sign. Other
+ * processors saturate sums of two products. Node 20 computes it wrong.
  */
-INLINE bool adds_at_once(void) {
+INLINE fast_dot find_fast_dot(void) {
   const v128_t sum = dot_bytes_add(wasm_i8x16_const_splat(127), wasm_i8x16_const_splat(-1), wasm_i32x4_const_splat(1));
   const int first = wasm_i32x4_extract_lane(sum, 0);
-  return first == 1 + 4 * 127 * 255 || first == 1 - 4 * 127;
+  return first == 1 + 4 * 127 * 255 ? UNSIGNED : first == 1 - 4 * 127 ? SIGNED : NO_DOT;
 }
 #else
 #define RELAXED false
 INLINE v128_t dot_bytes(v128_t values, v128_t weights) { return wasm_v128_and(values, weights); }
 INLINE v128_t dot_bytes_add(v128_t values, v128_t weights, v128_t sum) { return wasm_v128_and(wasm_v128_and(values, weights), sum); }
-INLINE bool adds_at_once(void) { return false; }
+INLINE fast_dot find_fast_dot(void) { return NO_DOT; }
 #endif
+
+/** Bits of bytes with a sign that the processor takes without: they become larger by 128. */
+INLINE v128_t flip_of(fast_dot fast) { return wasm_i8x16_splat(fast == UNSIGNED ? -128 : 0); }
 
 enum { F32 = 0, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q4_K = 12, Q5_K = 13, Q6_K = 14 };
 
 INLINE bool is_k(int type) { return type >= Q4_K; }
-/** Whether weights stay bytes: those with at most 6 bits. */
-INLINE bool in_bytes(int type) { return RELAXED && type != Q8_0; }
+/** Whether weights stay bytes: those with at most 6 bits, and those of 8 where they are multiplied at once. */
+INLINE bool in_bytes(int type, bool fast) { return RELAXED && (fast || type != Q8_0); }
 INLINE bool has_offset(int type) { return type == Q4_1 || type == Q5_1; }
 /** Whether the parts of a block of 256 have offsets. */
 INLINE bool has_offsets(int type) { return type == Q4_K || type == Q5_K; }
 INLINE size_t quants_in_block(int type) { return is_k(type) ? 256 : 32; }
 /** What each unpacked weight is too large by: half of its range, where a block has no offset. */
-INLINE int zero_of(int type) { return type == Q4_0 ? 8 : type == Q5_0 ? 16 : type == Q6_K ? 32 : 0; }
+INLINE int zero_of(int type, fast_dot fast) {
+  return type == Q4_0 ? 8 : type == Q5_0 ? 16 : type == Q6_K ? 32 : type == Q8_0 && fast == UNSIGNED ? 128 : 0;
+}
+/** Whether a product begins with what `zero_of()` makes it too large by. */
+INLINE bool has_start(int type, bool fast) { return type == Q4_0 || type == Q5_0 || (type == Q8_0 && fast); }
 /** Bytes of a block of a column: Q8_0, Q8_1 or Q8_K. */
 INLINE size_t column_block(int type) { return is_k(type) ? 292 : has_offset(type) ? 36 : 34; }
 INLINE size_t row_block(int type) {
@@ -119,17 +129,17 @@ static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, in
 /** Before a block: its scale, and an offset (float) or what its product begins with (integer); of 256, four pairs of sums. */
 INLINE size_t head_bytes(int type) { return is_k(type) ? 20 : 8; }
 /** 32 values: as bytes, or in 16 bits each. In Q6_K, what each half's product begins with comes first. */
-INLINE size_t part_bytes(int type) { return (type == Q6_K ? 8 : 0) + (in_bytes(type) ? 32 : 64); }
-INLINE size_t laid_block(int type) { return head_bytes(type) + (is_k(type) ? 8 : 1) * part_bytes(type); }
+INLINE size_t part_bytes(int type, bool fast) { return (type == Q6_K ? 8 : 0) + (in_bytes(type, fast) ? 32 : 64); }
+INLINE size_t laid_block(int type, bool fast) { return head_bytes(type) + (is_k(type) ? 8 : 1) * part_bytes(type, fast); }
 
 /** Whether words stay in their order: rows in Q8_0, which need none of their own, times one column. */
-INLINE bool in_order(int type, int count) { return type == Q8_0 && count == 1; }
+INLINE bool in_order(int type, bool fast, int count) { return type == Q8_0 && !fast && count == 1; }
 
-INLINE void lay_values(int type, int count, const uint8_t *values, uint8_t *to) {
+INLINE void lay_values(int type, bool fast, int count, const uint8_t *values, uint8_t *to) {
   for (int i = 0; i < 2; i++) {
     const v128_t x = wasm_v128_load(values + 16 * i);
-    if (in_bytes(type)) wasm_v128_store(to + 16 * i, x);
-    else if (in_order(type, count)) {
+    if (in_bytes(type, fast)) wasm_v128_store(to + 16 * i, x);
+    else if (in_order(type, fast, count)) {
       wasm_v128_store(to + 32 * i, wasm_i16x8_extend_low_i8x16(x));
       wasm_v128_store(to + 32 * i + 16, wasm_i16x8_extend_high_i8x16(x));
     } else {
@@ -140,15 +150,15 @@ INLINE void lay_values(int type, int count, const uint8_t *values, uint8_t *to) 
   }
 }
 
-INLINE void lay_block(int type, int count, const uint8_t *block, uint8_t *to) {
+INLINE void lay_block(int type, fast_dot fast, int count, const uint8_t *block, uint8_t *to) {
   float *const head = (float *)to;
   int32_t *const start = (int32_t *)to + 1;
   if (!is_k(type)) {
     const uint8_t *values = block + (has_offset(type) ? 4 : 2);
     head[0] = float_of(block);
     if (has_offset(type)) head[1] = float_of(block + 2);
-    else if (zero_of(type)) *start = -zero_of(type) * (sum_of(wasm_v128_load(values)) + sum_of(wasm_v128_load(values + 16)));
-    lay_values(type, count, values, to + 8);
+    else if (has_start(type, fast)) *start = -zero_of(type, fast) * (sum_of(wasm_v128_load(values)) + sum_of(wasm_v128_load(values + 16)));
+    lay_values(type, fast, count, values, to + 8);
     return;
   }
   head[0] = *(const float *)block;
@@ -156,15 +166,15 @@ INLINE void lay_block(int type, int count, const uint8_t *block, uint8_t *to) {
   if (has_offsets(type))
     for (int part = 0; part < 8; part++) ((int16_t *)start)[part] = (int16_t)(sums[2 * part] + sums[2 * part + 1]);
   uint8_t *at = to + head_bytes(type);
-  for (int part = 0; part < 8; part++, at += part_bytes(type)) {
+  for (int part = 0; part < 8; part++, at += part_bytes(type, fast)) {
     if (type == Q6_K)
-      for (int i = 0; i < 2; i++) ((int32_t *)at)[i] = -zero_of(type) * sums[2 * part + i];
-    lay_values(type, count, block + 4 + 32 * part, at + (type == Q6_K ? 8 : 0));
+      for (int i = 0; i < 2; i++) ((int32_t *)at)[i] = -zero_of(type, fast) * sums[2 * part + i];
+    lay_values(type, fast, count, block + 4 + 32 * part, at + (type == Q6_K ? 8 : 0));
   }
 }
 
 /** Lays blocks out, those of all columns in turn. @param size bytes between two columns */
-ALONE void lay_out(int type, const uint8_t *columns, size_t size, int count, size_t blocks, uint8_t *to) {
+ALONE void lay_out(int type, fast_dot fast, const uint8_t *columns, size_t size, int count, size_t blocks, uint8_t *to) {
   for (size_t b = 0; b < blocks; b++)
-    for (int c = 0; c < count; c++, to += laid_block(type)) lay_block(type, count, columns + c * size + b * column_block(type), to);
+    for (int c = 0; c < count; c++, to += laid_block(type, fast)) lay_block(type, fast, count, columns + c * size + b * column_block(type), to);
 }

@@ -11,24 +11,35 @@ INLINE void transpose(const v128_t from[4], v128_t to[4]) {
   to[2] = wasm_i64x2_shuffle(ab1, cd1, 0, 2);
   to[3] = wasm_i64x2_shuffle(ab1, cd1, 1, 3);
 }
-/** 16 bytes of each of 4 rows, by fours. */
+/** 16 bytes of each of 4 rows. */
+INLINE void load_rows(const uint8_t *at, size_t row_size, v128_t to[4]) {
+  for (int r = 0; r < 4; r++) to[r] = wasm_v128_load(at + r * row_size);
+}
+/** The same, by fours. */
 INLINE void load_fours(const uint8_t *at, size_t row_size, v128_t to[4]) {
-  const v128_t rows[4] = {wasm_v128_load(at), wasm_v128_load(at + row_size), wasm_v128_load(at + 2 * row_size), wasm_v128_load(at + 3 * row_size)};
+  v128_t rows[4];
+  load_rows(at, row_size, rows);
   transpose(rows, to);
 }
+INLINE void load_weights(bool by_rows, const uint8_t *at, size_t row_size, v128_t to[4]) {
+  if (by_rows) load_rows(at, row_size, to);
+  else load_fours(at, row_size, to);
+}
+/** Whether rows are multiplied as they are and their lanes added up then: less work with one column. Q5's fifth bits are for fours. */
+INLINE bool takes_rows(int type, bool fast, int count) { return fast && count == 1 && type != Q5_0 && type != Q5_1; }
 
 /**
- * 32 weights of each of 4 rows as bytes, by fours, of which `zero_of()` is not subtracted.
+ * 32 weights of each of 4 rows as bytes, by rows or by fours, of which `zero_of()` is not subtracted.
  * @param part of a block of 256
  * @param high of Q5_K and Q6_K: the bytes with the highest bits of all parts, or of four
  */
-INLINE void unpack(int type, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
+INLINE void unpack(int type, bool by_rows, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
   const v128_t mask = wasm_i8x16_const_splat(15);
   if (type == Q8_0) {
-    load_fours(block + 2, row_size, to);
-    load_fours(block + 18, row_size, to + 4);
+    load_weights(by_rows, block + 2, row_size, to);
+    load_weights(by_rows, block + 18, row_size, to + 4);
   } else if (!is_k(type)) {
-    load_fours(block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
+    load_weights(by_rows, block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
     for (int i = 0; i < 4; i++) {
       to[4 + i] = wasm_u8x16_shr(to[i], 4);
       to[i] = wasm_v128_and(to[i], mask);
@@ -44,7 +55,7 @@ INLINE void unpack(int type, const uint8_t *block, size_t row_size, int part, co
   } else if (type == Q6_K) {
     const int k = part & 3;
     for (int i = 0; i < 2; i++) {
-      load_fours(block + 64 * (part >> 2) + 32 * (k & 1) + 16 * i, row_size, to + 4 * i);
+      load_weights(by_rows, block + 64 * (part >> 2) + 32 * (k & 1) + 16 * i, row_size, to + 4 * i);
       for (int j = 0; j < 4; j++) {
         const v128_t lower = wasm_v128_and(wasm_u16x8_shr(to[4 * i + j], k < 2 ? 0 : 4), mask);
         const v128_t upper = wasm_v128_and(wasm_u16x8_shr(high[4 * i + j], 2 * k), wasm_i8x16_const_splat(3));
@@ -53,7 +64,7 @@ INLINE void unpack(int type, const uint8_t *block, size_t row_size, int part, co
     }
   } else {
     for (int i = 0; i < 2; i++) {
-      load_fours(block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1) + 16 * i, row_size, to + 4 * i);
+      load_weights(by_rows, block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1) + 16 * i, row_size, to + 4 * i);
       for (int j = 4 * i; j < 4 * i + 4; j++) to[j] = wasm_v128_and(wasm_u16x8_shr(to[j], part & 1 ? 4 : 0), mask);
       if (type == Q4_K) continue;
       for (int j = 4 * i; j < 4 * i + 4; j++)
@@ -80,6 +91,29 @@ INLINE v128_t lane(v128_t x, int i) {
   }
 }
 
+/** Sums of each row's lanes, which fit 16 bits but for weights of 8. */
+INLINE v128_t sums_of(int type, const v128_t rows[4]) {
+  if (type == Q8_0) {
+    v128_t lanes[4];
+    transpose(rows, lanes);
+    return wasm_i32x4_add(wasm_i32x4_add(lanes[0], lanes[1]), wasm_i32x4_add(lanes[2], lanes[3]));
+  }
+  const v128_t ones = wasm_i16x8_const_splat(1);
+  const v128_t ab = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[0], rows[1]), ones);
+  const v128_t cd = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[2], rows[3]), ones);
+  return wasm_i32x4_add(wasm_i32x4_shuffle(ab, cd, 0, 2, 4, 6), wasm_i32x4_shuffle(ab, cd, 1, 3, 5, 7));
+}
+
+/** Products of `halves` times 16 bytes of 4 rows with a column's values. */
+INLINE v128_t dot_rows(int type, int halves, const v128_t *rows, const uint8_t *values) {
+  v128_t sums[4];
+  for (int half = 0; half < halves; half++) {
+    const v128_t x = wasm_v128_load(values + 16 * half);
+    for (int r = 0; r < 4; r++) sums[r] = dot_bytes_add(x, rows[4 * half + r], half == 0 ? wasm_i32x4_const_splat(0) : sums[r]);
+  }
+  return sums_of(type, sums);
+}
+
 /** Adds the products of four fours, in bytes, with 16 of a column's values to `sum`. */
 INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_t *values, v128_t sum) {
   const v128_t x = wasm_v128_load(values);
@@ -94,6 +128,13 @@ INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_
     sum = wasm_i32x4_add(sum, widened(t));
   }
   return sum;
+}
+
+/** Adds the products of `halves` times four fours, or of as many bytes of rows, with a column's values to `sum`. */
+INLINE v128_t dot_weights(int type, bool fast, bool by_rows, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
+  if (by_rows) return wasm_i32x4_add(sum, dot_rows(type, halves, weights, values));
+  sum = dot_fours(type, fast, weights, values, sum);
+  return halves == 1 ? sum : wasm_i32x4_add(sum, dot_fours(type, fast, weights + 4, values + 16, wasm_i32x4_const_splat(0)));
 }
 
 /** Four fours in 16 bits: the first and the third of each, then the others. */
@@ -125,8 +166,7 @@ INLINE v128_t dot_single(const uint8_t *bytes, size_t row_size, const uint8_t *v
     sums[r] = wasm_i32x4_const_splat(0);
     for (int i = 0; i < 4; i++) sums[r] = dot_add(sums[r], wasm_i16x8_load8x8(bytes + r * row_size + 8 * i), wasm_v128_load(values + 16 * i));
   }
-  transpose(sums, sums);
-  return wasm_i32x4_add(wasm_i32x4_add(sums[0], sums[1]), wasm_i32x4_add(sums[2], sums[3]));
+  return sums_of(Q8_0, sums);
 }
 
 /** Adds a block's product to `sum` as ggml does. */
@@ -137,32 +177,35 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 }
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
-INLINE void step32(int type, bool fast, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
-  if (in_order(type, count)) {
+INLINE void step32(int type, bool fast, v128_t flip, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+  if (in_order(type, fast, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
-    sums[0] = add_up(type, sums[0], product, four_halves(block, row_size), wasm_v128_load32_splat(x));
+    sums[0] = add_up(type, sums[0], product, four_halves(true, block, row_size), wasm_v128_load32_splat(x));
     return;
   }
+  const bool by_rows = takes_rows(type, fast, count);
   v128_t fours[8], halves[COLUMNS];
-  unpack(type, block, row_size, 0, 0, fours);
+  unpack(type, by_rows, block, row_size, 0, 0, fours);
+  if (type == Q8_0 && fast)
+    for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], flip);
   words w;
-  if (!in_bytes(type)) {
+  if (!in_bytes(type, fast)) {
     // By halves, whose words fit the processor's registers.
     w = words_of(type, fours);
 #pragma clang loop unroll(disable)
     for (int c = 0; c < count; c++)
-      halves[c] = dot_words(&w, x + c * laid_block(type) + 8, zero_of(type) ? wasm_v128_load32_splat(x + c * laid_block(type) + 4) : wasm_i32x4_const_splat(0));
+      halves[c] = dot_words(&w, x + c * laid_block(type, fast) + 8, has_start(type, fast) ? wasm_v128_load32_splat(x + c * laid_block(type, fast) + 4) : wasm_i32x4_const_splat(0));
     w = words_of(type, fours + 4);
   }
   const v128_t pair = has_offset(type) ? four_words(block, row_size) : fours[0];
-  const v128_t scale = has_offset(type) ? floats_of(pair) : four_halves(block, row_size);
-  const v128_t offset = has_offset(type) ? upper(pair) : scale;
+  const v128_t scale = has_offset(type) ? floats_of(by_rows, pair) : four_halves(by_rows, block, row_size);
+  const v128_t offset = has_offset(type) ? upper(by_rows, pair) : scale;
 #pragma clang loop unroll(disable)
-  for (int c = 0; c < count; c++, x += laid_block(type)) {
+  for (int c = 0; c < count; c++, x += laid_block(type, fast)) {
     v128_t product;
-    if (in_bytes(type)) {
-      product = dot_fours(type, fast, fours, x + 8, zero_of(type) ? wasm_v128_load32_splat(x + 4) : wasm_i32x4_const_splat(0));
-      product = wasm_i32x4_add(product, dot_fours(type, fast, fours + 4, x + 24, wasm_i32x4_const_splat(0)));
+    if (in_bytes(type, fast)) {
+      const v128_t start = has_start(type, fast) ? wasm_v128_load32_splat(x + 4) : wasm_i32x4_const_splat(0);
+      product = dot_weights(type, fast, by_rows, 2, fours, x + 8, start);
     } else product = dot_words(&w, x + 40, halves[c]);
     const v128_t column_scale = wasm_v128_load32_splat(x);
     if (has_offset(type)) {
@@ -185,26 +228,27 @@ INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, 
     scales[1] = wasm_v128_or(wasm_v128_and(head[3], four), wasm_v128_and(wasm_u32x4_shr(head[1], 2), two));
     offsets[1] = wasm_v128_or(wasm_v128_and(wasm_u32x4_shr(head[3], 4), four), wasm_v128_and(wasm_u32x4_shr(head[2], 2), two));
   }
+  const bool by_rows = takes_rows(type, fast, count);
   v128_t totals[COLUMNS], high[8];
   for (int c = 0; c < count; c++) totals[c] = wasm_i32x4_const_splat(0);
 #pragma clang loop unroll(disable)
   for (int part = 0; part < 8; part++) {
     v128_t fours[8], of_half[2];
     if (type == Q6_K ? (part & 3) == 0 : type == Q5_K && part == 0)
-      for (int i = 0; i < 2; i++) load_fours(block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
-    unpack(type, block, row_size, part, high, fours);
+      for (int i = 0; i < 2; i++) load_weights(by_rows, block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
+    unpack(type, by_rows, block, row_size, part, high, fours);
     if (type == Q6_K) {
       const v128_t pair = wasm_i32x4_shr(wasm_i32x4_shl(scales[part >> 1], 16 * (~part & 1)), 16);
       of_half[0] = wasm_i32x4_shr(wasm_i32x4_shl(pair, 24), 24);
       of_half[1] = wasm_i32x4_shr(pair, 8);
     } else of_half[0] = of_half[1] = wasm_v128_and(wasm_u32x4_shr(scales[part >> 2], 8 * (part & 3)), wasm_i32x4_const_splat(255));
     const size_t starts = type == Q6_K ? 8 : 0;
-    const uint8_t *values = x + head_bytes(type) + part * part_bytes(type) + starts;
+    const uint8_t *values = x + head_bytes(type) + part * part_bytes(type, fast) + starts;
     const v128_t none = wasm_i32x4_const_splat(0);
-    if (in_bytes(type) && type != Q6_K) {
+    if (in_bytes(type, fast) && type != Q6_K) {
 #pragma clang loop unroll(disable)
-      for (int c = 0; c < count; c++, values += laid_block(type)) {
-        const v128_t sum = wasm_i32x4_add(dot_fours(type, fast, fours, values, none), dot_fours(type, fast, fours + 4, values + 16, none));
+      for (int c = 0; c < count; c++, values += laid_block(type, fast)) {
+        const v128_t sum = dot_weights(type, fast, by_rows, 2, fours, values, none);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[0]));
       }
       continue;
@@ -212,26 +256,26 @@ INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, 
 #pragma clang loop unroll(full)
     for (int half = 0; half < 2; half++) {
       const words w = words_of(type, fours + 4 * half);
-      const uint8_t *at = values + half * (in_bytes(type) ? 16 : 32), *start = values - starts + 4 * half;
+      const uint8_t *at = values + half * (in_bytes(type, fast) ? 16 : 32), *start = values - starts + 4 * half;
 #pragma clang loop unroll(disable)
-      for (int c = 0; c < count; c++, at += laid_block(type), start += laid_block(type)) {
+      for (int c = 0; c < count; c++, at += laid_block(type, fast), start += laid_block(type, fast)) {
         v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
-        sum = in_bytes(type) ? dot_fours(type, fast, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        sum = in_bytes(type, fast) ? dot_weights(type, fast, by_rows, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
       }
     }
   }
-  const v128_t scale = type == Q6_K ? four_halves(block + 208, row_size) : floats_of(head[0]);
+  const v128_t scale = type == Q6_K ? four_halves(by_rows, block + 208, row_size) : floats_of(by_rows, head[0]);
   v128_t pairs[4], offset = scale;
   if (has_offsets(type)) {
-    offset = upper(head[0]);
+    offset = upper(by_rows, head[0]);
     for (int i = 0; i < 2; i++) {
       pairs[2 * i] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 0, 1, 4, 5, 8, 9, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0));
       pairs[2 * i + 1] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 2, 3, 6, 7, 10, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0));
     }
   }
 #pragma clang loop unroll(disable)
-  for (int c = 0; c < count; c++, x += laid_block(type)) {
+  for (int c = 0; c < count; c++, x += laid_block(type, fast)) {
     const v128_t column_scale = wasm_v128_load32_splat(x);
     sums[c] = add_up(type, sums[c], totals[c], scale, column_scale);
     if (!has_offsets(type)) continue;
@@ -251,12 +295,14 @@ typedef struct {
   /** Of the first row and column, with the bytes to the next column. */
   uint8_t *to;
   size_t stride;
+  /** Of rows in Q8_0: the bits of their bytes that differ from what the processor multiplies. */
+  v128_t flip;
   /** Of the last four rows, where they overlap with those before: what is there has this step's products already. */
   v128_t *overlapping;
 } product;
 
 /** So many rows ahead are read in order, which lets the processor fetch them in time. */
-#define AHEAD 32
+#define AHEAD 8
 
 /** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
 INLINE void multiply_rows(int type, bool fast, int count, const product *p, int64_t first, int64_t end) {
@@ -269,10 +315,10 @@ INLINE void multiply_rows(int type, bool fast, int count, const product *p, int6
     v128_t sums[COLUMNS];
     for (int c = 0; c < count; c++)
       sums[c] = !p->adds ? wasm_f32x4_const_splat(0) : overlaps ? p->overlapping[c] : wasm_v128_load(to + c * p->stride);
-    for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type)) {
+    for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type, fast)) {
       for (size_t at = 0; at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
       if (is_k(type)) step256(type, fast, row, row_size, x, count, sums);
-      else step32(type, fast, row, row_size, x, count, sums);
+      else step32(type, fast, p->flip, row, row_size, x, count, sums);
     }
     for (int c = 0; c < count; c++) {
       wasm_v128_store(to + c * p->stride, sums[c]);
@@ -282,8 +328,9 @@ INLINE void multiply_rows(int type, bool fast, int count, const product *p, int6
 }
 #define ROWS(type) \
   ALONE void rows_##type(bool fast, const product *p, int64_t first, int64_t end) { \
-    if (in_order(type, p->count)) multiply_rows(type, false, 1, p, first, end); \
-    else if (in_bytes(type) && fast) multiply_rows(type, true, p->count, p, first, end); \
+    if (fast && takes_rows(type, true, p->count)) multiply_rows(type, RELAXED, 1, p, first, end); \
+    else if (fast) multiply_rows(type, RELAXED, p->count, p, first, end); \
+    else if (in_order(type, false, p->count)) multiply_rows(type, false, 1, p, first, end); \
     else multiply_rows(type, false, p->count, p, first, end); \
   }
 ROWS(Q8_0)
