@@ -29,7 +29,7 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
       `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
     );
   for (const other of [options.serviceWorker, options.models])
-    if (other !== undefined && !URL.canParse(other, url))
+    if (other !== undefined && !URL.canParse(other, url.href))
       throw new CommandError(`"${other}" is not a URL. Give one, or a path on the site.`);
   const page = await fetchText(url).catch((error: unknown) => {
     throw new CommandError(`${address} does not answer: ${describeFetchError(error)}`);
