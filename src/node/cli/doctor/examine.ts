@@ -21,16 +21,7 @@ export interface DoctorOptions {
  * @throws CommandError if an address is not a URL, or the site does not answer
  */
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
-  const url = new URL(address);
-  if (url.username !== '' || url.password !== '')
-    throw new CommandError(
-      `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
-    );
-  for (const other of [options.serviceWorker, options.models])
-    if (other !== undefined && !URL.canParse(other, url.href))
-      throw new CommandError(`"${other}" is not a URL. Give one, or a path on the site.`);
+  const url = siteUrl(address, options);
   const page = await fetchText(url).catch((error: unknown) => {
     throw new CommandError(`${address} does not answer: ${describeFetchError(error)}`);
   });
@@ -50,4 +41,19 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
     findings.push(fault(`The server stopped answering: ${describeFetchError(error)}`, 'Try again.'));
   }
   return findings;
+}
+
+/** @throws CommandError if an address is not a URL */
+function siteUrl(address: string, { serviceWorker, models }: DoctorOptions): URL {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
+    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
+  const url = new URL(address);
+  if (url.username !== '' || url.password !== '')
+    throw new CommandError(
+      `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
+    );
+  for (const other of [serviceWorker, models])
+    if (other !== undefined && !URL.canParse(other, url.href))
+      throw new CommandError(`"${other}" is not a URL. Give one, or a path on the site.`);
+  return url;
 }
