@@ -78,7 +78,8 @@ test.each([false, true])('a response repeats them, streamed: %s', async (stream)
   const text = await (await fetch('/v1/responses', { method: 'POST', body })).text();
   const [id = ''] = /resp_[\w-]+/.exec(text) ?? [];
   const kept = await (await fetch(`/v1/responses/${id}`)).text();
-  for (const answer of [text, kept]) {
+  const replayed = await (await fetch(`/v1/responses/${id}?stream=true`)).text();
+  for (const answer of [text, kept, replayed]) {
     expect(answer).toContain(`"parameters":${SCHEMA}`);
     expect(answer).toContain(`"schema":${SCHEMA}`);
   }
