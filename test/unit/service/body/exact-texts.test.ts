@@ -58,6 +58,11 @@ const TOOLS: [path: string, (schema: string) => string][] = [
       `{${MODEL},${MESSAGES},"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
   ],
   [
+    CHAT,
+    (schema) =>
+      `{${MODEL},${MESSAGES},"function_call":{"name":"f"},"functions":[{"name":"f","parameters":${schema}}]}`,
+  ],
+  [
     '/v1/responses',
     (schema) =>
       `{${MODEL},${INPUT},"tool_choice":"required","tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
