@@ -6,6 +6,7 @@ import {
   hubBytes,
   idsWithTheSameWeights,
   missingBytes,
+  pinnedVariant,
   weightBytes,
 } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
@@ -13,7 +14,7 @@ import { hubAllowed } from '../client/catalog-settings.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
-import { GpuOffer } from './gpu-offer.tsx';
+import { LargerOffer } from './larger-offer.tsx';
 import { say, writing } from './send.ts';
 import { Button } from '../components/button.tsx';
 
@@ -30,7 +31,7 @@ const SMALL_BYTES = 500e6;
 /** Introduction shown before the first message: purpose, size of the download, and suggestions. */
 export function Welcome({ onSettings }: { onSettings: () => void }) {
   const { model, system } = settings.value;
-  const variant = chosenVariant(model);
+  const variant = chosenVariant(model) ?? (hubAllowed.value ? undefined : pinnedVariant(model));
   const fromHub = hubAllowed.value ? hubBytes(model) : 0;
   const weights = variant
     ? `${bytes(weightBytes(variant))} of weights`
@@ -59,13 +60,14 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         )}
         {small && (
           <p class="welcome-line">
-            A model this small classifies, extracts and rewrites short texts. Do not rely on it for facts.
+            A model this small classifies, extracts and rewrites short English texts. Do not rely on it for
+            facts.
           </p>
         )}
         {idsWithTheSameWeights(model).includes(FIRST_CHAT_MODEL) && (
           <p class="welcome-line">On this device, its weights are those of {FIRST_CHAT_MODEL}.</p>
         )}
-        <GpuOffer model={model} />
+        <LargerOffer model={model} />
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
         {system.trim() !== '' && (

@@ -24,6 +24,10 @@ export function chosenVariant(id: string): Variant | undefined {
   );
 }
 
+/** The variant whose files the catalog pins, which every device runs: the choice, in most cases, if the hub is not asked. */
+export const pinnedVariant = (id: string): Variant | undefined =>
+  catalogModel(id)?.variants.find(({ files, optIn }) => files.length > 0 && !optIn);
+
 /** Bytes that a load would still download; undefined until the engine has checked, and for a model on a server. */
 export function missingBytes(id: string): number | undefined {
   const { reasons, estimates } = modelStatuses.value.find((model) => model.id === id) ?? {};

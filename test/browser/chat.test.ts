@@ -3,21 +3,16 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
-import { stopServiceWorker } from '../support/service-worker-control.ts';
-import { StaticSite } from '../support/static-site.ts';
 
 /** Chat on real weights, asked for by the OpenAI client in the page, through the real service worker. */
 
 const siteUrl = inject('siteUrl');
-/** It can go away. */
-let site: StaticSite;
 let context: BrowserContext;
 let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  site = await StaticSite.start();
-  context = await launchWithWeights({ servedBy: site.url });
+  context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
 });
@@ -137,46 +132,4 @@ test('a seed makes a reply repeatable at a temperature, and another seed gives a
   const first = await withSeed(1);
   expect(await withSeed(1)).toEqual(first);
   expect((await withSeed(2)).texts).not.toEqual(first.texts);
-});
-
-test('after an abort mid-stream the next request is answered, and nothing else runs', async () => {
-  const received = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const body = { model: 'amber-phoenix-4', temperature: 0 };
-    const controller = new AbortController();
-    const stream = await client.chat.completions.create(
-      { ...body, stream: true, messages: [{ role: 'user', content: 'Tell me a very long story.' }] },
-      { signal: controller.signal },
-    );
-    let deltas = 0;
-    try {
-      for await (const _ of stream) if (++deltas === 5) controller.abort();
-    } catch (error) {
-      if (!(error instanceof window.OpenAI.APIUserAbortError)) throw error;
-    }
-    await client.chat.completions.create({
-      ...body,
-      max_tokens: 4,
-      messages: [{ role: 'user', content: 'Hello' }],
-    });
-    return deltas;
-  }, key);
-  expect(received).toBeGreaterThanOrEqual(5);
-  const busy = async (): Promise<number> => {
-    const { models } = await page.evaluate(async () => (await window.localtext).status());
-    return models.reduce((sum, { running, queued }) => sum + running + queued, 0);
-  };
-  await expect.poll(busy).toBe(0);
-});
-
-test('chat continues after a reload, after a stop of the service worker, and without the server', async () => {
-  const first = await ask({ max_tokens: 8 });
-  await page.reload();
-  expect(await ask({ max_tokens: 8 })).toEqual(first);
-  await stopServiceWorker(page);
-  expect(await ask({ max_tokens: 8 })).toEqual(first);
-  await site.stop();
-  expect(await ask({ max_tokens: 8 })).toEqual(first);
-  await stopServiceWorker(page);
-  expect(await ask({ max_tokens: 8 })).toEqual(first);
 });

@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright';
+import type { BrowserContext } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
@@ -85,46 +85,5 @@ test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on wha
     const cosine = dot(vector, full.together[at]);
     expect(cosine, texts[at]).toBeGreaterThanOrEqual(0.995);
     expect(cosine, texts[at]).toBeLessThan(1 - 1e-6);
-  }
-});
-
-/** A lock for each worker that holds a model. */
-const workers = (page: Page): Promise<string[]> =>
-  page.evaluate(async () => {
-    const { held = [] } = await navigator.locks.query();
-    return held.flatMap(({ name }) => (name?.startsWith('localtext:helper:') ? name : [])).toSorted();
-  });
-
-test('of a request that loses its worker, all texts are answered', async () => {
-  const options = encodeURIComponent(JSON.stringify({}));
-  const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
-  const input = Array.from({ length: 16 }, (_, at) => `${at} ${'the sea is wide '.repeat(40 + at)}`);
-  const ask = (): Promise<string[]> =>
-    page.evaluate(
-      async ([apiKey, given]) => {
-        const client = window.client(apiKey, { maxRetries: 0 });
-        const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: given });
-        return data.map(({ embedding }) => embedding.join());
-      },
-      [key, input] as const,
-    );
-  try {
-    const vectors = await ask();
-    // The model's, and the tokenizer's.
-    const lost = await workers(page);
-    expect(lost).toHaveLength(2);
-    // The engine takes a worker for dead when it gets the worker's lock.
-    const [again] = await Promise.all([
-      ask(),
-      page.evaluate(async (names) => {
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        for (const name of names) await navigator.locks.request(name, { steal: true }, () => undefined);
-      }, lost),
-    ]);
-    expect(again).toEqual(vectors);
-    const left = await workers(page);
-    expect(left.filter((name) => lost.includes(name))).toEqual([]);
-  } finally {
-    await page.close();
   }
 });

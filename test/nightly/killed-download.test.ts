@@ -26,7 +26,7 @@ const open = async (context: BrowserContext): Promise<EmbedderTab> =>
 beforeAll(async () => {
   body = await readFile(`public/${FILE}`);
   hash = createHash('sha256').update(body).digest('hex');
-  site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body, '');
+  site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body);
   const context = await launch();
   known = await (await open(context)).embed();
   await context.close();

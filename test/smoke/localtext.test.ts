@@ -220,45 +220,8 @@ test('embeddings have the similarities that the model’s authors publish', asyn
   expect(await similarities()).toEqual(PUBLISHED);
 });
 
-test('errors come as the client knows them', async () => {
-  const errors = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const messages = [{ role: 'user' as const, content: 'Hi' }];
-    const model = 'amber-phoenix-4';
-    const long = [{ role: 'user' as const, content: 'word '.repeat(20_000) }];
-    const attempts: (() => Promise<unknown>)[] = [
-      () => client.chat.completions.create({ model, messages, temperature: 3 }),
-      () => window.client('lt_wrong').models.list(),
-      () => client.chat.completions.create({ model: 'no-such-model', messages }),
-      () => client.embeddings.create({ model, input: 'text' }),
-      () => client.post('/models'),
-      () => client.get('/no/such/path'),
-      () => client.chat.completions.create({ model, messages: long }),
-    ];
-    const seen: unknown[] = [];
-    for (const attempt of attempts)
-      seen.push(
-        await attempt().then(
-          () => 'no error',
-          (error: unknown) =>
-            error instanceof window.OpenAI.APIError ? [error.status, error.param, error.code] : String(error),
-        ),
-      );
-    return seen;
-  }, key);
-  expect(errors).toEqual([
-    [400, 'temperature', 'invalid_value'],
-    [401, null, 'invalid_api_key'],
-    [404, 'model', 'model_not_found'],
-    [404, 'model', 'model_not_found'],
-    [405, null, null],
-    [404, null, null],
-    [400, 'messages', 'context_length_exceeded'],
-  ]);
-});
-
 test('a prompt is counted as its reply counts it, without a reply', async () => {
-  const { counts, usages, ms, over, reused } = await page.evaluate(async (apiKey) => {
+  const { counts, usages, over, reused } = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const base = { model: 'amber-phoenix-4', temperature: 0 };
     const parameters = { type: 'object', properties: { room: { type: 'string' } }, required: ['room'] };
@@ -288,61 +251,20 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
     if (object === 'response.input_tokens') seen.push(inputTokens);
     const response = await client.responses.create({ ...request, max_output_tokens: 1 });
     used.push(response.usage?.input_tokens);
-    const spent: number[] = [];
-    for (let i = 0; i < 5; i++) {
-      const began = performance.now();
-      await count({ ...base, messages });
-      spent.push(performance.now() - began);
-    }
     const again = await client.chat.completions.create({ ...base, messages, max_tokens: 1 });
     const long = [{ role: 'user', content: 'sea '.repeat(9000) }];
     return {
       counts: seen,
       usages: used,
-      ms: spent.toSorted((a, b) => a - b)[2] ?? NaN,
       over: await count({ ...base, messages: long }),
       reused: again.usage?.prompt_tokens_details?.cached_tokens ?? 0,
     };
   }, key);
-  console.log(`input_tokens: ${ms} ms`);
   expect(counts).toEqual(usages);
   expect(new Set(counts).size).toBeGreaterThan(2);
   expect(over).toBeGreaterThan(9000);
   // What has been computed of a prompt stays.
   expect(reused).toBeGreaterThan(60);
-});
-
-test('a key has its own rate limit, is rotated with grace, and revoked at once', async () => {
-  const seen = await page.evaluate(async () => {
-    const { keys } = await window.localtext;
-    const limited = await keys.issue({ label: 'limited', limits: { requestsPerMinute: 1 } });
-    const ask = async (apiKey: string): Promise<unknown> => {
-      const messages = [{ role: 'user', content: 'Hi' }];
-      const response = await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({ model: 'amber-phoenix-4', max_tokens: 1, messages }),
-      });
-      await response.text();
-      const limit = response.headers.get('x-ratelimit-limit-requests');
-      return [response.status, response.headers.has('retry-after'), limit];
-    };
-    const limit = [await ask(limited.key), await ask(limited.key)];
-    const status = async (apiKey: string): Promise<number> =>
-      (await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } })).status;
-    const rotated = await keys.rotate(limited.id);
-    const grace = [await status(limited.key), await status(rotated.key)];
-    await keys.revoke(limited.id);
-    return { limit, grace, revoked: [await status(limited.key), await status(rotated.key)] };
-  });
-  expect(seen).toEqual({
-    limit: [
-      [200, false, '1'],
-      [429, true, '1'],
-    ],
-    grace: [200, 200],
-    revoked: [401, 401],
-  });
 });
 
 test('the tab with the engine is closed in mid-stream: another takes over, and the reply is whole', async () => {

@@ -10,17 +10,14 @@ export class FaultSite {
   /** Bytes of the file's answers. */
   sent = 0;
   readonly #site: AlteredSite;
-  readonly #path: string;
 
-  private constructor(site: AlteredSite, path: string) {
+  private constructor(site: AlteredSite) {
     this.#site = site;
-    this.#path = path;
   }
 
-  static async start(origin: string, path: string, body: Buffer, workerPrefix: string): Promise<FaultSite> {
+  static async start(origin: string, path: string, body: Buffer): Promise<FaultSite> {
     const altered = await AlteredSite.start(origin, { isolated: true });
-    const site = new FaultSite(altered, path);
-    site.workerPrefix = workerPrefix;
+    const site = new FaultSite(altered);
     altered.handlers.set(path, async (asked, answer) => {
       const behaviour = { body, etag: '"1"', ...site.fault(site.asked.length) };
       site.asked.push(asked.headers.range ?? 'whole');
@@ -37,13 +34,6 @@ export class FaultSite {
   /** Put before the engine worker's script. */
   set workerPrefix(script: string) {
     this.#site.workerPrefix = script;
-  }
-
-  /** Other weight files that were asked for, with their ranges. */
-  get others(): string[] {
-    const isOther = (path: string): boolean =>
-      path.startsWith('/models/') && path !== '/models/manifest.json' && !path.startsWith(this.#path);
-    return this.#site.asked.filter(isOther);
   }
 
   /** Counts from 0 again, with this fault from now on. */

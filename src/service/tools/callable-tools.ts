@@ -2,8 +2,7 @@ import { checkJsonSchema, SchemaBudget } from '#grammar/check';
 import { writeJson, conflicting, invalidField, requestError, describe } from '#base';
 import { type GivenTool, listTools, type MoreTools, type ToolFields } from './given-tools.ts';
 import { type ChoiceFields, readChoice, selected, type RequestedChoice } from './requested-choice.ts';
-import { calledName, CUSTOM_INPUT, type ToolFunction, type ToolName } from './tool-function.ts';
-import { MAX_TOOLS } from './tool-schema.ts';
+import { calledName, CUSTOM_INPUT, MAX_TOOLS, type ToolFunction, type ToolName } from './tool-function.ts';
 
 /** The functions of a request that its reply may call. */
 export interface CallableTools {

@@ -1,10 +1,8 @@
 import * as z from '#base/zod';
 import { functionFields } from '../body/fields.ts';
+import { MAX_TOOLS } from './tool-function.ts';
 
 /** Schemas of tools and of the choice among them, as chat completions write them. */
-
-/** OpenAI's own limit. */
-export const MAX_TOOLS = 128;
 
 const toolMode = z.enum(['none', 'auto', 'required']);
 const isFunction = z.literal('function');

@@ -1,23 +1,10 @@
 import type { CDPSession } from 'playwright';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 
-import { serverFaults } from '../../support/server-faults.ts';
 import type { EmbedderTab } from './support/embedder-tab.ts';
 import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
 
-/** What the browser has a part in, and one of each error that a page may get: test/unit/weights has all of them. */
-const FAULTS = [
-  'a connection that falls silent once',
-  '503 in every answer',
-  '403',
-  'a web page with status 200',
-  'a connection that drops before each body',
-  'another file of the same length',
-].map((name) => {
-  const fault = serverFaults.find((each) => each.name === name);
-  if (!fault) throw new Error(`there is no fault '${name}'`);
-  return fault;
-});
+/** What the browser has a part in: test/unit/weights has all other faults. */
 
 /** Upper bound of the files beside the large one, in bytes. */
 const SMALL_FILES = 500_000;
@@ -48,29 +35,6 @@ async function openTwo(): Promise<[EmbedderTab, EmbedderTab]> {
 const chunksAsked = (count: number): Promise<void> =>
   expect.poll(() => rig.site.asked.length, { interval: 20, timeout: 30_000 }).toBeGreaterThanOrEqual(count);
 
-describe('a server with this fault', () => {
-  test.for(FAULTS)('$name', async ({ behaviour, expected }) => {
-    const tab = await commonTab();
-    await tab.remove();
-    rig.site.reset((answer) => behaviour(answer, rig.body));
-    const { outcome, phases } = await tab.ready();
-    if ('chunksSentTwice' in expected) {
-      expect(outcome).toBe('loaded');
-      // None comes back once the next has begun.
-      expect(phases).toEqual(['download', 'load', 'ready'].filter((phase) => phases.includes(phase)));
-      expect(rig.site.sent).toBeLessThan(rig.body.length + expected.chunksSentTwice * CHUNK + 1000);
-    } else {
-      expect(outcome).toMatch(new RegExp(`^${expected.code}: `));
-      expect(outcome).toMatch(expected.says);
-      const { bytes } = await tab.stored();
-      rig.site.reset();
-      await tab.expectLoaded();
-      expect(rig.site.sent).toBeLessThanOrEqual(rig.body.length - Math.max(0, bytes - SMALL_FILES));
-    }
-    await rig.expectKnown(tab);
-  });
-});
-
 describe('tabs', () => {
   // The tab that is left would lead.
   afterAll(() => rig.closeTabs());
@@ -81,7 +45,7 @@ describe('tabs', () => {
     const rest = second.ready();
     await chunksAsked(3);
     await first.page.close();
-    expect((await rest).outcome).toBe('loaded');
+    expect(await rest).toBe('loaded');
     expect(new Set(rig.site.asked).size).toBe(CHUNKS);
     // Those that were under way.
     expect(rig.site.asked.length - CHUNKS).toBeLessThanOrEqual(4);
@@ -106,7 +70,7 @@ describe('storage', () => {
     await chunksAsked(3);
     // The file that is being written has its room, and counts for 10 MB more than it has.
     await limit(session, tab, -20_000_000);
-    expect((await loading).outcome).toMatch(/^storage_full: /);
+    expect(await loading).toMatch(/^storage_full: /);
     const { bytes } = await tab.stored();
     expect(bytes).toBeGreaterThan(CHUNK);
     rig.site.reset();

@@ -28,22 +28,16 @@ export class EmbedderTab {
     );
   }
 
-  /** `loaded`, or the error's code and message; and the phases in order. */
-  ready(): Promise<{ outcome: string; phases: string[] }> {
-    const loading = this.page.evaluate(async (id) => {
-      const phases: string[] = [];
-      const localtext = await window.localtext;
-      const loaded = localtext.ready(id, {
-        onProgress: ({ phase }) => {
-          if (phases.at(-1) !== phase) phases.push(phase);
-        },
-      });
-      const outcome = await loaded.then(
-        () => 'loaded',
-        (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
-      );
-      return { outcome, phases };
-    }, this.#model);
+  /** `loaded`, or the error's code and message. */
+  ready(): Promise<string> {
+    const loading = this.page.evaluate(
+      async (id) =>
+        (await window.localtext).ready(id).then(
+          () => 'loaded',
+          (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+        ),
+      this.#model,
+    );
     // A test may end, or close the tab, before.
     loading.catch(() => undefined);
     return loading;
@@ -51,8 +45,7 @@ export class EmbedderTab {
 
   /** A load that has failed is not tried again at once. */
   async expectLoaded(): Promise<void> {
-    const outcome = async (): Promise<string> => (await this.ready()).outcome;
-    await expect.poll(outcome, { interval: 100, timeout: 60_000 }).toBe('loaded');
+    await expect.poll(() => this.ready(), { interval: 100, timeout: 60_000 }).toBe('loaded');
   }
 
   remove(): Promise<void> {

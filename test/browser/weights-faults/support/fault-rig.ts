@@ -16,10 +16,6 @@ export const FILE = `models/${VARIANT}/onnx/model.onnx`;
 export const CHUNK = 4 * 2 ** 20;
 export const CHUNKS = 6;
 
-/** A silent connection is given up after 30 s; here after 2. */
-const SHORT_STALLS =
-  'const wait = setTimeout; self.setTimeout = (work, ms, ...rest) => wait(work, ms === 30_000 ? 2000 : ms, ...rest);\n';
-
 /**
  * Flag for baseline WASM. With optimized WASM, the fourth engine worker in a row makes Chromium's renderer grow by 1 to
  * 2 GB, and on two busy cores its main thread then passes on no fetch for up to a minute.
@@ -56,7 +52,7 @@ export class FaultRig {
 
   static async start(): Promise<FaultRig> {
     const body = await readFile(`public/${FILE}`);
-    const site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body, SHORT_STALLS);
+    const site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body);
     const rig = new FaultRig(site, body, await launch({ extraArgs: [BASELINE_WASM] }));
     rig.#known = await (await rig.tab()).embed();
     return rig;
@@ -83,7 +79,7 @@ export class FaultRig {
     try {
       await work(await this.open(context));
     } finally {
-      this.site.workerPrefix = SHORT_STALLS;
+      this.site.workerPrefix = '';
       await context.close();
     }
   }

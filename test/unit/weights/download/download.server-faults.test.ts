@@ -10,7 +10,7 @@ import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts
 // Pauses before the next attempt, else of half a second and more.
 vi.mock('../../../../src/base/async.ts', async (original) => ({
   ...(await original<object>()),
-  backoff: () => 100,
+  backoff: () => 1,
 }));
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
