@@ -1,4 +1,4 @@
-import { requestError, ServiceError, abortable, Mutex, withTimeout } from '#base';
+import { requestError, ServiceError, abortable, createDeferred, Mutex, withTimeout } from '#base';
 import type { ChatJob, ChatMessage } from '#jobs';
 import { RestartableHelper } from '#engine-kit';
 import { CallerText } from './caller-text.ts';
@@ -11,6 +11,26 @@ const LOAD_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 10_000;
 const NOT_PARSED = { fault: `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s` };
 
+/** The worker of a `PromptRenderer`. It starts while the model is loaded, whose format is not known yet. */
+export class TemplateWorker {
+  readonly #format = createDeferred<PromptFormat>();
+  readonly helper = new RestartableHelper<typeof templateWorker>('template', async (template) => {
+    const format = await this.#format.promise;
+    const parsing = template.load(format).then((fault) => ({ fault }));
+    const { fault } = (await withTimeout(parsing, LOAD_TIMEOUT_MS)) ?? NOT_PARSED;
+    if (fault !== null) throw templateError(fault);
+  });
+
+  constructor() {
+    this.helper.start().catch(() => undefined);
+  }
+
+  load(format: PromptFormat): RestartableHelper<typeof templateWorker> {
+    this.#format.resolve(format);
+    return this.helper;
+  }
+}
+
 /** Renders a model's prompts in a worker, which is terminated if the template exceeds a time limit. */
 export class PromptRenderer {
   readonly #format: PromptFormat;
@@ -19,15 +39,10 @@ export class PromptRenderer {
   readonly #helper: RestartableHelper<typeof templateWorker>;
   readonly #callers: CallerText;
 
-  constructor(format: PromptFormat) {
+  constructor(format: PromptFormat, worker = new TemplateWorker()) {
     this.#format = format;
     this.#callers = new CallerText(format.tokens.reserved);
-    this.#helper = new RestartableHelper('template', async (template) => {
-      const parsing = template.load(format).then((fault) => ({ fault }));
-      const { fault } = (await withTimeout(parsing, LOAD_TIMEOUT_MS)) ?? NOT_PARSED;
-      if (fault !== null) throw templateError(fault);
-    });
-    this.#helper.start().catch(() => undefined);
+    this.#helper = worker.load(format);
   }
 
   /** Text that is one token anywhere in a prompt; null if none is known. */

@@ -1,12 +1,12 @@
 import type { WeightFile } from '#catalog';
 import { corruptFile, type ServiceError } from '#base';
-import { type ByteCursor, FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
-import { readGguf } from './read-gguf.ts';
+import { FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
+import { openGguf } from './open-gguf.ts';
 import { readSafetensors } from './read-safetensors.ts';
 
-const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
-  [/\.gguf$/i, readGguf],
-  [/\.safetensors$/i, readSafetensors],
+const CHECKS: [RegExp, (blob: Blob) => Promise<unknown>][] = [
+  [/\.gguf$/i, openGguf],
+  [/\.safetensors$/i, (blob) => readHeader(startOfBlob(blob), readSafetensors)],
 ];
 
 /**
@@ -18,7 +18,7 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   const [, check] = CHECKS.find(([pattern]) => pattern.test(file.path)) ?? [];
   if (!check) return;
   try {
-    await readHeader(startOfBlob(blob), check);
+    await check(blob);
   } catch (error) {
     throw error instanceof FormatError ? corruptFile(file.path, error.message) : error;
   }

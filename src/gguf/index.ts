@@ -3,5 +3,6 @@ export { FormatError, readHeader, startOfBlob } from './byte-cursor.ts';
 export { checkFormat, findBrokenJson } from './check-format.ts';
 export { OtherModelError, TOKENS_KEY, ggufFacts, hasChatMl, type GgufFacts } from './gguf-facts.ts';
 export { inspectModel, isProjector, type InspectedModel, type ModelFile } from './inspect-model.ts';
-export { readGguf, readNumbers, readTexts, TENSOR_TYPES } from './read-gguf.ts';
+export { closeGguf, openGguf } from './open-gguf.ts';
+export { readNumbers, readTexts, TENSOR_TYPES } from './read-gguf.ts';
 export { readSafetensors, type SafetensorsTensor } from './read-safetensors.ts';

@@ -1,4 +1,4 @@
-import { FormatError, readGguf, readHeader, startOfBlob, TENSOR_TYPES } from '#gguf';
+import { FormatError, openGguf, TENSOR_TYPES } from '#gguf';
 
 /** Scales above this are damage: a weight is some ones at most. The half floats end at 65,504. */
 const MAX_SCALE_BITS = 0x6400; // 1024
@@ -82,15 +82,16 @@ export class NumberCheck {
 
   /** Reads the header. A malformed one has nothing to check: llama.cpp reports the reason. */
   static async of(gguf: Blob): Promise<NumberCheck> {
-    const header = await readHeader(startOfBlob(gguf), readGguf).catch((error: unknown) => {
+    const open = await openGguf(gguf).catch((error: unknown) => {
       if (error instanceof FormatError) return null;
       throw error;
     });
-    const parts = (header?.tensors ?? []).flatMap((tensor): Part[] => {
+    const { tensors = [], dataOffset = 0 } = open?.header ?? {};
+    const parts = tensors.flatMap((tensor): Part[] => {
       const type = TENSOR_TYPES.get(tensor.type);
       const numbers = type && NUMBERS[type.name];
       if (!type || !numbers) return [];
-      const start = (header?.dataOffset ?? 0) + tensor.offset;
+      const start = dataOffset + tensor.offset;
       const count = tensor.shape.reduce((product, length) => product * length, 1);
       const end = start + Math.floor(count / type.elements) * type.bytes;
       return [{ tensor: tensor.name, start, end, blockBytes: type.bytes, numbers }];

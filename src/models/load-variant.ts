@@ -14,7 +14,7 @@ import {
   type Engines,
 } from '#engine-kit';
 import type { BackendBenchmark } from './backend-benchmark.ts';
-import { checkFormat, findBrokenJson } from '#gguf';
+import { checkFormat, closeGguf, findBrokenJson } from '#gguf';
 import { lacksScript, requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 
@@ -157,6 +157,7 @@ export class VariantLoader {
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
     isLoaded = engine.status === 'fulfilled';
+    for (const { blob } of readFiles) closeGguf(blob);
     // Also store optional files, so that the model is complete; ignore their failures.
     if (isLoaded) await Promise.allSettled([...unread].map(fetchFile));
     const intact = (await Promise.all(checks)).every(Boolean);

@@ -90,23 +90,3 @@ test('where a GPU build, its files and a server all fail, the small weights answ
   });
   await page.close();
 });
-
-test('a model hub out of reach is named as the reason, and the small weights answer', async () => {
-  const hub = { repository: 'a/b', revision: 'main', folder: 'mlc/far', approximateBytes: 1e9 };
-  const far: WebLlmVariant = { ...absent, name: 'far-f32', files: [], hub };
-  const models: Catalog['models'] = [{ id: 'own-1', kind: 'chat', created: 1, variants: [far, small] }];
-  // Nobody listens on port 9.
-  const options = { catalog: { ownedBy: 'test', models }, sources: { hub: 'http://localhost:9' } };
-  const { page } = await openPage(context, siteUrl, path(options));
-  const reasons = await page.evaluate(async () => {
-    const localtext = await window.localtext;
-    await localtext.ready('own-1');
-    return (await localtext.status()).models[0]?.reasons;
-  });
-  const reason = 'its weights are not on this site, and the model hub is out of reach';
-  expect(reasons).toMatchObject([
-    { variant: small.name, chosen: true },
-    { variant: 'far-f32', chosen: false, reason },
-  ]);
-  await page.close();
-});

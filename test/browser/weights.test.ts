@@ -34,27 +34,10 @@ const embed = (page: Page, key: string): Promise<number> =>
     return data[0]?.embedding.length ?? 0;
   }, key);
 
-/** Loads a model, and lists what is stored of it as often as that is told, until it is ready. */
-const listedDuringLoad = (page: Page, model: string): Promise<number[]> =>
-  page.evaluate(async (id) => {
-    const localtext = await window.localtext;
-    const listed: number[] = [];
-    const list = async (): Promise<void> => {
-      const { variants } = await localtext.weights.list();
-      listed.push(variants.reduce((sum, { storedBytes }) => sum + storedBytes, 0));
-    };
-    const loading = localtext.ready(id).then(() => true);
-    while (!(await Promise.race([loading, list()])));
-    return listed;
-  }, model);
-
-test('stored weights are listed, also during a download, served at their path in ranges, exported and imported', async () => {
+test('stored weights are listed, served at their path in ranges, exported and imported', async () => {
   const { page, key } = await openPage(context, site.url);
   expect(await stored(page)).toEqual([]);
-  const listed = await listedDuringLoad(page, EMBEDDER);
-  expect(listed).toEqual(listed.toSorted((a, b) => a - b));
-  // How often more is recorded depends on the machine. Of two sums, one is of a part.
-  expect(new Set(listed.filter((bytes) => bytes > 0)).size).toBeGreaterThan(1);
+  await page.evaluate(async (id) => void (await (await window.localtext).ready(id)), EMBEDDER);
   expect(await stored(page)).toMatchObject([
     { variant: 'all-minilm-l6-v2-int8', models: [EMBEDDER], state: 'whole', inUse: true },
   ]);

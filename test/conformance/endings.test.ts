@@ -309,8 +309,10 @@ async function ask({ request }: Row, ending: Ending) {
 }
 
 // Schemas are imported when a request needs them, which takes real time.
-// Imports take real time.
-beforeAll(() => Promise.all(Object.values(RULES).map((load) => load())));
+beforeAll(async () => {
+  await import('../../src/service/transcriptions/transcription-form.ts');
+  for (const load of Object.values(RULES)) await load();
+});
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
 });

@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { judge, MAX_WAIT_MS, percentile, type Outcome } from './outcome.ts';
+import { MAX_WAIT_MS, percentile, review, type Outcome } from './outcome.ts';
 
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
@@ -62,28 +62,15 @@ test(
     const key = await page.evaluate(() => window.fuzz.setUp());
     const epoch = await page.evaluate(() => window.fuzz.epoch());
     const quiet = await watch(key, delay(QUIET_MS));
-    const began = Date.now();
     const sending = sendAll(key);
     const delays = await watch(key, sending);
     const outcomes = await sending;
 
-    const figures = {
-      seconds: Math.round((Date.now() - began) / 1000),
-      statuses: counts(outcomes.map(({ status }) => status)),
-      slowest: slowest(outcomes),
-      watchdog: {
-        requests: delays.length,
-        quietP99Ms: Math.round(percentile(quiet, 0.99)),
-        p99Ms: Math.round(percentile(delays, 0.99)),
-        longestMs: Math.round(Math.max(...delays)),
-      },
-    };
-    console.log(`fuzz, seed ${seed}: ${JSON.stringify(figures, null, 2)}`);
-    const faults = outcomes.flatMap((outcome) => {
-      const why = judge(outcome);
-      const { index, kind, method, path } = outcome;
-      return why === null ? [] : [`--seed ${seed} --only ${index}: ${kind}, ${method} ${path}: ${why}`];
-    });
+    const { faults } = review('requests', seed, outcomes);
+    const [longest, quietP99] = [Math.max(...delays), percentile(quiet, 0.99)].map(Math.round);
+    console.log(
+      `another tab: ${delays.length} requests, ${longest} ms at most; 99 % of those alone in ${quietP99} ms`,
+    );
     expect(faults).toEqual([]);
     expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
     expect(Math.max(...delays)).toBeLessThan(MAX_WAIT_MS);
@@ -121,16 +108,3 @@ test(`beside ${CROWD} mixed requests of one tab, another tab has its models and 
   expect(Math.max(...lists)).toBeLessThan(MAX_WAIT_MS);
   expect(Math.max(...chats)).toBeLessThan(5 * MAX_WAIT_MS);
 });
-
-function slowest(outcomes: Outcome[]): string[] {
-  const longest = outcomes.toSorted((a, b) => b.ms - a.ms).slice(0, 5);
-  return longest.map(
-    ({ index, kind, status, ms }) => `${index} ${kind}: ${status} after ${Math.round(ms)} ms`,
-  );
-}
-
-function counts(values: number[]): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const value of values) found[value] = (found[value] ?? 0) + 1;
-  return found;
-}

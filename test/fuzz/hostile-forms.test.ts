@@ -3,7 +3,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { FORMATS, speechModel } from '../support/speech/speech-model.ts';
-import { judge, type Outcome } from './outcome.ts';
+import { review, type Outcome } from './outcome.ts';
 
 const forms = Number(process.env['LOCALTEXT_FUZZ_FORMS'] ?? 60);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
@@ -46,14 +46,7 @@ test(
         `${outcomes.length} of ${forms} forms, ${seconds} s; over 10 s: ${slow.join(', ') || 'none'}`,
       );
     }
-    const statuses: Record<number, number> = {};
-    for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
-    const slowest = Math.round(Math.max(...outcomes.map(({ ms }) => ms)));
-    console.log(`${forms} forms, seed ${seed}: ${JSON.stringify(statuses)}, the slowest ${slowest} ms`);
-    const faults = outcomes.flatMap((outcome) => {
-      const why = judge(outcome);
-      return why === null ? [] : [`seed ${seed}, form ${outcome.index}: ${outcome.kind}: ${why}`];
-    });
+    const { statuses, faults } = review('forms', seed, outcomes);
     expect(faults).toEqual([]);
     // Most is refused, and what is sound is not.
     expect(statuses[200]).toBeGreaterThan(forms / 20);

@@ -6,7 +6,7 @@ import { send } from '../support/send.ts';
 import { dataUrl, drawn, GIF, PICTURES } from '../support/vision/pictures.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 import { hostileParts } from './hostile-parts.ts';
-import { judge, type Outcome } from './outcome.ts';
+import { review, type Outcome } from './outcome.ts';
 
 /** Content parts of messages to a model that sees: in Node they are made, the page sends them. */
 
@@ -56,15 +56,7 @@ test(
       // A run that is cut short tells how far it came.
       if (outcomes.length % 500 === 0) console.log(`${outcomes.length} of ${parts} messages`);
     }
-    const statuses: Record<number, number> = {};
-    for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
-    const slowest = Math.round(Math.max(...outcomes.map(({ ms }) => ms)));
-    console.log(`${parts} messages, seed ${seed}: ${JSON.stringify(statuses)}, the slowest ${slowest} ms`);
-    const faults = outcomes.flatMap((outcome) => {
-      const why = judge(outcome);
-      return why === null ? [] : [`seed ${seed}, message ${outcome.index}: ${why}`];
-    });
-    expect(faults).toEqual([]);
+    expect(review('messages', seed, outcomes).faults).toEqual([]);
     expect(await reply()).toBe(before);
   },
 );

@@ -25,13 +25,32 @@ const FAULT_CODES = new Set(['internal_error', 'engine_failed', 'engine_crashed'
 const MAX_MS = 60_000;
 
 /** Null: as it should be. */
-export function judge({ status, code, fault, ms, path }: Outcome): string | null {
+function judge({ status, code, fault, ms, path }: Outcome): string | null {
   if (ms >= MAX_MS) return `took ${Math.round(ms)} ms`;
   if (fault !== null) return fault;
   // The site's own server answers the rest.
   if (!/^\/(v1|localtext)\b/.test(path)) return null;
   if (status >= 500 && !ENGINE_CODES.has(code ?? '')) return `status ${status}, code ${code}`;
   return FAULT_CODES.has(code ?? '') ? `code ${code}` : null;
+}
+
+/** Prints what came. @returns how often each status came, and a line for each outcome that is not as it should be */
+export function review(name: string, seed: number, outcomes: readonly Outcome[]) {
+  const statuses: Record<number, number> = {};
+  for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
+  const slowest = outcomes
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, 5)
+    .map(({ index, kind, status, ms }) => `${index} ${kind}: ${status} after ${Math.round(ms)} ms`);
+  console.log(
+    `${name}, seed ${seed}: ${outcomes.length}, ${JSON.stringify(statuses)}; slowest: ${slowest.join(', ')}`,
+  );
+  const faults = outcomes.flatMap((outcome) => {
+    const why = judge(outcome);
+    const { index, kind, method, path } = outcome;
+    return why === null ? [] : [`--seed ${seed} --only ${index}: ${kind}, ${method} ${path}: ${why}`];
+  });
+  return { statuses, faults };
 }
 
 /**

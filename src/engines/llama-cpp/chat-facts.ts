@@ -1,27 +1,19 @@
 import { serverError, type ServiceError } from '#base';
-import {
-  FormatError,
-  readHeader,
-  startOfBlob,
-  ggufFacts,
-  OtherModelError,
-  readGguf,
-  type GgufFacts,
-} from '#gguf';
+import { FormatError, ggufFacts, openGguf, OtherModelError, type GgufFacts } from '#gguf';
 
 /**
  * Reads the header of a chat model's file; null if it is malformed, for which llama.cpp reports the reason.
  * @throws ServiceError `model_load_failed` for a model of another kind, which llama.cpp would load anyway
  */
 export async function chatFacts(variant: string, file: Blob): Promise<GgufFacts | null> {
-  const facts = await readHeader(startOfBlob(file), (cursor) => ggufFacts(readGguf(cursor), cursor)).catch(
-    (error: unknown) => {
+  const facts = await openGguf(file)
+    .then(({ header, cursor }) => ggufFacts(header, cursor))
+    .catch((error: unknown) => {
       if (error instanceof OtherModelError)
         throw otherModel(variant, error.message, 'Use the file of a chat model.');
       if (error instanceof FormatError) return null;
       throw error;
-    },
-  );
+    });
   const { embedding, reranks } = facts ?? {};
   if (reranks)
     throw otherModel(

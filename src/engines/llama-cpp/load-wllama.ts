@@ -20,7 +20,7 @@ import {
   type LoadEngine,
 } from '#engine-kit';
 import { type Llama, type LlamaOptions, NotLoaded, openLlama, startAhead, type StateLimits } from '#llama';
-import { PromptRenderer } from '#chat-template';
+import { PromptRenderer, TemplateWorker } from '#chat-template';
 import { chatFacts } from './chat-facts.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
@@ -39,20 +39,32 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
   // Embeddings and rerankers run on the CPU: vectors must be equal on every device, and some GPUs
   // compute wrong ones without an error.
   const gpuCheck = isEncoder(variant) ? Promise.resolve(false) : hasGpu();
-  const ahead = startWorker(context, gpuCheck);
+  const workers: Workers = {
+    llama: startWorker(context, gpuCheck),
+    template: isEncoder(variant) ? undefined : new TemplateWorker(),
+  };
   try {
-    return await loadFiles(variant, context, gpuCheck, ahead);
+    return await loadFiles(variant, context, gpuCheck, workers);
+  } catch (error) {
+    workers.template?.helper.end();
+    throw error;
   } finally {
     // One that no attempt has taken.
-    (await ahead)?.end();
+    (await workers.llama)?.end();
   }
 };
+
+/** Workers that start while the weights are opened or downloaded. */
+interface Workers {
+  llama: ReturnType<typeof startWorker>;
+  template: TemplateWorker | undefined;
+}
 
 async function loadFiles(
   variant: WllamaVariant,
   context: EngineContext,
   gpuCheck: Promise<boolean>,
-  ahead: ReturnType<typeof startWorker>,
+  workers: Workers,
 ): Promise<WllamaModel> {
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
@@ -64,7 +76,7 @@ async function loadFiles(
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, facts, ahead }),
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, facts, workers }),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 }
@@ -90,13 +102,13 @@ interface LoadFacts {
   blobs: Blob[];
   gpu: boolean;
   facts: GgufFacts | null;
-  ahead: ReturnType<typeof startWorker>;
+  workers: Workers;
 }
 
 async function loadOnce(
   variant: WllamaVariant,
   context: EngineContext,
-  { blobs, gpu, facts, ahead }: LoadFacts,
+  { blobs, gpu, facts, workers }: LoadFacts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
   const threads = threadCount();
@@ -110,14 +122,14 @@ async function loadOnce(
         : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)),
       ...adaptersOf(variant),
     },
-    ahead: (await ahead) ?? undefined,
+    ahead: (await workers.llama) ?? undefined,
     limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
     signal: context.signal,
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
   try {
-    return await toEngine(llama, variant, blobs, facts, `${name}-${engine}-${backend}`);
+    return await toEngine(llama, variant, { blobs, facts, workers }, `${name}-${engine}-${backend}`);
   } catch (error) {
     await llama.close();
     throw error;
@@ -130,8 +142,7 @@ type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
 async function toEngine(
   llama: Llama,
   variant: WllamaVariant,
-  blobs: Blob[],
-  facts: GgufFacts | null,
+  { blobs, facts, workers }: Omit<LoadFacts, 'gpu'>,
   fingerprint: string,
 ): Promise<WllamaModel> {
   const { dimensions, minDimensions, prefixes, contextLength } = variant;
@@ -146,7 +157,7 @@ async function toEngine(
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
     return new LlamaEmbedder(llama, { ...common, dimensions, ...training });
   }
-  const prompt = await chatPrompt(llama, languageOf(variant, blobs), facts);
+  const prompt = await chatPrompt(llama, languageOf(variant, blobs), facts, workers.template);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
 }
 
@@ -197,13 +208,12 @@ async function chatPrompt(
   { addsBos, bos, chatTemplate, eos, imageMarker }: Llama,
   gguf: Blob | undefined,
   facts: GgufFacts | null,
+  worker: TemplateWorker | undefined,
 ): Promise<PromptRenderer> {
   const tokens = gguf ? await specialTokens(gguf, bos, eos) : { bos: null, eos: null, reserved: [] };
-  return new PromptRenderer({
-    source: chatTemplate || (facts?.chatTemplate ?? null),
-    tokens: { ...tokens, reserved: [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])] },
-    addsBos,
-  });
+  const reserved = [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])];
+  const source = chatTemplate || (facts?.chatTemplate ?? null);
+  return new PromptRenderer({ source, tokens: { ...tokens, reserved }, addsBos }, worker);
 }
 
 type Parameters = LlamaOptions['parameters'];

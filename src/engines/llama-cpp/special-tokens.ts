@@ -1,13 +1,4 @@
-import {
-  FormatError,
-  readHeader,
-  startOfBlob,
-  hasChatMl,
-  TOKENS_KEY,
-  readGguf,
-  readNumbers,
-  readTexts,
-} from '#gguf';
+import { FormatError, hasChatMl, openGguf, readNumbers, readTexts, TOKENS_KEY } from '#gguf';
 import { isControlToken, type SpecialTokens } from '#chat-template';
 
 const TYPES_KEY = 'tokenizer.ggml.token_type';
@@ -22,23 +13,21 @@ const TAG = '<'.charCodeAt(0);
  */
 export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
   try {
-    return await readHeader(startOfBlob(gguf), (cursor) => {
-      const header = readGguf(cursor);
-      const [tokens, types] = [header.metadata.get(TOKENS_KEY), header.metadata.get(TYPES_KEY)];
-      const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
-      const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
-      const isWanted = (index: number, first: number): boolean =>
-        index === bosId || index === eosId || first === TAG || isReserved(index);
-      const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
-      return {
-        bos: texts.get(bosId) ?? null,
-        eos: texts.get(eosId) ?? null,
-        chatMl: hasChatMl(header, cursor),
-        reserved: [...texts].flatMap(([index, text]) =>
-          isReserved(index) || isControlToken(text) ? [text] : [],
-        ),
-      };
-    });
+    const { header, cursor } = await openGguf(gguf);
+    const [tokens, types] = [header.metadata.get(TOKENS_KEY), header.metadata.get(TYPES_KEY)];
+    const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
+    const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
+    const isWanted = (index: number, first: number): boolean =>
+      index === bosId || index === eosId || first === TAG || isReserved(index);
+    const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
+    return {
+      bos: texts.get(bosId) ?? null,
+      eos: texts.get(eosId) ?? null,
+      chatMl: hasChatMl(header, cursor),
+      reserved: [...texts].flatMap(([index, text]) =>
+        isReserved(index) || isControlToken(text) ? [text] : [],
+      ),
+    };
   } catch (error) {
     if (error instanceof FormatError) return { bos: null, eos: null, reserved: [] };
     throw error;

@@ -65,7 +65,10 @@ const TYPES: Record<string, string> = {
 function ruleOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
+      // A field that must be absent has its own message.
+      return issue.expected === 'never'
+        ? issue.message
+        : `must be ${TYPES[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
       return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'too_small':

@@ -1,3 +1,6 @@
+/** Maximum number of tools of a request: OpenAI's own limit. */
+export const MAX_TOOLS = 128;
+
 /** A tool as its client knows it. A custom tool takes one text. */
 export interface ToolName {
   kind: 'function' | 'custom';

@@ -1,10 +1,8 @@
 import * as z from '#base/zod';
 import { functionFields } from '../body/fields.ts';
+import { MAX_TOOLS } from './tool-function.ts';
 
 /** Schemas of tools and of the choice among them, as chat completions write them. */
-
-/** OpenAI's own limit. */
-export const MAX_TOOLS = 128;
 
 const toolMode = z.enum(['none', 'auto', 'required']);
 const isFunction = z.literal('function');
@@ -97,6 +95,15 @@ export const chatToolChoice = toolChoice(
     type: z.literal('allowed_tools'),
     allowed_tools: z.object({ ...allowedFields(named, namedCustom), mode: z.enum(['auto', 'required']) }),
   }),
+);
+
+/** Functions in the first notation of chat completions. */
+export const legacyFunctions = z.nullish(z.array(z.object(functionFields)).check(z.maxLength(MAX_TOOLS)));
+export const legacyFunctionCall = z.nullish(
+  z.union(
+    [z.enum(['none', 'auto']), z.object({ name: z.string() })],
+    'must be "none", "auto", or an object that names a function',
+  ),
 );
 
 /** Notation of the Responses API: a function's fields are not nested under `function`. */

@@ -4,7 +4,6 @@ import type { Exchange } from '../http/exchange.ts';
 import { JobMeter, JobRun } from '../http/job-run.ts';
 import { EVENT_STREAM } from '../http/response.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
-import { readForm } from './transcription-form.ts';
 
 /** Tokens reserved for a file, whose length is not known yet. */
 const RESERVED_TOKENS = 256;
@@ -14,6 +13,7 @@ export async function createTranscription(
   exchange: Exchange,
   task: TranscriptionJob['task'],
 ): Promise<Response> {
+  const { readForm } = await import('./transcription-form.ts');
   const { file, model, format: name, job: fields } = await readForm(exchange);
   const run = await JobRun.admit(exchange, {
     model,

@@ -33,23 +33,3 @@ test('tabs share one engine, and replies go on when its tab closes', async () =>
   expect((await asker.ended(aborted)).finish).toEqual({});
   expect((await asker.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
-
-test('a tab that never led reaches whichever tab leads next', async () => {
-  const tabs = [];
-  for (let count = 0; count < 3; count++) tabs.push(await lent.open({ start: 'fetch' }));
-  const short = counting({ max_tokens: 2 });
-  for (const tab of tabs) expect((await tab.run(short)).finish).toEqual({ 0: 'length' });
-  for (const left of [2, 1]) {
-    const leading = tabs.findIndex(({ page }) => engineOf(page));
-    expect(leading).toBeGreaterThanOrEqual(0);
-    const [leader] = tabs.splice(leading, 1);
-    const runs = await Promise.all(tabs.map((tab) => tab.begin(short)));
-    await leader?.page.close();
-    for (const [index, tab] of tabs.entries()) {
-      expect((await tab.ended(runs[index] ?? '')).finish).toEqual({ 0: 'length' });
-      expect((await tab.run(short)).finish).toEqual({ 0: 'length' });
-    }
-    expect(tabs).toHaveLength(left);
-    expect(tabs.filter(({ page }) => engineOf(page))).toHaveLength(1);
-  }
-});

@@ -18,12 +18,11 @@ export interface DoctorOptions {
 
 /**
  * Checks a deployed site from outside.
- * @throws CommandError if the address is not a URL, or does not answer
+ * @throws CommandError if an address is not a URL, or the site does not answer
  */
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
-  const page = await fetchText(new URL(address)).catch((error: unknown) => {
+  const url = siteUrl(address, options);
+  const page = await fetchText(url).catch((error: unknown) => {
     throw new CommandError(`${address} does not answer: ${describeFetchError(error)}`);
   });
   const elsewhere = options.models === undefined ? null : new URL(options.models, page.url);
@@ -42,4 +41,19 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
     findings.push(fault(`The server stopped answering: ${describeFetchError(error)}`, 'Try again.'));
   }
   return findings;
+}
+
+/** @throws CommandError if an address is not a URL */
+function siteUrl(address: string, { serviceWorker, models }: DoctorOptions): URL {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
+    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
+  const url = new URL(address);
+  if (url.username !== '' || url.password !== '')
+    throw new CommandError(
+      `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
+    );
+  for (const other of [serviceWorker, models])
+    if (other !== undefined && !URL.canParse(other, url.href))
+      throw new CommandError(`"${other}" is not a URL. Give one, or a path on the site.`);
+  return url;
 }

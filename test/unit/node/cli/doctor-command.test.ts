@@ -323,6 +323,10 @@ test('an address that is not secure', () => {
 
 test('no such address', async () => {
   await expect(examineSite('ftp://example.com', {})).rejects.toThrow(/is not a URL/);
+  const models = examineSite('http://127.0.0.1:9', { models: 'http://[' });
+  await expect(models).rejects.toThrow(/"http:\/\/\[" is not a URL/);
+  const secret = examineSite('http://user:secret@127.0.0.1:9', {});
+  await expect(secret).rejects.toThrow(/^The URL of 127.0.0.1:9 has a user name or a password/);
   await expect(examineSite('http://127.0.0.1:9', {})).rejects.toThrow(/does not answer: .+/);
 });
 

@@ -258,11 +258,13 @@ test.each([
 });
 
 test('a schema is strict for the server where the request says so', async () => {
-  for (const strict of [true, false]) {
+  for (const strict of [true, false, 'keywords'] as const) {
     const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
     const parts = [{ at: [], param: 'response_format', strict }];
     await run(baseUrl, job({ constraint: { kind: 'json_schema', schema: '{"type":"object"}', parts } }));
-    expect(asked[0]).toMatchObject({ body: { response_format: { json_schema: { strict } } } });
+    expect(asked[0]).toMatchObject({
+      body: { response_format: { json_schema: { strict: strict === true } } },
+    });
   }
 });
 
