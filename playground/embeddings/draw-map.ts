@@ -34,6 +34,8 @@ export function drawMap(points: MapPoint[], width: number): Element {
       tip(spots, pointer({ ...places, title: 'text', fill: 'var(--surface)', stroke: 'var(--line-strong)' })),
     ],
   });
+  // The page's policy refuses it, with an error in the console.
+  figure.querySelector('style')?.remove();
   // Only the frame has an accessible name.
   figure.setAttribute('aria-hidden', 'true');
   return figure;

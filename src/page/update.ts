@@ -4,6 +4,7 @@ import {
   requestsRun,
   scopeOf,
   takeOverLock,
+  tryLock,
   PROTOCOL_VERSION,
   type PageToServiceWorker,
   type ServiceWorkerReply,
@@ -52,7 +53,7 @@ export async function applyUpdate(
       });
       try {
         let takingOver: Promise<void> | undefined;
-        await locks.request(takeOverLock(scope), { signal }, () => {
+        await tryLock(locks, takeOverLock(scope), 'exclusive', () => {
           const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
           takingOver = abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
           return withTimeout(takingOver, HOLD_BACK_MS);

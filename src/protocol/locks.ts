@@ -121,6 +121,22 @@ export async function whenReleased(locks: LockManager, name: string, signal?: Ab
 /** Whether another script has taken the lock from its holder, by `steal`. */
 const isTheft = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
+/** How long to wait for a lock that other tabs hold for a moment only. */
+const LOCK_MS = 10_000;
+
+/** Runs work under a lock; without it if it is not free in time, or another script has stolen it. */
+export async function tryLock<T>(
+  locks: LockManager,
+  name: string,
+  mode: LockMode,
+  work: () => Promise<T>,
+): Promise<T> {
+  let running: Promise<T> | undefined;
+  const run = (): Promise<T> => (running ??= work());
+  await locks.request(name, { mode, signal: AbortSignal.timeout(LOCK_MS) }, run).catch(() => undefined);
+  return run();
+}
+
 /** Prefix of the ids of status requests. */
 export const STATUS_ID = 'status-';
 

@@ -73,7 +73,6 @@ test('the playground folds them, and does not send them again', async () => {
     await playground.getByRole('button', { name: 'Send', exact: true }).click();
   };
   await say('What is the sea?');
-  await playground.locator('summary', { hasText: 'Thinking…' }).waitFor();
   const summary = playground.locator('summary', { hasText: 'Thoughts' });
   await summary.waitFor();
   await playground.locator('.turn-stats').waitFor();

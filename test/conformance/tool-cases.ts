@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, chunksOf, completion, header, stream } from './facts.ts';
+import { badRequest, check, chunksOf, completion, header, status, stream } from './facts.ts';
 
 const path = '/v1/chat/completions';
 const parameters = {
@@ -94,19 +94,108 @@ const allowed = (...those: unknown[]) => ({
 
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'The light is on.' };
 
+/** Functions as requests had them before there were `tools`. */
+const functions = [{ name: 'light', description: 'Switches the light.', parameters }];
+const legacyCall = {
+  role: 'assistant',
+  content: null,
+  function_call: { name: 'light', arguments: '{"mode":"on"}' },
+};
+const legacyResult = { role: 'function', name: 'light', content: 'The light is on.' };
+const ofLegacy = (name: string, extra: Record<string, unknown>, ...facts: Fact[]) =>
+  of(`functions: ${name}`, { tools: undefined, functions, ...extra }, ...facts);
+const badLegacy = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
+  ofLegacy(name, extra, badRequest(param, code));
+
+const legacyMessage: Fact = check((json) => {
+  for (const { message, finish_reason } of json['choices'] as Choice[]) {
+    expect({ message, finish_reason }).toEqual({
+      message: {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        function_call: {
+          name: 'light',
+          arguments: expect.stringMatching(/^\s*\{\s*"mode"\s*:\s*"(on|off)"\s*\}$/),
+        },
+      },
+      finish_reason: 'stop',
+    });
+  }
+});
+
+const legacyStream: Fact = (answer) => {
+  stream()(answer);
+  const choices = chunksOf(answer).flatMap((chunk) => chunk.choices);
+  const pieces = choices.flatMap(
+    ({ delta }) => (delta['function_call'] as Call['function'] | undefined) ?? [],
+  );
+  expect(pieces[0]).toEqual({ name: 'light', arguments: '' });
+  expect(pieces.slice(1).every(({ name }) => name === undefined)).toBe(true);
+  expect(['on', 'off']).toContain(
+    (JSON.parse(pieces.map((piece) => piece.arguments).join('')) as { mode: string }).mode,
+  );
+  expect(choices.at(-1)?.finish_reason).toBe('stop');
+};
+
+const legacyCases: ConformanceCase[] = [
+  ofLegacy('one by name', { function_call: { name: 'light' } }, status(200), legacyMessage),
+  ofLegacy('streamed', { function_call: { name: 'light' }, stream: true }, legacyStream),
+  ofLegacy('none calls nothing', { function_call: 'none', max_tokens: 4 }, completion()),
+  ofLegacy(
+    'results come back',
+    { messages: [user, legacyCall, legacyResult], function_call: 'none', max_tokens: 4 },
+    completion(),
+  ),
+  badLegacy(
+    'a result without a call',
+    { messages: [user, legacyResult] },
+    'messages[1].name',
+    'invalid_value',
+  ),
+  badLegacy(
+    'a result without a name',
+    { messages: [user, { role: 'function', content: 'x' }] },
+    'messages[1].name',
+  ),
+  badLegacy('beside tools', { tools }, 'functions', 'invalid_parameter_combination'),
+  badLegacy('with tool_choice', { tool_choice: 'auto' }, 'functions', 'invalid_parameter_combination'),
+  badLegacy(
+    'function_call of none',
+    { function_call: { name: 'door' } },
+    'function_call.name',
+    'invalid_value',
+  ),
+  badLegacy(
+    'function_call without functions',
+    { functions: undefined, function_call: { name: 'light' } },
+    'function_call',
+    'invalid_parameter_combination',
+  ),
+  badLegacy('function_call required', { function_call: 'required' }, 'function_call'),
+  badLegacy(
+    'a name twice',
+    { functions: [...functions, ...functions] },
+    'functions[1].name',
+    'invalid_value',
+  ),
+  badLegacy('no name', { functions: [{ parameters }] }, 'functions[0].name', 'missing_required_parameter'),
+  badLegacy(
+    'parameters that are an array',
+    { functions: [{ name: 'f', parameters: { type: 'array' } }] },
+    'functions[0].parameters.type',
+    'invalid_json_schema',
+  ),
+  badLegacy(
+    'parameters that are no schema',
+    { functions: [{ name: 'f', parameters: { type: 'text' } }] },
+    'functions[0].parameters.type',
+    'invalid_json_schema',
+  ),
+];
+
 export const toolCases: ConformanceCase[] = [
-  bad('functions', { tools: undefined, functions: [{ name: 'light' }] }, 'functions'),
-  bad('function_call', { function_call: 'auto' }, 'function_call'),
-  bad(
-    'a message with a function_call',
-    { messages: [user, { role: 'assistant', content: 'a', function_call: { name: 'f', arguments: '{}' } }] },
-    'messages[1].function_call',
-  ),
-  bad(
-    'a message of a function',
-    { messages: [user, { role: 'function', name: 'f', content: 'a' }] },
-    'messages[1].role',
-  ),
+  ...legacyCases,
   of('one function by name', { tool_choice: named('light') }, completion(), calls('light', 1, 'stop')),
   of(
     'required, one at a time',

@@ -42,6 +42,16 @@ const REQUESTS: Record<string, Json[]> = {
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } },
     }),
     chat({ tools, tool_choice: 'auto' }),
+    chat({
+      messages: [
+        user,
+        { role: 'assistant', function_call: { name: 'light', arguments: '{}' } },
+        { role: 'function', name: 'light', content: 'on' },
+      ],
+      functions: [light],
+      function_call: { name: 'light' },
+    }),
+    chat({ functions: [light], function_call: 'auto' }),
     chat({ response_format: { type: 'text' } }),
     chat({ response_format: { type: 'json_object' } }),
     chat({ response_format: { type: 'json_object', schema } }),
@@ -101,7 +111,7 @@ const FREE = new Set(
   ),
 );
 /** Names that refer to such a definition. */
-const REFERENCE = /^tool_choice\b.*\bname$|^input\[3\]\.call_id$/;
+const REFERENCE = /^(tool_choice|function_call)\b.*\bname$|^messages\[2\]\.name$|^input\[3\]\.call_id$/;
 
 /** Paths of a body's strings. */
 function* stringsOf(value: unknown, path = ''): Generator<string> {

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 
 import { FakeEngine } from '../support/fake-engine.ts';
@@ -101,6 +100,17 @@ const SPEECH: [string, (typeof REQUESTS)[string]] = [
   (prefix) => ['/audio/speech', { model: `${prefix}voice`, input: 'Hi', response_format: 'wav' }],
 ];
 
+/** Waits until a count that has begun does not rise within half a second. */
+async function untilSteady(count: () => number): Promise<void> {
+  let last = 0;
+  const isSteady = (): boolean => {
+    const before = last;
+    last = count();
+    return last > 0 && last === before;
+  };
+  await expect.poll(isSteady, { interval: 500 }).toBe(true);
+}
+
 test.each([...Object.entries(REQUESTS), SPEECH])(
   'a client that reads nothing holds up the server: %s',
   async (name, request) => {
@@ -111,10 +121,7 @@ test.each([...Object.entries(REQUESTS), SPEECH])(
         : pour(response, BLOCKS[path] ?? event(PIECE), Number.POSITIVE_INFINITY);
     const leave = new AbortController();
     const response = await models.send(...request(''), leave.signal);
-    await sleep(500);
-    const before = sent;
-    await sleep(500);
-    expect(sent).toBe(before);
+    await untilSteady(() => sent);
     expect(sent).toBeLessThan(BUFFERED * (name.includes('four') ? 4 : 1));
     leave.abort(new Error('left'));
     await response.text().catch(() => '');
@@ -131,10 +138,9 @@ test.each(Object.entries(REQUESTS))('little of long deltas lies unread: %s', asy
   models.device.words = words();
   const leave = new AbortController();
   const response = await models.send(...request('device-'), leave.signal);
-  await sleep(200);
-  const unread = made + models.device.yielded;
-  expect(unread).toBeGreaterThan(0);
-  expect(unread * PIECE.length).toBeLessThan(MEGABYTE);
+  const unread = () => made + models.device.yielded;
+  await untilSteady(unread);
+  expect(unread() * PIECE.length).toBeLessThan(MEGABYTE);
   leave.abort(new Error('left'));
   await response.text().catch(() => '');
   await expect.poll(() => models.open()).toBe(0);

@@ -301,16 +301,16 @@ typedef struct {
   v128_t *overlapping;
 } product;
 
-/** So many rows ahead are read in order, which lets the processor fetch them in time. */
-#define AHEAD 8
+/** About so many bytes ahead, in whole rows, are read in order, which lets the processor fetch them in time. */
+#define AHEAD 3072
 
 /** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
 INLINE void multiply_rows(int type, bool fast, int count, const product *p, int64_t first, int64_t end) {
-  const size_t bytes = row_block(type), row_size = p->row_size;
+  const size_t bytes = row_block(type), row_size = p->row_size, fours = AHEAD / 4 / row_size, ahead = fours ? 4 * fours : 4;
   for (int64_t i = first; i < end; i += 4) {
     const bool overlaps = i + 4 > end;
     const int64_t r = overlaps ? end - 4 : i;
-    const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + AHEAD + 4 <= end ? AHEAD * row_size : 0);
+    const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + (int64_t)ahead + 4 <= end ? ahead * row_size : 0);
     uint8_t *const to = p->to + 4 * r;
     v128_t sums[COLUMNS];
     for (int c = 0; c < count; c++)

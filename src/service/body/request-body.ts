@@ -24,6 +24,7 @@ const DATA: Places = { '*': { data: true } };
 /** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
 const EXACT: Places = {
   tools: TOOLS,
+  functions: { '*': { parameters: true } },
   response_format: { schema: true, value: true, json_schema: { schema: true } },
   guided_json: true,
   json_schema: true,

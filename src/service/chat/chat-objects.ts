@@ -4,7 +4,7 @@ import type { AnswerHead, ChoiceCall, ChoiceResult } from '../generation/choices
 import { type AnswerFormat, errorEvent } from '../http/answer.ts';
 import { EVENT_STREAM } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
-import type { ChoiceEvent } from '../reply-parts.ts';
+import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
 
@@ -25,7 +25,13 @@ function toLogprobs(logprobs: readonly TokenLogprob[]) {
   } satisfies OpenAI.ChatCompletion.Choice.Logprobs;
 }
 
-export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage) {
+/** `isLegacy`: the request has `functions`, and the answer `function_call`. */
+export function toChatCompletion(
+  head: AnswerHead,
+  choices: readonly ChoiceResult[],
+  usage: ChatUsage,
+  isLegacy: boolean,
+) {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -39,21 +45,35 @@ export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResul
         content: text === '' && calls.length > 0 ? null : text,
         refusal: null,
         ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-        ...(calls.length > 0 && { tool_calls: calls.map(toToolCall) }),
+        ...toCalls(calls, isLegacy),
       },
       logprobs: logprobs && toLogprobs(logprobs),
-      finish_reason: reason,
+      finish_reason: toFinishReason(reason, isLegacy),
     })),
     usage: toUsage(usage),
   } satisfies OpenAI.ChatCompletion;
 }
+
+function toCalls(calls: readonly ChoiceCall[], isLegacy: boolean) {
+  const [first] = calls;
+  if (!first) return {};
+  return isLegacy ? { function_call: toCalled(first) } : { tool_calls: calls.map(toToolCall) };
+}
+
+const toFinishReason = (reason: FinishReason, isLegacy: boolean): ChunkChoice['finish_reason'] & string =>
+  isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
+
+const toCalled = ({ tool, arguments: json }: Omit<ChoiceCall, 'id'>) => ({
+  name: tool.name,
+  arguments: json,
+});
 
 function toToolCall({ id, ...call }: ChoiceCall): OpenAI.ChatCompletionMessageToolCall {
   const { kind, name, namespace } = call.tool;
   const inNamespace = namespace === undefined ? {} : { namespace };
   return kind === 'custom'
     ? { id, type: kind, ...inNamespace, custom: { name, input: call.arguments } }
-    : { id, type: kind, ...inNamespace, function: { name, arguments: call.arguments } };
+    : { id, type: kind, ...inNamespace, function: toCalled(call) };
 }
 
 type Chunk = OpenAI.ChatCompletionChunk;
@@ -70,6 +90,8 @@ type DeepPartial<Value> = Value extends object ? { [Key in keyof Value]?: DeepPa
 interface ChunkOptions {
   includeUsage: boolean;
   hasLogprobs: boolean;
+  /** The request has `functions`, and the chunks `function_call`. */
+  isLegacy: boolean;
 }
 
 /** Encodes one streamed answer as server-sent events. */
@@ -111,16 +133,20 @@ export class ChunkEncoder implements AnswerFormat<ChoiceEvent> {
         const { call, id, tool } = event;
         this.#kinds.set(`${index} ${call}`, tool.kind);
         const started = toToolCall({ id, tool, arguments: '' });
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: toCalled({ tool, arguments: '' }) }, null)]);
         return this.#event([choice(index, { tool_calls: [{ index: call, ...started }] }, null)]);
       }
       case 'arguments': {
         const { call, text } = event;
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: { arguments: text } }, null)]);
         const isCustom = this.#kinds.get(`${index} ${call}`) === 'custom';
         const piece = isCustom ? { custom: { input: text } } : { function: { arguments: text } };
         return this.#event([choice(index, { tool_calls: [{ index: call, ...piece }] }, null)]);
       }
       case 'finished':
-        return this.#event([choice(index, {}, event.reason)]);
+        return this.#event([choice(index, {}, toFinishReason(event.reason, this.#options.isLegacy))]);
     }
   }
 

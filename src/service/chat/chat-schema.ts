@@ -17,7 +17,7 @@ import {
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
-import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
+import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '../tools/tool-schema.ts';
 
 /** Schema of a chat request. Unknown fields are ignored: newer SDKs send some. */
 
@@ -75,11 +75,12 @@ const message = z.discriminatedUnion(
       refusal: text,
       name: text,
       tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
-      function_call: z.nullish(z.never('is not supported: use `tool_calls`')),
+      function_call: z.nullish(called),
     }),
     z.object({ role: z.literal('tool'), content: resultParts, tool_call_id: z.string() }),
+    z.object({ role: z.literal('function'), content: z.nullish(z.string()), name: z.string() }),
   ],
-  'must be one of "system", "developer", "user", "assistant", "tool"',
+  'must be one of "system", "developer", "user", "assistant", "tool", "function"',
 );
 
 /** Fields that the service itself enforces. */
@@ -92,6 +93,8 @@ const enforced = {
   stop: stopField,
   ...streamFields,
   response_format: nestedFormat,
+  functions: legacyFunctions,
+  function_call: legacyFunctionCall,
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,
@@ -121,8 +124,6 @@ export const chatRules = {
   refused: {
     ...refusedConstraints('Use `response_format`.'),
     ...refusedSlips(TOKENS, SYSTEM),
-    functions: 'Use `tools`.',
-    function_call: 'Use `tool_choice`.',
     input: 'Use `messages`.',
     instructions: SYSTEM,
     max_output_tokens: TOKENS,

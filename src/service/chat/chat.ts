@@ -23,12 +23,13 @@ export async function createChatCompletion(exchange: Exchange, request: ChatBody
   const options = {
     includeUsage: toIncludeUsage(request),
     hasLogprobs: generation.topLogprobs !== null,
+    isLegacy: request.functions != null,
   };
   const run = await admitGeneration(exchange, generation, request.stream === true);
   const head = () => answerHead(run, 'chatcmpl-');
   const format = request.stream
     ? new ChunkEncoder(head, () => run.meter.total, options)
-    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage));
+    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage, options.isLegacy));
   return answerChoices(run, format);
 }
 
@@ -40,7 +41,8 @@ export const countChatTokens = (exchange: Exchange, request: ChatBody): Promise<
 function toGeneration({ warnings }: Exchange, request: ChatBody): Generation {
   if (request.modalities?.includes('audio'))
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
-  const hasTools = (request.tools ?? request.tool_choice) != null;
+  const { tools: list, functions, tool_choice: choice, function_call: call } = request;
+  const hasTools = (list ?? functions ?? choice ?? call) != null;
   const tools = hasTools ? readCallableTools(request, warnings) : null;
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
@@ -129,6 +131,8 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
  */
 function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const calls = new Set<string>();
+  /** Id of the last legacy call of each function. */
+  const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;
     switch (message.role) {
@@ -149,9 +153,19 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
         }
         return { role: 'tool', content: toText(message.content, `${at}.content`, 'text'), toolCallId };
       }
+      case 'function': {
+        const toolCallId = legacyIds.get(message.name);
+        if (toolCallId === undefined) {
+          const rule = 'must be the function of a `function_call` in an assistant message before this one';
+          throw invalidField(`${at}.name`, rule);
+        }
+        return { role: 'tool', content: (message.content ?? '').toWellFormed(), toolCallId };
+      }
       case 'assistant': {
-        const assistant = toAssistant(message, at);
+        const legacyId = `function_call_${index}`;
+        const assistant = toAssistant(message, at, legacyId);
         for (const { id } of assistant.toolCalls ?? []) calls.add(id);
+        if (message.function_call) legacyIds.set(message.function_call.name, legacyId);
         return assistant;
       }
     }
@@ -160,13 +174,14 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
 
 type Assistant<Message> = Extract<Message, { role: 'assistant' }>;
 
-function toAssistant(message: Assistant<MessageBody>, at: string): Assistant<ChatMessage> {
-  const { refusal } = message;
+function toAssistant(message: Assistant<MessageBody>, at: string, legacyId: string): Assistant<ChatMessage> {
+  const { function_call: legacy, refusal } = message;
   const toolCalls = (message.tool_calls ?? []).map((call) =>
     call.type === 'custom'
       ? toCustomCall(call.id, { ...call, ...call.custom })
       : toCall(call.id, { ...call, ...call.function }),
   );
+  if (legacy) toolCalls.push(toCall(legacyId, legacy));
   if (message.content == null && refusal == null && toolCalls.length === 0) {
     const rule =
       'is required in an assistant message without `tool_calls`: it must be a string or text parts';

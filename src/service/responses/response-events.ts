@@ -142,6 +142,54 @@ const DONE = 'data: [DONE]\n\n';
 const encodeEvent = (event: Unnumbered, sequence: number): string =>
   `event: ${event.type}\ndata: ${writeJson({ ...event, sequence_number: sequence })}\n\n`;
 
+/**
+ * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the
+ * client has. It may exceed the numbers here, because a live stream has an event for each token. The client
+ * then gets the last event.
+ */
+export function replayResponse(response: ResponseObject, after: number): string {
+  // Each event is encoded before the next one changes its item.
+  const events = Array.from(eventsOf(response), encodeEvent);
+  const rest = events.slice(after + 1);
+  if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
+  return rest.join('') + DONE;
+}
+
+function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
+  const started: ResponseObject = {
+    ...ended,
+    status: 'in_progress',
+    error: null,
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+  yield { type: 'response.created', response: started };
+  yield { type: 'response.in_progress', response: started };
+  const ids = ended.output.map(({ id }) => id ?? '');
+  const output = new ResponseOutput(() => ids.shift() ?? '', ended.reasoning?.summary != null);
+  for (const item of ended.output) {
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') {
+      const kind = item.type === 'function_call' ? 'function' : 'custom';
+      yield* output.call(item.call_id, { ...item, kind });
+      yield* output.callArguments('input' in item ? item.input : item.arguments);
+    } else if (item.type === 'reasoning') {
+      for (const part of item.content ?? []) yield* output.reasoning(part.text);
+    } else {
+      for (const part of item.content)
+        if (part.type === 'output_text') yield* output.text(part.text, part.logprobs ?? []);
+    }
+    yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
+  }
+  yield lastEvent(ended);
+}
+
+function lastEvent(ended: ResponseObject): Unnumbered {
+  const status = ended.status as 'completed' | 'incomplete' | 'failed';
+  return { type: `response.${status}`, response: ended };
+}
+
 type Event = OpenAI.Responses.ResponseStreamEvent;
 /** The client's type of a response has `output_text`, which the client itself computes. */
 type Sent<One> = One extends { response: unknown }

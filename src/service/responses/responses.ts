@@ -3,11 +3,11 @@ import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import { answerChoices, answerHead } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
+import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
-import { invalidField, requestError, unsupported, writeJson } from '#base';
+import { invalidField, readJson, requestError, writeJson } from '#base';
 import { findResponse, resolveReferences } from './item-references.ts';
-import { ResponseEvents } from './response-events.ts';
+import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
   appendItems,
   toInputItems,
@@ -142,10 +142,16 @@ const isCall = (item: OutputItem) => item.type === 'function_call' || item.type 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(exchange: Exchange, id: string): Promise<Response> {
   const { response } = await requireResponse(exchange, id);
-  const stream = new URL(exchange.request.url).searchParams.get('stream') ?? 'false';
-  if (stream !== 'false')
-    throw unsupported('stream', 'must be false: only background responses are streamed again');
-  return textResponse(exchange, response, JSON_TYPE);
+  const query = new URL(exchange.request.url).searchParams;
+  const stream = query.get('stream') ?? 'false';
+  if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
+  if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
+  const after = Number(query.get('starting_after') ?? -1);
+  if (!Number.isInteger(after))
+    throw invalidField('starting_after', 'must be the `sequence_number` of an event');
+  // Only `createResponse` writes it.
+  const events = replayResponse(readJson(response) as ResponseObject, Math.max(after, -1));
+  return textResponse(exchange, events, EVENT_STREAM);
 }
 
 /** DELETE /v1/responses/{id} */

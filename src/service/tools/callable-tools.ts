@@ -31,17 +31,28 @@ export function readCallableTools(
   warnings: string[],
   more: readonly MoreTools[] = [],
 ): CallableTools | null {
+  const isLegacy = hasLegacyNotation(request);
   const { mode, allowed } = readChoice(request);
   const known = readFunctions(listTools(request, more, warnings), mode);
+  const [choice, list] = isLegacy ? ['function_call', 'functions'] : ['tool_choice', 'tools'];
   if (mode === 'required' && known.size === 0)
-    throw conflicting('tool_choice', 'needs `tools`: give the functions that may be called, or leave it out');
+    throw conflicting(choice, `needs \`${list}\`: give the functions that may be called, or leave it out`);
   if (mode === 'none' || known.size === 0) return null;
-  const functions = allowed ? selected(allowed, known) : [...known.values()];
+  const functions = allowed ? selected(allowed, known, list) : [...known.values()];
   // The request allows only tools that cannot run here.
   if (functions.length === 0) return null;
   const isNamed = allowed?.one ?? false;
-  const isSingle = isNamed || request.parallel_tool_calls === false;
+  const isSingle = isNamed || isLegacy || request.parallel_tool_calls === false;
   return { functions, mustCall: mode === 'required', isNamed, maxCalls: isSingle ? 1 : MAX_CALLS };
+}
+
+/** Whether a request has its functions in the older notation. @throws ServiceError 400 if it has both */
+function hasLegacyNotation(request: ToolFields & ChoiceFields): boolean {
+  const { tools, tool_choice: choice, functions, function_call: legacyChoice } = request;
+  const isLegacy = (functions ?? legacyChoice) != null;
+  if (!isLegacy || (tools ?? choice) == null) return isLegacy;
+  const rule = 'cannot be used together with `tools` or `tool_choice`, which replace it: use `tools` alone';
+  throw conflicting(functions ? 'functions' : 'function_call', rule);
 }
 
 /** The functions by name. @throws ServiceError 400 for a duplicate name, or an invalid schema */
@@ -55,7 +66,7 @@ function readFunctions(
     const tool: ToolName = { kind, name: fields.name, ...(namespace !== undefined && { namespace }) };
     const name = calledName(tool);
     // The last tool of a name in a conversation counts.
-    if (known.has(name) && at.startsWith('tools')) {
+    if (known.has(name) && /^(tools|functions)\b/.test(at)) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }

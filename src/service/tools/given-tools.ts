@@ -1,11 +1,12 @@
 import type * as z from 'zod/mini';
 import { unsupported, shortened } from '#base';
 import { flat, isKnown } from './requested-choice.ts';
-import type { chatTools, inputTools, responseTools } from './tool-schema.ts';
+import type { chatTools, inputTools, legacyFunctions, responseTools } from './tool-schema.ts';
 
 /** A request's tools, in the form of chat completions or of responses. */
 export interface ToolFields {
   tools?: z.infer<typeof chatTools | typeof responseTools>;
+  functions?: z.infer<typeof legacyFunctions>;
 }
 
 /** Tools of a request beyond `tools`, and their place. */
@@ -20,10 +21,7 @@ const MAX_NAMED_TYPES = 8;
 type Tools = NonNullable<ToolFields['tools']>;
 type KnownTool = Extract<Tools[number], { type: 'function' | 'custom' | 'namespace' }>;
 type Leaf = Exclude<KnownTool, { type: 'namespace' }>;
-type FunctionFields = Extract<
-  NonNullable<z.infer<typeof chatTools>>[number],
-  { type: 'function' }
->['function'];
+type FunctionFields = NonNullable<ToolFields['functions']>[number];
 type CustomFields = Extract<NonNullable<z.infer<typeof responseTools>>[number], { type: 'custom' }>;
 type NestedCustomFields =
   CustomFields | Extract<NonNullable<z.infer<typeof chatTools>>[number], { type: 'custom' }>['custom'];
@@ -41,11 +39,15 @@ export type GivenTool = { at: string; namespace?: string } & (
 
 /** The request's functions and custom tools. @throws ServiceError 400 */
 export function listTools(
-  { tools }: ToolFields,
+  { tools, functions }: ToolFields,
   more: readonly MoreTools[],
   warnings: string[],
 ): GivenTool[] {
-  const known: GivenTool[] = [];
+  const known = (functions ?? []).map((fields, index): GivenTool => ({
+    kind: 'function',
+    at: `functions[${index}]`,
+    fields,
+  }));
   const others: { type: string; at: string }[] = [];
   for (const list of [{ at: 'tools', tools: tools ?? [] }, ...more])
     for (const [index, tool] of list.tools.entries()) {

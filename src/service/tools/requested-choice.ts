@@ -1,11 +1,12 @@
 import type * as z from 'zod/mini';
 import { invalidField, unsupported, describe } from '#base';
 import type { ToolFunction, ToolName } from './tool-function.ts';
-import type { chatToolChoice, responseToolChoice } from './tool-schema.ts';
+import type { chatToolChoice, legacyFunctionCall, responseToolChoice } from './tool-schema.ts';
 
 /** A request's choice of tools, in the form of chat completions or of responses. */
 export interface ChoiceFields {
   tool_choice?: z.infer<typeof chatToolChoice | typeof responseToolChoice>;
+  function_call?: z.infer<typeof legacyFunctionCall>;
 }
 
 export interface RequestedChoice {
@@ -20,7 +21,8 @@ export interface RequestedChoice {
 /** A function, or all tools of a namespace. */
 type AllowedName = Pick<ToolName, 'name'> & { isNamespace: boolean };
 
-export function readChoice({ tool_choice: choice }: ChoiceFields): RequestedChoice {
+export function readChoice({ tool_choice: choice, function_call: legacy }: ChoiceFields): RequestedChoice {
+  if (legacy != null) return readLegacyChoice(legacy);
   if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
   if (choice.type !== 'allowed_tools') {
     const at = choice.type in choice ? `tool_choice.${choice.type}.name` : 'tool_choice.name';
@@ -55,6 +57,14 @@ export function flat<Tool extends { type: string }>(tool: Tool): object {
   return typeof inner === 'object' && inner !== null ? inner : tool;
 }
 
+function readLegacyChoice(choice: NonNullable<ChoiceFields['function_call']>): RequestedChoice {
+  if (typeof choice === 'string') return { mode: choice, allowed: null };
+  return {
+    mode: 'required',
+    allowed: { names: [{ name: choice.name, isNamespace: false }], at: 'function_call.name', one: true },
+  };
+}
+
 /**
  * The functions that the choice allows, in their order.
  * @throws ServiceError 400 if it names another function
@@ -62,11 +72,12 @@ export function flat<Tool extends { type: string }>(tool: Tool): object {
 export function selected(
   { names, at }: NonNullable<RequestedChoice['allowed']>,
   known: ReadonlyMap<string, ToolFunction>,
+  list: string,
 ): ToolFunction[] {
   const functions = [...known.values()];
   const unknown = names.find((each) => !functions.some((one) => isNamed(one, each)));
   if (unknown === undefined) return functions.filter((one) => names.some((each) => isNamed(one, each)));
-  const rule = `must name functions of \`tools\`, but ${describe(unknown.name)} is not one of them`;
+  const rule = `must name functions of \`${list}\`, but ${describe(unknown.name)} is not one of them`;
   throw invalidField(at, rule);
 }
 

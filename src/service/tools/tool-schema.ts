@@ -97,6 +97,15 @@ export const chatToolChoice = toolChoice(
   }),
 );
 
+/** Functions in the first notation of chat completions. */
+export const legacyFunctions = z.nullish(z.array(z.object(functionFields)).check(z.maxLength(MAX_TOOLS)));
+export const legacyFunctionCall = z.nullish(
+  z.union(
+    [z.enum(['none', 'auto']), z.object({ name: z.string() })],
+    'must be "none", "auto", or an object that names a function',
+  ),
+);
+
 /** Notation of the Responses API: a function's fields are not nested under `function`. */
 const flatNamed = z.object({ type: isFunction, name: z.string() });
 const flatCustom = z.object({ type: isCustom, name: z.string() });

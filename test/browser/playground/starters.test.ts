@@ -59,6 +59,7 @@ test('a question sent while the page starts is answered after the reload that is
     navigator.serviceWorker.getRegistration = () => new Promise<never>(() => undefined);
   });
   await fresh.goto(inject('siteUrl'));
+  await fresh.getByText('98.4 MB of weights are downloaded once').waitFor();
   await fresh.getByRole('textbox', { name: 'Message' }).fill('Name a color.');
   await fresh.keyboard.press('Enter');
   // It is stored before the page is left.

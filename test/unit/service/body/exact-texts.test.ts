@@ -58,6 +58,11 @@ const TOOLS: [path: string, (schema: string) => string][] = [
       `{${MODEL},${MESSAGES},"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
   ],
   [
+    CHAT,
+    (schema) =>
+      `{${MODEL},${MESSAGES},"function_call":{"name":"f"},"functions":[{"name":"f","parameters":${schema}}]}`,
+  ],
+  [
     '/v1/responses',
     (schema) =>
       `{${MODEL},${INPUT},"tool_choice":"required","tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
@@ -78,7 +83,8 @@ test.each([false, true])('a response repeats them, streamed: %s', async (stream)
   const text = await (await fetch('/v1/responses', { method: 'POST', body })).text();
   const [id = ''] = /resp_[\w-]+/.exec(text) ?? [];
   const kept = await (await fetch(`/v1/responses/${id}`)).text();
-  for (const answer of [text, kept]) {
+  const replayed = await (await fetch(`/v1/responses/${id}?stream=true`)).text();
+  for (const answer of [text, kept, replayed]) {
     expect(answer).toContain(`"parameters":${SCHEMA}`);
     expect(answer).toContain(`"schema":${SCHEMA}`);
   }

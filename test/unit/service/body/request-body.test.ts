@@ -75,6 +75,13 @@ const REFUSED: Record<string, [string, string, string | null]> = {
     ),
     'input[0].call_id',
   ],
+  'many long names of legacy calls': [
+    CHAT,
+    withMessages(
+      `[${Array.from({ length: 1900 }, (_, index) => `{"role":"assistant","function_call":{"name":"${longName(index)}","arguments":""}}`).join(',')}]`,
+    ),
+    'messages[0].function_call.name',
+  ],
   'many long names that a strict schema requires': [
     CHAT,
     chat(

@@ -293,11 +293,42 @@ test('tools in earlier items that cannot run, or that later ones replace, refuse
   await post({ input: [user, ...Array.from({ length: 9 }, () => large)] });
 });
 
-test('a stored response is not streamed again', async () => {
-  const { client, fetch } = await connect();
-  const { id } = await client.responses.create({ model, input: 'Hi.' });
-  const answer = await fetch(`/v1/responses/${id}?stream=true`);
-  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param: 'stream' } }]);
+test.each(['text', 'function', 'cut off'])('a stored response is sent again as events: %s', async (kind) => {
+  const { client, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
+  const extra = {
+    text: { include: ['message.output_text.logprobs' as const] },
+    function: { tools: [light], tool_choice: 'required' as const },
+    'cut off': { max_output_tokens: 2 },
+  }[kind];
+  const live: OpenAI.Responses.ResponseStreamEvent[] = [];
+  for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true, ...extra }))
+    live.push(event);
+  const [created] = live;
+  const id = created?.type === 'response.created' ? created.response.id : '';
+  const replayed = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true })) replayed.push(event);
+  const types = (events: { type: string }[]) => [...new Set(events.map(({ type }) => type))];
+  expect(types(replayed)).toEqual(types(live));
+  expect(replayed.map(({ sequence_number: number }) => number)).toEqual(replayed.map((_, index) => index));
+  expect({ ...replayed.at(-1), sequence_number: 0 }).toEqual({ ...live.at(-1), sequence_number: 0 });
+  const itemsOf = (events: typeof live) =>
+    events.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item] : []));
+  expect(itemsOf(replayed)).toEqual(itemsOf(live));
+  const rest = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 3 }))
+    rest.push(event);
+  expect(rest).toEqual(replayed.slice(4));
+  const last = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 500 }))
+    last.push(event);
+  expect(last).toEqual([{ ...replayed.at(-1), sequence_number: 501 }]);
+  for (const [query, param] of [
+    ['stream=true&starting_after=x', 'starting_after'],
+    ['stream=yes', 'stream'],
+  ]) {
+    const wrong = await fetch(`/v1/responses/${id}?${query}`);
+    expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param } }]);
+  }
 });
 
 test('a response has a usage from the end on, and says when it was completed', async () => {

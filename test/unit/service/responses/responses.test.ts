@@ -96,6 +96,9 @@ describe('a response', () => {
     });
     const { id = '' } = failed?.type === 'response.failed' ? failed.response : {};
     expect(await client.responses.retrieve(id)).toMatchObject({ status: 'failed' });
+    const replayed = [];
+    for await (const event of await client.responses.retrieve(id, { stream: true })) replayed.push(event);
+    expect(replayed).toEqual(events);
   });
 });
 

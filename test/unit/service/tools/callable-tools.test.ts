@@ -303,24 +303,6 @@ describe('streamed', () => {
   const deltas = (chunks: OpenAI.ChatCompletionChunk[]) =>
     chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? []);
 
-  test('id and name first, then pieces of the arguments', async () => {
-    const chunks = await stream(new FakeEngine(), { tool_choice: 'required' });
-    const [first, ...rest] = deltas(chunks);
-    expect(first).toMatchObject({
-      index: 0,
-      type: 'function',
-      function: { name: 'get_weather', arguments: '' },
-    });
-    expect(first?.id).toMatch(/^[A-Za-z0-9]{9}$/);
-    expect(rest.length).toBeGreaterThan(5);
-    expect(rest.every(({ id, function: called }) => id === undefined && called?.name === undefined)).toBe(
-      true,
-    );
-    expect(rest.map((delta) => delta.function?.arguments).join('')).toBe(ARGUMENTS);
-    expect(chunks[0]?.choices[0]?.delta).toMatchObject({ role: 'assistant', content: '' });
-    expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' });
-  });
-
   test('words, then several calls, each with its index', async () => {
     const calls = '[{"name":"stop_all","arguments":{}} , {"name":"get_weather","arguments":{"city":"Rome"}}]';
     const engine = new FakeEngine((job) => ({
