@@ -65,10 +65,7 @@ const TYPES: Record<string, string> = {
 function ruleOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      // A field that must be absent has its own message.
-      return issue.expected === 'never'
-        ? issue.message
-        : `must be ${TYPES[issue.expected] ?? issue.expected}`;
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
       return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'too_small':

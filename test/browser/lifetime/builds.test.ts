@@ -24,6 +24,8 @@ afterEach(async () => {
 const look = ({ page }: Tab): Promise<boolean> => page.evaluate(lookForUpdate);
 
 test('a page that came with a redirect, or that the host alters, is stored if it is the build’s', async () => {
+  await deployBuild(site, 'second');
+  await Tab.open(context, site.url);
   await deployBuild(site, 'third');
   const altered = (await (await fetch(site.url + PAGE)).text()).replace(
     '</title>',
