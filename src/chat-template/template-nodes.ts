@@ -329,7 +329,7 @@ export function member(object: Node, path: string): Node {
 }
 
 export const identifier = (value: string): Node => ({ type: 'Identifier', value });
-export const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
+const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
   ({ type: 'BinaryExpression', operator: { type: 'BinaryOperator', value: operator }, left, right }) as Node;
 export const negated = (argument: Node): Node =>
   ({ type: 'UnaryExpression', operator: { type: 'UnaryOperator', value: 'not' }, argument }) as Node;
