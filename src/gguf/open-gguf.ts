@@ -11,10 +11,17 @@ const opened = new WeakMap<Blob, Promise<OpenGguf>>();
 
 /** Reads a file's header, once for all that ask for it during a load: a vocabulary takes 40 ms. @throws FormatError */
 export function openGguf(file: Blob): Promise<OpenGguf> {
-  const known =
-    opened.get(file) ?? readHeader(startOfBlob(file), (cursor) => ({ header: readGguf(cursor), cursor }));
+  const known = opened.get(file) ?? readHeader(startOfBlob(file), open);
   opened.set(file, known);
   return known;
+}
+
+function open(cursor: ByteCursor): OpenGguf {
+  const header = readGguf(cursor);
+  // The parser skips lists. The cursor needs the bytes of the last one, too.
+  cursor.position = header.tensorsAt - 1;
+  cursor.unsigned(1);
+  return { header, cursor };
 }
 
 /** Frees the header's bytes. */

@@ -174,7 +174,7 @@ async function start(
   } catch (error) {
     // A worker that has not started never answers `exit()`.
     await withTimeout(wllama.exit(), EXIT_MS);
-    // A worker that was started ahead may have failed on a bad file before the watch began.
+    // The worker may have failed on a bad file before the watch read it.
     if (!signal.aborted) await checkWasmStart(wasm, signal);
     const { loadError } = log;
     throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(name, loadError);

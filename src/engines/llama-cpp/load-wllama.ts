@@ -49,8 +49,8 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'reran
     workers.template?.helper.end();
     throw error;
   } finally {
-    // One that no attempt has taken.
-    (await workers.llama)?.end();
+    // One that no attempt has taken. Do not wait: the check of the GPU may never settle.
+    void workers.llama.then((worker) => worker?.end());
   }
 };
 

@@ -20,7 +20,7 @@ import type {
   GlueMsgRerankReq,
 } from '@wllama/wllama/esm/glue/messages.js';
 
-import type { ServiceError } from '#base';
+import { ServiceError } from '#base';
 import { BLOCKED_WORKER } from '#browser';
 import { scriptFault, openWorker, workerBlocked } from '#engine-kit';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
@@ -192,6 +192,8 @@ export class AheadWorker {
   #reject: (error: Error) => void = () => undefined;
   #version: string | undefined;
   #isTaken = false;
+  /** Whether it failed for a reason that may have passed since, such as a lost network. A policy blocks every worker. */
+  #isStale = false;
   #proxy: WorkerProxy | null = null;
 
   constructor(options: RunOptions, urlOf: (name: string) => string) {
@@ -218,9 +220,9 @@ export class AheadWorker {
     this.#worker.postMessage({ verb: 'module.init', args: [url, usesAsyncFile], callbackId: INIT });
   }
 
-  /** Takes the worker for a load. Null if another has taken it, or if it runs with other options. */
+  /** Takes the worker for a load. Null if another has taken it, if it has failed, or if it runs with other options. */
   take(options: RunOptions): AheadWorker | null {
-    if (this.#isTaken || this.#name !== JSON.stringify(options)) return null;
+    if (this.#isTaken || this.#isStale || this.#name !== JSON.stringify(options)) return null;
     this.#isTaken = true;
     return this;
   }
@@ -239,6 +241,7 @@ export class AheadWorker {
   }
 
   #fail(error: Error): void {
+    this.#isStale = !(error instanceof ServiceError && error.code === 'worker_blocked');
     this.#reject(error);
     const { resultQueue = [], taskQueue = [] } = this.#proxy ?? {};
     for (const { reject } of [...resultQueue.splice(0), ...taskQueue.splice(0)]) reject(error);

@@ -1,6 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
+import { BLOCKED_WORKER } from '#browser';
 import { AheadWorker, useWorkerFile } from '../../../../src/llama/internals/worker-proxy.ts';
 
 test('a version of the package whose proxy lacks a method is refused by name', () => {
@@ -33,32 +34,41 @@ class FakeWorker extends EventTarget {
   }
 }
 
-test('a load takes a worker that was started ahead with the same options, once', async () => {
+/** Loads a model with a proxy as wllama's. @returns the messages that the proxy receives */
+async function load(ahead: AheadWorker, nbThread: number): Promise<object[]> {
+  const received: object[] = [];
+  const wllama = {} as Wllama;
+  useWorkerFile(wllama, (name) => name, undefined, false, ahead);
+  const proxy = {
+    resources: { wasmPath: 'a.wasm', compat: false },
+    nbThread,
+    useAsyncFile: true,
+    taskQueue: [],
+    resultQueue: [],
+    fileBlobs: new Map(),
+    onRecvMsg: ({ data }: { data: object }) => void received.push(data),
+    fileAlloc: async () => 1,
+    fileWrite: () => undefined,
+    wllamaAction: () => undefined,
+    moduleInit: async (_files: { name: string; blob: Blob }[]): Promise<void> => undefined,
+  };
+  Object.assign(wllama, { proxy });
+  await proxy.moduleInit([{ name: 'a.gguf', blob: new Blob(['a']) }]);
+  return received;
+}
+
+const options = { pathConfig: { 'wllama.wasm': 'a.wasm' }, nbThread: 2, compat: false, noWebGPU: false };
+
+beforeEach(() => {
+  FakeWorker.all.length = 0;
   vi.stubGlobal('Worker', FakeWorker);
   vi.stubGlobal('addEventListener', () => undefined);
-  const received: object[] = [];
-  const load = async (ahead: AheadWorker, nbThread: number): Promise<void> => {
-    const wllama = {} as Wllama;
-    useWorkerFile(wllama, (name) => name, undefined, false, ahead);
-    const proxy = {
-      resources: { wasmPath: 'a.wasm', compat: false },
-      nbThread,
-      useAsyncFile: true,
-      taskQueue: [],
-      resultQueue: [],
-      fileBlobs: new Map(),
-      onRecvMsg: ({ data }: { data: object }) => void received.push(data),
-      fileAlloc: async () => 1,
-      fileWrite: () => undefined,
-      wllamaAction: () => undefined,
-      moduleInit: async (_files: { name: string; blob: Blob }[]): Promise<void> => undefined,
-    };
-    Object.assign(wllama, { proxy });
-    await proxy.moduleInit([{ name: 'a.gguf', blob: new Blob(['a']) }]);
-  };
-  const options = { pathConfig: { 'wllama.wasm': 'a.wasm' }, nbThread: 2, compat: false, noWebGPU: false };
+  vi.stubGlobal('location', { href: 'https://app.example/' });
+});
+
+test('a load takes a worker that was started ahead with the same options, once', async () => {
   const ahead = new AheadWorker(options, (name) => name);
-  await load(ahead, 2);
+  const received = await load(ahead, 2);
   expect(FakeWorker.all).toHaveLength(1);
   FakeWorker.all[0]?.onmessage({ data: { verb: 'fs.read_req' } });
   expect(received).toEqual([{ verb: 'fs.read_req' }]);
@@ -71,6 +81,22 @@ test('a load takes a worker that was started ahead with the same options, once',
   await load(unused, 1);
   unused.end();
   expect(FakeWorker.all.map(({ ended }) => ended)).toEqual([false, false, true, false]);
+});
+
+test.each(['starts', 'waits'])('a load takes no worker that has failed while it %s', async (phase) => {
+  const ahead = new AheadWorker(options, (name) => name);
+  if (phase === 'waits') await Promise.resolve();
+  FakeWorker.all[0]?.onmessage({ data: { verb: 'signal.abort', args: ['abort', 'no network'] } });
+  await load(ahead, 2);
+  ahead.end();
+  expect(FakeWorker.all.map(({ ended }) => ended)).toEqual([true, false]);
+});
+
+test('a load takes a worker that a policy blocks, for its error', async () => {
+  const ahead = new AheadWorker(options, (name) => `https://app.example/${name}`);
+  FakeWorker.all[0]?.onmessage({ data: { verb: BLOCKED_WORKER, args: ['worker-src'] } });
+  await expect(load(ahead, 2)).rejects.toMatchObject({ code: 'worker_blocked' });
+  expect(FakeWorker.all).toHaveLength(1);
 });
 
 test('a load limits what the server keeps of prompts, and other actions are as they were', async () => {
