@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
@@ -247,7 +249,7 @@ test('an update that waits for its turn ends with its page, and does not take ov
   await ended;
   release();
   await expect.poll(waits).toBe(0);
-  await new Promise((resolve) => setTimeout(resolve));
+  await sleep(1);
   expect(told).not.toHaveBeenCalled();
 });
 
