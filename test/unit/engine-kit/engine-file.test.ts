@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
-import { checkWasm, watchWasm } from '../../../src/engine-kit/engine-file.ts';
+import { checkWasm, checkWasmStart, FileReplaced, watchWasm } from '../../../src/engine-kit/engine-file.ts';
 import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
 import { listen } from '../../support/listen.ts';
 
@@ -50,6 +50,24 @@ test('a file that is missing is told of as an engine starts, and one that is bro
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   vi.setTimerTickMode('nextTimerAsync');
   await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
+});
+
+test('a copy that replaces a wrong one is read whole', async () => {
+  let ended = false;
+  const server = createServer(({ url, headers }, response) => {
+    if (!url?.endsWith('.wasm')) response.writeHead(404).end();
+    else if (headers['cache-control'] !== 'no-cache') response.end('<html>');
+    else {
+      response.write(MODULE);
+      setTimeout(() => {
+        ended = true;
+        response.end();
+      }, 50);
+    }
+  });
+  const url = `${await listen(server)}/wasm/wllama.wasm`;
+  await expect(checkWasmStart(url, never)).rejects.toThrow(FileReplaced);
+  expect(ended).toBe(true);
 });
 
 test('the watch over an engine that has come up ends with it', async () => {
