@@ -53,21 +53,20 @@ test('a file that is missing is told of as an engine starts, and one that is bro
 });
 
 test('a copy that replaces a wrong one is read whole', async () => {
-  let ended = false;
-  const server = createServer(({ url, headers }, response) => {
-    if (!url?.endsWith('.wasm')) response.writeHead(404).end();
-    else if (headers['cache-control'] !== 'no-cache') response.end('<html>');
-    else {
-      response.write(MODULE);
-      setTimeout(() => {
-        ended = true;
-        response.end();
-      }, 50);
-    }
+  let isWhole = false;
+  const parts: UnderlyingDefaultSource<Uint8Array> = {
+    start: (controller) => controller.enqueue(MODULE),
+    pull(controller) {
+      isWhole = true;
+      controller.close();
+    },
+  };
+  vi.stubGlobal('fetch', async (url: string, { cache }: RequestInit) => {
+    if (!url.endsWith('.wasm')) return new Response(null, { status: 404 });
+    return new Response(cache === 'reload' ? new ReadableStream(parts, { highWaterMark: 0 }) : '<html>');
   });
-  const url = `${await listen(server)}/wasm/wllama.wasm`;
-  await expect(checkWasmStart(url, never)).rejects.toThrow(FileReplaced);
-  expect(ended).toBe(true);
+  await expect(checkWasmStart('https://app.example/wasm/wllama.wasm', never)).rejects.toThrow(FileReplaced);
+  expect(isWhole).toBe(true);
 });
 
 test('the watch over an engine that has come up ends with it', async () => {
