@@ -47,11 +47,11 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
 function siteUrl(address: string, { serviceWorker, models }: DoctorOptions): URL {
   const url = webUrl(address, undefined, 'Give one that begins with https:// or http://.');
   for (const other of [serviceWorker, models])
-    if (other !== undefined) webUrl(other, url, 'Give one, or a path on the site.');
+    if (other !== undefined) webUrl(other, url.href, 'Give one, or a path on the site.');
   return url;
 }
 
-function webUrl(address: string, base: URL | undefined, advice: string): URL {
+function webUrl(address: string, base: string | undefined, advice: string): URL {
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
   if (!url || !/^https?:$/.test(url.protocol)) throw new CommandError(`"${address}" is not a URL. ${advice}`);
   if (url.username === '' && url.password === '') return url;
