@@ -123,9 +123,9 @@ export class SchemaForms implements FormReader {
     if (Array.isArray(anyOf)) combined = ofBranches(anyOf as Schema[]);
     if (Array.isArray(oneOf)) {
       const branches = oneOf as Schema[];
-      const [outside, forms] = [combined, ofBranches(branches)];
-      const apart = () => this.#apart(original, branches, outside, forms);
-      combined = attempt(this.#context, original, 'oneOf', apart) ?? forms;
+      const [outside, any] = [combined, ofBranches(branches)];
+      const apart = () => this.#apart(original, branches, outside, any);
+      combined = attempt(this.#context, original, 'oneOf', apart) ?? any;
     }
     if (not === undefined) return combined;
     // Some libraries write `{ not: {} }` for no value.
