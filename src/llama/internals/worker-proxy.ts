@@ -20,7 +20,7 @@ import type {
   GlueMsgRerankReq,
 } from '@wllama/wllama/esm/glue/messages.js';
 
-import { ServiceError } from '#base';
+import type { ServiceError } from '#base';
 import { BLOCKED_WORKER } from '#browser';
 import { scriptFault, openWorker, workerBlocked } from '#engine-kit';
 import { KERNELS_VERSION, type RunOptions } from './worker-verbs.ts';
@@ -192,7 +192,7 @@ export class AheadWorker {
   #reject: (error: Error) => void = () => undefined;
   #version: string | undefined;
   #isTaken = false;
-  /** Whether it failed for a reason that may have passed since, such as a lost network. A policy blocks every worker. */
+  /** Whether it started and then failed, for a reason that may have passed since, such as a lost network. */
   #isStale = false;
   #proxy: WorkerProxy | null = null;
 
@@ -201,7 +201,9 @@ export class AheadWorker {
     this.#name = JSON.stringify(options);
     // The browser reports a missing file without a cause, and before the check of the WASM ends.
     const explain = async (error: ServiceError): Promise<void> =>
-      this.#fail(error.code === 'worker_blocked' ? await scriptFault(url, error) : error);
+      error.code === 'worker_blocked'
+        ? this.#fail(await scriptFault(url, error))
+        : this.#fail(error, { isStale: true });
     this.#worker = openWorker(url, { type: 'module', name: this.#name }, (error) => void explain(error));
     this.#initialized = new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -211,7 +213,7 @@ export class AheadWorker {
         else if (verb === BLOCKED_WORKER) this.#fail(workerBlocked(url, args[0] ?? ''));
         else if (verb === KERNELS_VERSION) this.#version = args[0];
         else if (this.#proxy) this.#proxy.onRecvMsg(event);
-        else if (verb === 'signal.abort') this.#fail(new Error(args[1]));
+        else if (verb === 'signal.abort') this.#fail(new Error(args[1]), { isStale: true });
       };
     });
     // No load may ever take the worker.
@@ -220,7 +222,7 @@ export class AheadWorker {
     this.#worker.postMessage({ verb: 'module.init', args: [url, usesAsyncFile], callbackId: INIT });
   }
 
-  /** Takes the worker for a load. Null if another has taken it, if it has failed, or if it runs with other options. */
+  /** Takes the worker for a load. Null if another has taken it, if it has failed after its start, or if it runs with other options. */
   take(options: RunOptions): AheadWorker | null {
     if (this.#isTaken || this.#isStale || this.#name !== JSON.stringify(options)) return null;
     this.#isTaken = true;
@@ -240,8 +242,8 @@ export class AheadWorker {
     if (!this.#isTaken) this.#worker.terminate();
   }
 
-  #fail(error: Error): void {
-    this.#isStale = !(error instanceof ServiceError && error.code === 'worker_blocked');
+  #fail(error: Error, { isStale } = { isStale: false }): void {
+    this.#isStale ||= isStale;
     this.#reject(error);
     const { resultQueue = [], taskQueue = [] } = this.#proxy ?? {};
     for (const { reject } of [...resultQueue.splice(0), ...taskQueue.splice(0)]) reject(error);

@@ -83,7 +83,7 @@ test('a load takes a worker that was started ahead with the same options, once',
   expect(FakeWorker.all.map(({ ended }) => ended)).toEqual([false, false, true, false]);
 });
 
-test.each(['starts', 'waits'])('a load takes no worker that has failed while it %s', async (phase) => {
+test.each(['starts', 'waits'])('a load takes no worker that has aborted while it %s', async (phase) => {
   const ahead = new AheadWorker(options, (name) => name);
   if (phase === 'waits') await Promise.resolve();
   FakeWorker.all[0]?.onmessage({ data: { verb: 'signal.abort', args: ['abort', 'no network'] } });
