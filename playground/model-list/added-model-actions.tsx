@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import { addedModel } from '../client/added-models.ts';
 import {
   addedModelError,
   cancelSave,
@@ -30,8 +29,7 @@ export function AddedModelActions({ id }: { id: string }) {
           <Button small onClick={() => (name.value = id)}>
             Rename{hidden}
           </Button>
-          {/* An embedding model is a folder of files. */}
-          {!addedModel(id)?.embedding && saved === undefined && (
+          {saved === undefined && (
             <Button small onClick={() => void saveAdded(id)}>
               Save as a file{hidden}
             </Button>

@@ -71,8 +71,7 @@ export interface RemoteFile {
   name: string;
   url: string;
   bytes: number;
-  /** Hash; null for a small file, which must be downloaded to be hashed. */
-  sha256: string | null;
+  sha256: string;
 }
 
 export const hasProjector = (variant: {

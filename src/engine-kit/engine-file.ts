@@ -71,8 +71,9 @@ async function pastCaches<T>(
   throw new FileReplaced('A cache had a wrong copy of an engine file. It has been replaced.');
 }
 
-/** Reads only the file's first bytes: the engine reads it whole. */
+/** Reads only the file's first bytes: the engine reads it whole. A cache replaces its copy by a whole response alone. */
 async function checkStart(url: string, signal: AbortSignal, cache: RequestCache): Promise<void> {
+  if (cache === 'reload') return void (await read(url, signal, cache));
   const bytes = await fetchFile(url, { signal, cache }, async ({ body }) => {
     const reader = body?.getReader();
     const { value = new Uint8Array() } = (await reader?.read()) ?? {};

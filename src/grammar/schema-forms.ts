@@ -122,10 +122,10 @@ export class SchemaForms implements FormReader {
       );
     if (Array.isArray(anyOf)) combined = ofBranches(anyOf as Schema[]);
     if (Array.isArray(oneOf)) {
-      const branches = ofBranches(oneOf as Schema[]);
-      combined =
-        attempt(this.#context, original, 'oneOf', () => this.#apart(original, oneOf as Schema[], branches)) ??
-        branches;
+      const branches = oneOf as Schema[];
+      const [outside, any] = [combined, ofBranches(branches)];
+      const apart = () => this.#apart(original, branches, outside, any);
+      combined = attempt(this.#context, original, 'oneOf', apart) ?? any;
     }
     if (not === undefined) return combined;
     // Some libraries write `{ not: {} }` for no value.
@@ -137,16 +137,18 @@ export class SchemaForms implements FormReader {
   /**
    * The forms of `oneOf`, with the member that tells its branches apart. If a value may fit two branches, the keyword
    * is not enforced: `anyOf` remains.
+   * @param outside what the rest of the schema allows
    */
-  #apart(schema: SchemaObject, branches: readonly Schema[], forms: Form[]): Form[] {
+  #apart(schema: SchemaObject, branches: readonly Schema[], outside: Form[], forms: Form[]): Form[] {
     const ofBranches = branches.map((branch) => this.formsOf([branch]));
     const wide = branches.map((branch) => this.#wide(branch));
     const tag = this.#tagOf(ofBranches, wide);
     if (tag !== undefined) return this.meet(forms, [{ ...anyObject, required: [tag] }]);
     const isPossible = (form: Form) => this.#isPossible(form, COMPARED_LEVELS);
-    const overlaps = ofBranches.some((branch, index) =>
-      wide.some((other, at) => at !== index && this.meet(branch, other).some(isPossible)),
-    );
+    const overlaps = ofBranches.some((branch, index) => {
+      const own = this.meet(outside, branch);
+      return wide.some((other, at) => at !== index && this.meet(own, other).some(isPossible));
+    });
     if (overlaps)
       this.#context.unenforceable(schema, 'oneOf', 'allows values of two of its schemas (write `anyOf`)');
     return forms;

@@ -51,11 +51,13 @@ export async function applyUpdate(
       });
       try {
         let takingOver: Promise<void> | undefined;
-        await tryLock(locks, takeOverLock(scope), 'exclusive', () => {
+        const turn = tryLock(locks, takeOverLock(scope), 'exclusive', async () => {
+          signal.throwIfAborted();
           const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
           takingOver = abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
-          return withTimeout(takingOver, HOLD_BACK_MS);
+          await withTimeout(takingOver, HOLD_BACK_MS);
         });
+        await abortable(turn, signal);
         await takingOver;
         if (waiting.state === 'activated') return true;
       } catch (error) {

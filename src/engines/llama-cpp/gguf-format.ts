@@ -91,8 +91,8 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
   const models = new Map<string, RemoteFile[]>();
   const projectors: RemoteFile[] = [];
   for (const file of files) {
-    const { name, sha256 } = file;
-    if (sha256 === null || !/\.gguf$/i.test(name) || isImportanceMatrix(name)) continue;
+    const { name } = file;
+    if (!/\.gguf$/i.test(name) || isImportanceMatrix(name)) continue;
     if (isProjector(name)) {
       projectors.push(file);
       continue;

@@ -127,7 +127,7 @@ const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementat
 
 /** Error if the browser offers no GPU, which may happen after several losses. */
 export function noGpu({ name }: OnnxVariant): ServiceError {
-  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
+  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`backend\` out of the variant.`;
   return serverError('device_unsupported', message);
 }
 

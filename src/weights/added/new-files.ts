@@ -5,7 +5,6 @@ import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
 import { hashBlob } from '../integrity/integrity-record.ts';
 import type { ModelStorage } from '../model-storage.ts';
-import { hashed } from '../sources/hub-source.ts';
 import { readStart } from '../sources/read-start.ts';
 import type { VariantFiles } from '../sources/variant-files.ts';
 import type { WeightStore } from '../weight-store.ts';
@@ -93,10 +92,7 @@ function remoteFile(
     size: bytes,
     phase: 'download',
     read: async (length) => (await readStart(url, length, signal)).bytes,
-    async describe() {
-      const known = sha256 === null ? await hashed(url, signal, bytes) : { bytes, sha256 };
-      return { path: addedFilePath(known.sha256), ...known, url };
-    },
+    describe: async () => ({ path: addedFilePath(sha256), bytes, sha256, url }),
     async store(file, { onProgress, ...options }) {
       try {
         await store.file(file, { ...options, onProgress });

@@ -59,7 +59,7 @@ export function chooseModel(
   const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
   const list = names.slice(0, SHOWN).join(', ');
   const what = found
-    ? `${names.length} models that ${file ?? 'could be meant'} may name`
+    ? `${names.length} models${file === null ? '' : ` that ${file} may name`}`
     : `no model ${file ?? ''}`;
   const message = `${repository} has ${what}: ${list}. Name one of them as \`file\`.`;
   throw requestError(400, message, 'invalid_value', 'source');

@@ -141,7 +141,7 @@ export interface Repository {
   files: RemoteFile[];
 }
 
-/** Lists a repository's files. @throws ServiceError */
+/** Lists a repository's files whose hash the hub names: all large ones. @throws ServiceError */
 export async function readRepository(
   { repository, revision: requested }: RepositoryRef,
   endpoint: string,
@@ -161,12 +161,10 @@ export async function readRepository(
   const { revision } = resolved;
   const tree = await readTree({ ...query, revision });
   const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
-  const files = present.map(({ path, size, lfs }): RemoteFile => ({
-    name: path,
-    url: `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`,
-    bytes: lfs?.size ?? size,
-    sha256: lfs?.oid ?? null,
-  }));
+  const files = present.flatMap(({ path, lfs }): RemoteFile | [] => {
+    const url = `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`;
+    return lfs ? { name: path, url, bytes: lfs.size, sha256: lfs.oid } : [];
+  });
   return { ...resolved, files };
 }
 

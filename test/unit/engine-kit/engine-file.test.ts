@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
-import { checkWasm, watchWasm } from '../../../src/engine-kit/engine-file.ts';
+import { checkWasm, checkWasmStart, FileReplaced, watchWasm } from '../../../src/engine-kit/engine-file.ts';
 import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
 import { listen } from '../../support/listen.ts';
 
@@ -50,6 +50,23 @@ test('a file that is missing is told of as an engine starts, and one that is bro
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   vi.setTimerTickMode('nextTimerAsync');
   await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
+});
+
+test('a copy that replaces a wrong one is read whole', async () => {
+  let isWhole = false;
+  const parts: UnderlyingDefaultSource<Uint8Array> = {
+    start: (controller) => controller.enqueue(MODULE),
+    pull(controller) {
+      isWhole = true;
+      controller.close();
+    },
+  };
+  vi.stubGlobal('fetch', async (url: string, { cache }: RequestInit) => {
+    if (!url.endsWith('.wasm')) return new Response(null, { status: 404 });
+    return new Response(cache === 'reload' ? new ReadableStream(parts, { highWaterMark: 0 }) : '<html>');
+  });
+  await expect(checkWasmStart('https://app.example/wasm/wllama.wasm', never)).rejects.toThrow(FileReplaced);
+  expect(isWhole).toBe(true);
 });
 
 test('the watch over an engine that has come up ends with it', async () => {

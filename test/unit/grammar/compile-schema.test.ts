@@ -187,6 +187,13 @@ const BESIDE_OTHERS: Record<string, Schema> = {
     type: ['integer', 'object'],
     oneOf: [{ type: 'integer', minimum: 3 }, { type: 'object', required: ['a'] }, { type: 'array' }],
   },
+  'oneOf, whose branches share only a type that the schema excludes': {
+    type: 'integer',
+    oneOf: [
+      { type: ['integer', 'null'], maximum: 5 },
+      { type: ['integer', 'null'], minimum: 6 },
+    ],
+  },
   'a format of integers without a type': { format: 'int32', minimum: -5 },
 };
 

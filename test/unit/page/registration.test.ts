@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
 import { takeControl } from '../../../src/page/take-control.ts';
 import { applyUpdate, tellServiceWorker } from '../../../src/page/update.ts';
+import { takeOverLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -229,6 +232,26 @@ test.each(['is replaced by a newer one', 'does not answer, having been replaced'
     expect(newer.state).toBe('activated');
   },
 );
+
+test('an update that waits for its turn ends with its page, and does not take over later', async () => {
+  vi.useRealTimers();
+  const locks = new FakeLocks();
+  const release = locks.steal(takeOverLock('/app/'));
+  vi.stubGlobal('navigator', { serviceWorker: container, locks: locks.manager });
+  const { registration } = container;
+  const told = vi.spyOn((registration.waiting = new FakeWorker()), 'postMessage');
+  const page = new AbortController();
+  const updated = applyUpdate(registration as unknown as ServiceWorkerRegistration, page.signal);
+  const ended = expect(updated).rejects.toThrow('stopped');
+  const waits = async (): Promise<number> => (await locks.manager.query()).pending?.length ?? 0;
+  await expect.poll(waits).toBe(1);
+  page.abort(new Error('stopped'));
+  await ended;
+  release();
+  await expect.poll(waits).toBe(0);
+  await sleep(1);
+  expect(told).not.toHaveBeenCalled();
+});
 
 test('a script that the site registers later is reported', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue();

@@ -45,15 +45,17 @@ export async function examineSite(address: string, options: DoctorOptions): Prom
 
 /** @throws CommandError if an address is not a URL */
 function siteUrl(address: string, { serviceWorker, models }: DoctorOptions): URL {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
-  const url = new URL(address);
-  if (url.username !== '' || url.password !== '')
-    throw new CommandError(
-      `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
-    );
+  const url = webUrl(address, undefined, 'Give one that begins with https:// or http://.');
   for (const other of [serviceWorker, models])
-    if (other !== undefined && !URL.canParse(other, url.href))
-      throw new CommandError(`"${other}" is not a URL. Give one, or a path on the site.`);
+    if (other !== undefined) webUrl(other, url.href, 'Give one, or a path on the site.');
   return url;
+}
+
+function webUrl(address: string, base: string | undefined, advice: string): URL {
+  const url = URL.canParse(address, base) ? new URL(address, base) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new CommandError(`"${address}" is not a URL. ${advice}`);
+  if (url.username === '' && url.password === '') return url;
+  throw new CommandError(
+    `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
+  );
 }

@@ -327,6 +327,8 @@ test('no such address', async () => {
   await expect(models).rejects.toThrow(/"http:\/\/\[" is not a URL/);
   const secret = examineSite('http://user:secret@127.0.0.1:9', {});
   await expect(secret).rejects.toThrow(/^The URL of 127.0.0.1:9 has a user name or a password/);
+  const secretModels = examineSite('http://127.0.0.1:9', { models: 'http://user:secret@models.example/' });
+  await expect(secretModels).rejects.toThrow(/^The URL of models.example has a user name or a password/);
   await expect(examineSite('http://127.0.0.1:9', {})).rejects.toThrow(/does not answer: .+/);
 });
 

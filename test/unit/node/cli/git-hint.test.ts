@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -11,7 +11,13 @@ test('a folder that git would commit is named with its line; an ignored one need
   const root = await tempFolder('ignore');
   expect(gitHint('public/models', root)).toBeNull();
   spawnSync('git', ['init', '--quiet', root]);
+  await mkdir(join(root, 'site'));
   await writeFile(join(root, '.gitignore'), 'dist');
   expect(gitHint('public/models', root)).toContain('add a line "public/models/" to .gitignore');
   expect(gitHint('dist/models', root)).toBeNull();
+  // No line there names the folder itself, or one above it.
+  for (const folder of ['.', '..', '../models'])
+    expect(gitHint(folder, join(root, 'site'))).toBe(
+      `git does not ignore ${folder}: take care not to commit the weights.`,
+    );
 });

@@ -203,6 +203,9 @@ describe('responses', () => {
     const call = { type: 'custom_tool_call', name: 'note', namespace: 'crm', input: 'a\nb' };
     expect(output).toMatchObject([{ ...call, id: expect.stringMatching(/^ctc_/) }]);
     expect((await client.responses.retrieve(id)).output).toMatchObject([call]);
+    const replayed: string[] = [];
+    for await (const { type } of await client.responses.retrieve(id, { stream: true })) replayed.push(type);
+    expect(replayed).toContain('response.custom_tool_call_input.done');
 
     const callId = output[0]?.type === 'custom_tool_call' ? output[0].call_id : '';
     await client.responses.create({

@@ -152,7 +152,7 @@ test('all parts of a split model are added, by the name of one or by its quantiz
     'm-Q8_0.gguf': gguf('Whole'),
   });
   await expect(fromHub()).rejects.toThrow(
-    /2 models .*: m-Q8_0\.gguf \(0 MB\), m-Q4_K_M\.gguf \(0 MB\)\. Name one/,
+    /^owner\/name has 2 models: m-Q8_0\.gguf \(0 MB\), m-Q4_K_M\.gguf \(0 MB\)\. Name one/,
   );
   expect(await fromHub('q4_k_m')).toMatchObject({ bytes: first.length + second.length });
   expect(saved[0]?.variant.files).toHaveLength(2);
