@@ -1,6 +1,7 @@
 import { messageSW } from 'workbox-window';
 
 import {
+  HOLD_BACK_MS,
   requestsRun,
   scopeOf,
   takeOverLock,
@@ -28,9 +29,6 @@ export async function tellServiceWorker(worker: ServiceWorker, message: PageToSe
 }
 
 const POLL_INTERVAL_MS = 250;
-
-/** How long a takeover holds back the status requests of all tabs. */
-const HOLD_BACK_MS = 10_000;
 
 /**
  * Lets the waiting version take over once no request runs in any tab. Resolves to false when none waits.

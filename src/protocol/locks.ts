@@ -39,6 +39,9 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
  */
 export const takeOverLock = (scope: string): string => `${nameIn(scope)}:take-over`;
 
+/** How long a takeover holds back the status requests of all tabs. */
+export const HOLD_BACK_MS = 10_000;
+
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
