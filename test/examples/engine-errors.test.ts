@@ -99,7 +99,7 @@ async function writeSite(): Promise<void> {
   const config = await readFile(example('vite.config.js'), 'utf8');
   await writeFile(
     join(folder, 'vite.config.js'),
-    config.replace('localtext()', 'localtext({ servers: true })'),
+    config.replace(/localtext\(\{.*?\}\)/, 'localtext({ servers: true })'),
   );
   await writeFile(
     join(folder, 'index.html'),
