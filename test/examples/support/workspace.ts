@@ -21,7 +21,9 @@ interface Package {
 /** Runs a program to its end. @throws with all that it said when it fails */
 export async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
   try {
-    const { stdout } = await execute(command, args, { cwd, shell: windows, timeout: 300_000 });
+    // Vitest's value makes Next load React's builds for development.
+    const { NODE_ENV: _, ...env } = process.env;
+    const { stdout } = await execute(command, args, { cwd, env, shell: windows, timeout: 300_000 });
     return stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
