@@ -37,7 +37,7 @@ test('language-model: a page written for Chrome alone downloads the model and an
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'dev', await freePort());
   const page = await browser.context.newPage();
-  // Chromium has a class of its own, without a model: other browsers have none.
+  // Chromium has its own class, without a model: other browsers have none.
   await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'LanguageModel'));
   await page.goto(server.url);
   const status = page.getByRole('status').last();

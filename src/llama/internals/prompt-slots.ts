@@ -185,7 +185,7 @@ export class SlotStates {
     for (const { letter, slot } of taken) this.#slots.release(slot, letter);
   }
 
-  /** Runs prompts in one step, each in a slot of its own. */
+  /** Runs prompts in one step, each in a separate slot. */
   async #run(texts: readonly string[]): Promise<void> {
     const ids: number[] = [];
     for (const text of texts)

@@ -4,7 +4,7 @@ import { pageOptions } from './page-options.ts';
 
 const given = new URLSearchParams(location.search);
 
-// Chromium has a class of its own, without a model.
+// Chromium has its own class, without a model.
 installLanguageModel(start(pageOptions()), {
   model: given.get('model') ?? 'amber-phoenix-4',
   maxTokens: Number(given.get('maxTokens') ?? 64),
