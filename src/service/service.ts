@@ -76,8 +76,8 @@ function withBody<Schema extends z.ZodMiniType>(
 ): Answer {
   return async (exchange) => {
     const rules = await readRules();
-    const raw = await readJsonObject(exchange, rules.maxValues, rules.maxBytes);
-    return answer(exchange, parseBody(rules, raw), raw);
+    const read = await readJsonObject(exchange, rules.maxValues, rules.maxBytes);
+    return answer(exchange, parseBody(rules, read), read.body);
   };
 }
 

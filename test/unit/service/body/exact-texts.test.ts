@@ -124,3 +124,22 @@ test('a number that is not one a keyword takes is refused by its place', async (
   });
   expect(ordinary.status).toBe(200);
 });
+
+test.each([
+  ['"seed":36893488147419103233', 'seed', '36893488147419103233'],
+  ['"temperature":1e400', 'temperature', '1e400'],
+  ['"max_tokens":2.50', 'max_tokens', '2.50'],
+  ['"max_tokens":-9007199254740993', 'max_tokens', '-9007199254740993'],
+  ['"logit_bias":{"7":9007199254740993}', 'logit_bias.7', '9007199254740993'],
+])('an error shows the number as it was sent: %s', async (fields, param, number) => {
+  const { fetch } = await fakeService();
+  const response = await fetch(CHAT, { method: 'POST', body: `{${MODEL},${MESSAGES},${fields}}` });
+  const { error } = await response.json();
+  expect(error).toMatchObject({ param, message: expect.stringContaining(`${number} was given`) });
+});
+
+test('an error of a body that is not JSON names the place', async () => {
+  const { fetch } = await fakeService();
+  const response = await fetch(CHAT, { method: 'POST', body: `{${MODEL},\n${MESSAGES},}` });
+  expect((await response.json()).error.message).toContain('not valid JSON at line 2, column 51');
+});
