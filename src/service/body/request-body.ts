@@ -23,7 +23,7 @@ const TOOL: Places = { parameters: true, function: { parameters: true } };
 const TOOLS: Places = { '*': { ...TOOL, tools: { '*': TOOL } } };
 const DATA: Places = { '*': { data: true } };
 
-/** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
+/** JSON Schemas, data and metadata in requests, which keep the texts of numbers and the order of names. */
 const EXACT: Places = {
   tools: TOOLS,
   functions: { '*': { parameters: true } },
@@ -33,6 +33,7 @@ const EXACT: Places = {
   structured_outputs: { json: true },
   text: { format: { schema: true } },
   input: { '*': { tools: TOOLS, content: DATA, output: DATA } },
+  metadata: true,
   questions: { '*': { instructions: DATA } },
 };
 
