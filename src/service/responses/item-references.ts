@@ -2,7 +2,6 @@ import type { Exchange } from '../http/exchange.ts';
 import { invalidField, requestError } from '#base';
 import type { StoredResponse } from '#protocol';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
-import type { ResponseObject } from './response-object.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
 
 /**
@@ -86,8 +85,8 @@ type StoredItems = ReadonlyMap<string, Item>;
 /** A response that is still being streamed, and will be stored. */
 interface OpenStream {
   keyId: string;
-  /** The response so far. */
-  current(): ResponseObject;
+  /** The response so far, as JSON. */
+  current(): string;
   /** Stores what was sent so far. */
   storeSent(): Promise<unknown>;
   /** Forgets the response: nothing of it is stored from now on. */

@@ -123,7 +123,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
     if (isStreamed && isKept)
       openStreams.set(this.#id, {
         keyId,
-        current,
+        current: () => writeJson(current()),
         storeSent: () => this.#storeSent(),
         forget: () => {
           this.#isForgotten = true;

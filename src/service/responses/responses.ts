@@ -145,11 +145,11 @@ const isCall = (item: OutputItem) => item.type === 'function_call' || item.type 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(exchange: Exchange, id: string): Promise<Response> {
   const open = openStream(exchange, id)?.current();
-  const response = open ? writeJson(open) : (await requireResponse(exchange, id)).response;
+  const response = open ?? (await requireResponse(exchange, id)).response;
   const query = new URL(exchange.request.url).searchParams;
   const stream = query.get('stream') ?? 'false';
   if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
-  if (open && stream === 'true')
+  if (open !== undefined && stream === 'true')
     throw conflicting(
       'stream',
       'must be false while the response is being streamed. Retry when it has ended',

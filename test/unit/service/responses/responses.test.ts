@@ -30,6 +30,21 @@ const messagesOf = (engine: FakeEngine, index: number) => {
   return 'messages' in input ? input.messages.map(({ role, content }) => [role, content]) : [];
 };
 
+/** More events than a stream holds unread. */
+const LONG = { deltas: Array.from({ length: 1000 }, () => 'x') };
+
+/** Calls `during` with a response's id at its first text, while it waits for its reader. Then reads on if it resolves to true. */
+async function streaming(client: OpenAI, store: boolean, during: (id: string) => Promise<boolean>) {
+  let id = '';
+  let isFirst = true;
+  for await (const event of await client.responses.create({ model, input: 'Hi', stream: true, store })) {
+    if (event.type === 'response.created') ({ id } = event.response);
+    if (event.type !== 'response.output_text.delta' || !isFirst) continue;
+    isFirst = false;
+    if (!(await during(id))) break;
+  }
+}
+
 describe('a response', () => {
   test('cut off by max_output_tokens', async () => {
     const { client } = await connect();
@@ -193,21 +208,6 @@ describe('what is kept', () => {
       param: 'input',
     });
   });
-
-  /** More events than a stream holds unread. */
-  const LONG = { deltas: Array.from({ length: 1000 }, () => 'x') };
-
-  /** Calls `during` with a response's id at its first text, while it waits for its reader. Then reads on if it resolves to true. */
-  async function streaming(client: OpenAI, store: boolean, during: (id: string) => Promise<boolean>) {
-    let id = '';
-    let isFirst = true;
-    for await (const event of await client.responses.create({ model, input: 'Hi', stream: true, store })) {
-      if (event.type === 'response.created') ({ id } = event.response);
-      if (event.type !== 'response.output_text.delta' || !isFirst) continue;
-      isFirst = false;
-      if (!(await during(id))) break;
-    }
-  }
 
   test('a response that is still streamed is found, if it is kept, by its own key', async () => {
     const { client, clientFor, keys } = await connect(new FakeEngine(LONG));
