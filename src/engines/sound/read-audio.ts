@@ -15,7 +15,7 @@ import {
   WEBM,
 } from 'mediabunny';
 
-import { invalidField, type ServiceError } from '#base';
+import { invalidField, ServiceError } from '#base';
 import { BoundedSource } from './internals/bounded-source.ts';
 import { Resampler, SAMPLE_RATE } from './resampler.ts';
 
@@ -43,6 +43,8 @@ const MAX_CHANNELS = 32;
 /** Minimum sample rate, far below that of speech: a decoded piece of some thousand samples must not last for minutes. */
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
+/** Maximum sample. Some programs write integers of 32 bits as floats; the model would make NaN of much larger ones. */
+const MAX_SAMPLE = 2 ** 32;
 
 /** Mono sound at 16 kHz, in pieces of a second. */
 export type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
@@ -65,7 +67,7 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   const track = await input.getPrimaryAudioTrack().catch(() => {
     throw refuse(`is damaged, or not in a format that can be read: ${FORMAT_NAMES}`);
   });
-  if (!track) throw refuse('has no sound');
+  if (!track) throw noSound();
   const { numberOfChannels, sampleRate } = track;
   if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate))
     throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
@@ -110,6 +112,13 @@ const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(naviga
 
 const refuse = (rule: string): ServiceError => invalidField('file', rule);
 
+const noSound = (): ServiceError => refuse('has no sound');
+
+const noNumbers = (seconds: number): ServiceError =>
+  refuse(
+    `has samples at ${seconds.toFixed(1)} s that are infinite, NaN or far too large. Record or export it again`,
+  );
+
 const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it');
 
 async function* inSeconds(sound: Sound): Sound {
@@ -142,6 +151,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       const { timestamp, duration, sampleRate } = sample;
       const samples = mono(sample);
       sample.close();
+      if (!samples.every((each) => Math.abs(each) <= MAX_SAMPLE)) throw noNumbers(position);
       // Use the decoder's rate: many HE-AAC files declare half of it, and it may change within a file.
       if (resampler?.rate !== sampleRate) {
         if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);
@@ -158,8 +168,10 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       position += duration;
       yield resampler.push(samples);
     }
-    if (resampler) yield resampler.end();
+    if (!resampler) throw noSound();
+    yield resampler.end();
   } catch (error) {
+    if (error instanceof ServiceError) throw error;
     console.warn('localtext: an audio file could not be decoded', error);
     throw refuse(`is damaged after ${position.toFixed(1)} s`);
   } finally {

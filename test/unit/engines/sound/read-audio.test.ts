@@ -38,6 +38,32 @@ test('wav is decoded a second at a time', async () => {
   expect(lengths).toEqual([16_000, 16_000, 9322]);
 });
 
+/** WAV of 32-bit floats at 16 kHz. */
+function floatWav(samples: readonly number[]): Blob {
+  const head = Buffer.from(
+    '524946460000000057415645666d74201000000003000100803e000000fa0000040020006461746100000000',
+    'hex',
+  );
+  head.writeUInt32LE(36 + 4 * samples.length, 4);
+  head.writeUInt32LE(4 * samples.length, 40);
+  return new Blob([head, Float32Array.from(samples)]);
+}
+
+test.each([
+  [[], 'has no sound'],
+  [[0.1, Number.NaN], 'has samples at 0.0 s that are infinite, NaN or far too large'],
+  [[0.1, -Infinity], 'has samples at 0.0 s that are infinite, NaN or far too large'],
+  [[0.1, 3e38], 'has samples at 0.0 s that are infinite, NaN or far too large'],
+])('wav with the samples %j is refused', async (samples, message) => {
+  const sound = (await openSound(floatWav(samples))) as Sound;
+  await expect(sound.next()).rejects.toThrow(message);
+});
+
+test('wav of integers that were written as floats is read', async () => {
+  const sound = (await openSound(floatWav([-(2 ** 31), 2 ** 31]))) as Sound;
+  expect((await sound.next()).value).toHaveLength(2);
+});
+
 test('the page is not given what would take too much memory to decode', async () => {
   // 72 minutes of mono at 16 kHz.
   const sound = await clip('sentence.mp3');
