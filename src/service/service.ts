@@ -109,7 +109,9 @@ function findRoute(method: string, path: string): Route {
   const allow = allowed(methods);
   if (method === 'OPTIONS')
     return unmetered(async () => new Response(null, { status: 204, headers: { allow } }));
-  const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods];
+  const name = (method === 'HEAD' ? 'GET' : method) as keyof Methods;
+  // `constructor` is a method of HTTP like any other word.
+  const endpoint = Object.hasOwn(methods, name) && methods[name];
   if (!endpoint) return failing(wrongMethod(method, path, allow));
   const id = decoded((groups as Record<string, string>)['id'] ?? '');
   return { isMetered: endpoint.isMetered, answer: (exchange) => endpoint.answer(exchange, id) };

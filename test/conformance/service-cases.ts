@@ -138,6 +138,7 @@ const routes: ConformanceCase[] = [
   of('path: unknown comes before a bad body', { path: '/v1/nothing', body: '{' }, notFound),
   wrongMethod('GET chat', { path: chat }, 'POST, OPTIONS'),
   wrongMethod('POST models', { path: '/v1/models', json: {} }, 'GET, HEAD, OPTIONS'),
+  wrongMethod('constructor models', { method: 'constructor', path: '/v1/models' }, 'GET, HEAD, OPTIONS'),
   of('method: wrong comes before a bad body', { method: 'PUT', path: chat, body: '{' }, status(405)),
   of(
     'method: HEAD chat',
