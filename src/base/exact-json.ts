@@ -73,8 +73,14 @@ export const readJson = (text: string): unknown => new JsonReader(text).value();
 
 /** The place of the first fault of a text that is not JSON. */
 export function placeOfFault(text: string): { line: number; column: number } {
-  const lines = text.slice(0, new JsonReader(text).fault()).split('\n');
-  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
+  const fault = new JsonReader(text).fault();
+  let line = 1;
+  let start = 0;
+  for (let next = text.indexOf('\n') + 1; next > 0 && next <= fault; next = text.indexOf('\n', start) + 1) {
+    line++;
+    start = next;
+  }
+  return { line, column: fault - start + 1 };
 }
 
 /** Places of values in a JSON text: `true` is one, and `*` stands for every element of an array. */

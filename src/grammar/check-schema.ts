@@ -89,6 +89,7 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
   checkValues(schema, at);
   checkForms(schema, at);
   const { type, enum: values, required, properties, $ref } = schema;
+  if (Array.isArray(type)) requireList(type, `${at}.type`);
   const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
   if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
   if (values !== undefined) requireList(values, `${at}.enum`);

@@ -155,7 +155,7 @@ export async function retrieveResponse(exchange: Exchange, id: string): Promise<
       'must be false while the response is being streamed. Retry when it has ended',
     );
   if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
-  const after = Number(query.get('starting_after') ?? -1);
+  const after = toInteger(query.get('starting_after') ?? '-1');
   if (!Number.isInteger(after))
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');
   // Only `createResponse` writes it.
@@ -171,6 +171,9 @@ export async function deleteResponse(exchange: Exchange, id: string): Promise<Re
   return jsonResponse(exchange, { id, object: 'response', deleted: true });
 }
 
+/** Reads an integer of a query; NaN: it is not one, as `0x10` and the empty text. */
+const toInteger = (text: string): number => (/^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
+
 /** OpenAI's own page sizes. */
 const PAGE = { usual: 20, most: 100 };
 
@@ -178,7 +181,7 @@ const PAGE = { usual: 20, most: 100 };
 export async function listInputItems(exchange: Exchange, id: string): Promise<Response> {
   const { input } = await requireResponse(exchange, id);
   const query = new URL(exchange.request.url).searchParams;
-  const limit = Number(query.get('limit') ?? PAGE.usual);
+  const limit = toInteger(query.get('limit') ?? String(PAGE.usual));
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE.most)
     throw invalidField('limit', `must be an integer from 1 to ${PAGE.most}`);
   const order = query.get('order') ?? 'desc';

@@ -44,6 +44,7 @@ const TOO_LARGE: Record<string, [Schema, string]> = {
 const REFUSED: Record<string, [Schema, string]> = {
   'no length that would do': [{ type: 'string', minLength: 5, maxLength: 1 }, '.minLength'],
   'a tuple of draft 7': [{ items: [{ type: 'string' }, { type: 'text' }] }, '.items[1].type'],
+  'no type at all': [{ items: { type: [] } }, '.items.type'],
   'no count that would do': [{ items: { type: 'array', minItems: 5, maxItems: 1 } }, '.items.minItems'],
   'no number that would do': [{ type: 'integer', minimum: 5, maximum: 1 }, '.minimum'],
   'a length that is no number': [{ type: 'string', minLength: '5' }, '.minLength'],

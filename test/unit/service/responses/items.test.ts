@@ -243,6 +243,8 @@ test('input items come in pages, with what output texts have', async () => {
     ['limit', '0'],
     ['limit', '101'],
     ['limit', 'x'],
+    ['limit', '0x10'],
+    ['limit', '1.0'],
     ['after', 'msg_1'],
     ['order', 'up'],
   ])
@@ -324,6 +326,7 @@ test.each(['text', 'function', 'cut off'])('a stored response is sent again as e
   expect(last).toEqual([{ ...replayed.at(-1), sequence_number: 501 }]);
   for (const [query, param] of [
     ['stream=true&starting_after=x', 'starting_after'],
+    ['stream=true&starting_after=0x1', 'starting_after'],
     ['stream=yes', 'stream'],
   ]) {
     const wrong = await fetch(`/v1/responses/${id}?${query}`);
