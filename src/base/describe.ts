@@ -12,8 +12,10 @@ export function describe(value: unknown): string {
     if (value === '') return 'an empty string';
     return JSON.stringify(shortened(value, 40));
   }
-  // JSON has no infinity: `1e400`, for example.
-  if (value === Infinity || value === -Infinity) return 'a number that is too large';
-  if (isNumber(value) || typeof value === 'boolean') return shortened(writeJson(value), 40);
+  if (isNumber(value)) {
+    const text = shortened(writeJson(value), 40);
+    return Number.isFinite(Number(value)) ? text : `${text}, which is too large,`;
+  }
+  if (typeof value === 'boolean') return String(value);
   return 'an object';
 }

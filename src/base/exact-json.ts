@@ -71,6 +71,12 @@ export function writeJson(value: unknown): string {
 /** Reads a valid JSON text. */
 export const readJson = (text: string): unknown => new JsonReader(text).value();
 
+/** The place of the first fault of a text that is not JSON. */
+export function placeOfFault(text: string): { line: number; column: number } {
+  const lines = text.slice(0, new JsonReader(text).fault()).split('\n');
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
+}
+
 /** Places of values in a JSON text: `true` is one, and `*` stands for every element of an array. */
 export interface Places {
   [key: string]: Places | true;
@@ -113,11 +119,11 @@ function hasPlaces(value: unknown, places: Places): value is JsonObject {
   return isContainer(value) && Object.keys(places).some((key) => isContainer(value[key]));
 }
 
-const SPACE = /\s*/y;
-const SCALAR = /[^\s,\]}]+/y;
+const SPACE = /[ \t\n\r]*/y;
+const SCALAR = /[^ \t\n\r,\]}]+/y;
 const BRACKET_OR_QUOTE = /["[\]{}]/g;
 
-/** Reads the values of a valid JSON text one after another. */
+/** Reads the values of a JSON text one after another. @throws SyntaxError at the first fault */
 class JsonReader {
   readonly #text: string;
   #at = 0;
@@ -134,6 +140,17 @@ class JsonReader {
     return fromEntries(Array.from(this.keys(), (key) => [key, this.value()] as const));
   }
 
+  /** Position of the first fault; the end of the text if it has none. */
+  fault(): number {
+    try {
+      this.value();
+      this.#next();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    return this.#at;
+  }
+
   /** Whether the next value is of the same type as this array or object. */
   isAt(container: object): boolean {
     return this.#next() === (Array.isArray(container) ? '[' : '{');
@@ -141,19 +158,20 @@ class JsonReader {
 
   /** Yields the keys of an object or array. The caller reads or skips the value after each. */
   *keys(): Generator<string> {
-    const end = this.#next() === '[' ? ']' : '}';
+    const isList = this.#next() === '[';
+    const end = isList ? ']' : '}';
     this.#at++;
-    for (let index = 0; this.#next() !== end; index++) {
-      if (end === ']') yield String(index);
+    for (let index = 0; index > 0 || this.#next() !== end; index++) {
+      if (isList) yield String(index);
       else {
         const key = this.#string();
-        this.#next();
-        this.#at++;
+        this.#take(':');
         yield key;
       }
-      if (this.#next() === ',') this.#at++;
+      if (this.#next() !== ',') break;
+      this.#at++;
     }
-    this.#at++;
+    this.#take(end);
   }
 
   skip(): void {
@@ -168,7 +186,7 @@ class JsonReader {
     do {
       BRACKET_OR_QUOTE.lastIndex = this.#at;
       const found = BRACKET_OR_QUOTE.exec(this.#text);
-      if (!found) throw new SyntaxError('the text is not JSON');
+      if (!found) throw notJson();
       this.#at = found.index;
       if (found[0] === '"') this.#skipString();
       else {
@@ -191,29 +209,49 @@ class JsonReader {
     return this.#text.charAt(this.#at);
   }
 
+  #take(character: string): void {
+    if (this.#next() !== character) throw notJson();
+    this.#at++;
+  }
+
   #scalar(): unknown {
+    const start = this.#at;
     const text = this.#match(SCALAR);
-    const value: unknown = JSON.parse(text);
+    const value = this.#parse(start);
     return typeof value === 'number' && String(value) !== text ? new ExactNumber(text) : value;
   }
 
   #string(): string {
     const start = this.#at;
+    if (this.#next() !== '"') throw notJson();
     this.#skipString();
-    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+    return this.#parse(start) as string;
+  }
+
+  /** Parses what was read. */
+  #parse(start: number): unknown {
+    try {
+      return JSON.parse(this.#text.slice(start, this.#at));
+    } catch (error) {
+      this.#at = start;
+      throw error;
+    }
   }
 
   #skipString(): void {
+    let end = this.#at;
     do {
-      this.#at = this.#text.indexOf('"', this.#at + 1);
-      if (this.#at === -1) throw new SyntaxError('the text is not JSON');
-    } while (this.#isEscaped());
-    this.#at++;
+      end = this.#text.indexOf('"', end + 1);
+      if (end === -1) throw notJson();
+    } while (this.#isEscaped(end));
+    this.#at = end + 1;
   }
 
-  #isEscaped(): boolean {
+  #isEscaped(at: number): boolean {
     let backslashes = 0;
-    while (this.#text.charAt(this.#at - 1 - backslashes) === '\\') backslashes++;
+    while (this.#text.charAt(at - 1 - backslashes) === '\\') backslashes++;
     return backslashes % 2 === 1;
   }
 }
+
+const notJson = () => new SyntaxError('the text is not JSON');

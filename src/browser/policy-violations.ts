@@ -1,5 +1,7 @@
 /** Subset of `SecurityPolicyViolationEvent`, which the worker library of TypeScript does not declare. */
 interface Violation extends Event {
+  /** URL without its fragment, only its origin or scheme, or empty. */
+  blockedURI: string;
   effectiveDirective: string;
   disposition: 'enforce' | 'report';
 }
@@ -8,14 +10,20 @@ interface Violation extends Event {
 export const BLOCKED_WORKER = 'localtext.blocked';
 
 /**
- * Calls `report` with the directive when this page's or worker's Content-Security-Policy refuses a worker.
+ * Calls `report` with the directive when this page's or worker's Content-Security-Policy refuses the worker of a script.
  * Browsers report it only in this event: the worker's own `error` event has no reason.
  */
-export function onBlockedWorker(report: (directive: string) => void, signal: AbortSignal): void {
+export function onBlockedWorker(
+  script: string,
+  report: (directive: string) => void,
+  signal: AbortSignal,
+): void {
+  const url = new URL(script, location.href).href;
   const listener = (event: Event): void => {
-    const { effectiveDirective, disposition } = event as Violation;
-    if (disposition === 'enforce' && /^(worker|child)-src/.test(effectiveDirective))
-      report(effectiveDirective);
+    const { effectiveDirective, disposition, blockedURI } = event as Violation;
+    const isWorker = disposition === 'enforce' && /^(worker|child)-src/.test(effectiveDirective);
+    // Other code of the site may start workers, too.
+    if (isWorker && url.startsWith(blockedURI)) report(effectiveDirective);
   };
   globalThis.addEventListener('securitypolicyviolation', listener, { signal });
 }

@@ -111,9 +111,9 @@ export class CallerText {
     this.#characters.push(character);
   }
 
-  /** Marks a caller's text. Its length stays. */
+  /** Marks a caller's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
   mark(text: string): string {
-    const own = text.replace(this.#mark, REPLACEMENT);
+    const own = text.toWellFormed().replace(this.#mark, REPLACEMENT);
     return this.#marks.size === 0
       ? own
       : own.replace(/\S/gu, (character) => this.#marks.get(character) ?? character);
@@ -151,7 +151,8 @@ export class CallerText {
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {
-    const plain = this.plain(marked);
+    // A template may cut a text inside a character.
+    const plain = this.plain(marked).toWellFormed();
     if (marked === plain) return plain;
     const places = this.#findBreaks(marked, plain, allowed);
     return [0, ...places].map((from, index) => plain.slice(from, places[index])).join(this.#break);

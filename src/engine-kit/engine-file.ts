@@ -1,4 +1,4 @@
-import { delay, buildReplaced, serverError, sha256, type ServiceError } from '#base';
+import { delay, buildReplaced, serverError, sha256, withTimeout, type ServiceError } from '#base';
 
 /** URLs of files that this worker has validated whole, and by their first bytes. */
 const validFiles = new Set<string>();
@@ -22,10 +22,12 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
   await checkWasm(url, signal);
 }
 
-/** Resolves if the file begins as WASM does. @throws as `watchWasm()` does */
+/** Resolves if the file begins as WASM does, or if that is not known in time. @throws as `watchWasm()` does */
 export async function checkWasmStart(url: string, signal: AbortSignal): Promise<void> {
-  if (!validStarts.has(url)) await pastCaches(url, signal, (cache) => checkStart(url, signal, cache));
-  validStarts.add(url);
+  if (validStarts.has(url)) return;
+  const check = pastCaches(url, signal, (cache) => checkStart(url, signal, cache));
+  const added = check.then(() => validStarts.add(url));
+  await withTimeout(added, START_TIMEOUT_MS);
 }
 
 /**
@@ -74,16 +76,23 @@ async function pastCaches<T>(
 /** Reads only the file's first bytes: the engine reads it whole. A cache replaces its copy by a whole response alone. */
 async function checkStart(url: string, signal: AbortSignal, cache: RequestCache): Promise<void> {
   if (cache === 'reload') return void (await read(url, signal, cache));
-  const bytes = await fetchFile(url, { signal, cache }, async ({ body }) => {
+  const start = await fetchFile(url, { signal, cache }, async ({ body }) => {
     const reader = body?.getReader();
-    const { value = new Uint8Array() } = (await reader?.read()) ?? {};
+    const bytes: number[] = [];
+    while (bytes.length < MAGIC_BYTES) {
+      const { value } = (await reader?.read()) ?? {};
+      if (!value) break;
+      bytes.push(...value.subarray(0, MAGIC_BYTES));
+    }
     await reader?.cancel();
-    return value;
+    return bytes;
   });
-  requireMagic(url, bytes);
+  requireMagic(url, start);
 }
 
-function requireMagic(url: string, [a, b, c, d]: Uint8Array): void {
+const MAGIC_BYTES = 4;
+
+function requireMagic(url: string, [a, b, c, d]: Iterable<number>): void {
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d)
     throw engineFileError(url, 'is not a WebAssembly file');
 }

@@ -15,7 +15,7 @@ export function openWorker(
     if (!failed) onFailure(error);
     failed = true;
   };
-  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), watch.signal);
+  onBlockedWorker(url, (directive) => fail(workerBlocked(url, directive)), watch.signal);
   let worker: Worker;
   try {
     worker = new Worker(trustedScriptUrl(url), options);

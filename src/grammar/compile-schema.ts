@@ -149,12 +149,11 @@ class Context implements SchemaContext {
     const place: Place = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
     const { path, strict } = place;
     const param = place.isKeyword ? path : `${path}.${keyword}`;
-    if (!strict) this.#addLoosened(param);
-    else
-      throw invalidField(
-        param,
-        `${rule}: leave it out, or use a schema that is not \`strict\``,
-        'invalid_json_schema',
-      );
+    if (!strict) return this.#addLoosened(param);
+    const instead =
+      strict === 'keywords'
+        ? 'send the schema as `response_format`, which leaves it out'
+        : 'use a schema that is not `strict`';
+    throw invalidField(param, `${rule}: leave it out, or ${instead}`, 'invalid_json_schema');
   }
 }

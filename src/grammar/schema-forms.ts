@@ -11,6 +11,7 @@ import {
   TYPES,
   wordsOf,
 } from './forms.ts';
+import { isObject } from '#base';
 import { fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
@@ -127,9 +128,8 @@ export class SchemaForms implements FormReader {
       const apart = () => this.#apart(original, branches, outside, any);
       combined = attempt(this.#context, original, 'oneOf', apart) ?? any;
     }
-    if (not === undefined) return combined;
-    // Some libraries write `{ not: {} }` for no value.
-    if (not === true || JSON.stringify(not) === '{}') return [];
+    const decided = allowsAll(not ?? false);
+    if (decided !== null) return decided ? [] : combined;
     this.#context.unenforceable(original, 'not', 'cannot be enforced');
     return combined;
   }
@@ -213,6 +213,17 @@ export class SchemaForms implements FormReader {
     if (b.kind === 'literal') return fits(this, a, b.value) ? b : [];
     return meetForms(a, b, this.languages.and) ?? [];
   }
+}
+
+const ANNOTATIONS = new Set('title description $comment default examples deprecated'.split(' '));
+
+/** Whether a schema is `true` or `false` in another form, such as `{ "not": {} }`; null: it is neither. */
+function allowsAll(schema: unknown): boolean | null {
+  if (!isObject(schema)) return schema === true;
+  const { not, ...others } = schema;
+  if (Object.keys(others).some((key) => !ANNOTATIONS.has(key))) return null;
+  const inner = allowsAll(not ?? false);
+  return inner === null ? null : !inner;
 }
 
 /** Kinds of the values that a schema's keywords are about. */

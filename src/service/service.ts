@@ -76,8 +76,8 @@ function withBody<Schema extends z.ZodMiniType>(
 ): Answer {
   return async (exchange) => {
     const rules = await readRules();
-    const raw = await readJsonObject(exchange, rules.maxValues, rules.maxBytes);
-    return answer(exchange, parseBody(rules, raw), raw);
+    const read = await readJsonObject(exchange, rules.maxValues, rules.maxBytes);
+    return answer(exchange, parseBody(rules, read), read.body);
   };
 }
 
@@ -185,7 +185,7 @@ export type Service = (
 export function createService(dependencies: ServiceDependencies): Service {
   return async (request, client = null, watch = ownSignal(request)) => {
     const { method, headers, url } = request;
-    const arrival = arrive(request, client, watch, dependencies.log);
+    const arrival = arrive(request, client, watch, dependencies);
     const { trace, requestId } = arrival;
     let exchange: Exchange | null = null;
     try {

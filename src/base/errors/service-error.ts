@@ -1,3 +1,4 @@
+import { escaped } from '../printable.ts';
 import type { ErrorCode } from './error-codes.ts';
 import type { WireError } from './wire-error.ts';
 
@@ -40,8 +41,11 @@ export class ServiceError extends Error {
 
   /** @param wire its defaults are those of a 500 without a code */
   constructor(wire: Partial<WireError> & { message: string }, { headers = {}, cause }: Options = {}) {
-    super(wire.message, cause === undefined ? undefined : { cause });
-    this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
+    // Both may quote a caller's text.
+    const message = escaped(wire.message);
+    const param = wire.param == null ? null : escaped(wire.param);
+    super(message, cause === undefined ? undefined : { cause });
+    this.wire = { status: 500, type: 'server_error', code: null, ...wire, message, param };
     this.#headers = headers;
   }
 

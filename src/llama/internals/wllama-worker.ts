@@ -44,6 +44,7 @@ if (scope.name.startsWith('em-pthread')) {
   if (options.noWebGPU) hideGpu();
   // Report a blocked thread: Emscripten would wait for it forever.
   onBlockedWorker(
+    location.href,
     (directive) => scope.postMessage({ verb: BLOCKED_WORKER, args: [directive] }),
     new AbortController().signal,
   );

@@ -90,6 +90,7 @@ async function spawn(
   ]);
   const [comlink, catalog] = await abortable(modules, signal);
   signal.throwIfAborted();
+  let script = '';
   // Created before anything that must be stopped: it throws if the script is of another origin. Written out
   // twice, because bundlers search for exactly this expression.
   const worker = withTrustedWorkers(
@@ -100,13 +101,13 @@ async function spawn(
             name: 'localtext-engine',
           })
         : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
-    onScript,
+    (url) => onScript((script = url)),
   );
   const control = comlink.wrap<WorkerControl>(worker);
   const epoch = crypto.randomUUID();
   const loads = new LoadJournal(scope);
   const started = new AbortController();
-  const blocked = whenBlocked(started.signal);
+  const blocked = whenBlocked(script, started.signal);
   const ended = new AbortController();
   try {
     await Promise.race([
@@ -170,11 +171,11 @@ export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal):
 
 const workerBlocked = (message: string): ServiceError => serverError('worker_blocked', message);
 
-function whenBlocked(signal: AbortSignal): Promise<never> {
+function whenBlocked(script: string, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const report = (directive: string): void =>
       reject(workerBlocked(blockedMessage('localtext-engine', directive)));
-    onBlockedWorker(report, signal);
+    onBlockedWorker(script, report, signal);
   });
 }
 

@@ -5,6 +5,8 @@ import {
   ServiceError,
   findExcess,
   abortable,
+  placeOfFault,
+  readJson,
   restoreExact,
   readStream,
   type Places,
@@ -21,7 +23,7 @@ const TOOL: Places = { parameters: true, function: { parameters: true } };
 const TOOLS: Places = { '*': { ...TOOL, tools: { '*': TOOL } } };
 const DATA: Places = { '*': { data: true } };
 
-/** JSON Schemas and data in requests, which keep the texts of numbers and the order of names. */
+/** JSON Schemas, data and metadata in requests, which keep the texts of numbers and the order of names. */
 const EXACT: Places = {
   tools: TOOLS,
   functions: { '*': { parameters: true } },
@@ -31,6 +33,7 @@ const EXACT: Places = {
   structured_outputs: { json: true },
   text: { format: { schema: true } },
   input: { '*': { tools: TOOLS, content: DATA, output: DATA } },
+  metadata: true,
   questions: { '*': { instructions: DATA } },
 };
 
@@ -72,6 +75,12 @@ interface BodyBounds {
 /** `fetch()` sends a text as text/plain, and bytes without a type. */
 const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
 
+/** A body that is a JSON object: as text, and parsed. */
+interface JsonBody {
+  text: string;
+  body: Record<string, unknown>;
+}
+
 /**
  * Reads the body as a JSON object.
  * @throws ServiceError 413 past `maxBytes`; 400 for another content type, and for a body that breaks off, is
@@ -81,7 +90,7 @@ export async function readJsonObject(
   exchange: Exchange,
   maxValues = MAX_VALUES,
   maxBytes = MAX_BODY_BYTES,
-): Promise<Record<string, unknown>> {
+): Promise<JsonBody> {
   const typeRule = 'must be JSON with the content type application/json';
   const bytes = await readBytes(exchange, {
     types: JSON_TYPES,
@@ -101,7 +110,7 @@ export async function readJsonObject(
   const body = value as Record<string, unknown>;
   restoreExact(text, body, EXACT);
   exchange.trace.body(text, body);
-  return body;
+  return { text, body };
 }
 
 /**
@@ -158,7 +167,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw requestError(400, 'The request body is not valid JSON. Send a JSON object.');
+    const { line, column } = placeOfFault(text);
+    const message = `The request body is not valid JSON at line ${line}, column ${column}. Send a JSON object.`;
+    throw requestError(400, message);
   }
 }
 
@@ -185,7 +196,7 @@ export interface BodyRules<Schema extends z.ZodMiniType> {
 /** @throws ServiceError 400 that names the field. */
 export function parseBody<Schema extends z.ZodMiniType>(
   { schema, refused = {}, precheck }: BodyRules<Schema>,
-  body: Record<string, unknown>,
+  { text, body }: JsonBody,
 ): z.output<Schema> {
   for (const [param, reason] of Object.entries(refused)) {
     if (Object.hasOwn(body, param) && !isEmpty(body[param]))
@@ -193,7 +204,7 @@ export function parseBody<Schema extends z.ZodMiniType>(
   }
   precheck?.(body);
   const parsed = schema.safeParse(body, FIRST_FAULT);
-  if (!parsed.success) throw schemaError(parsed.error, body);
+  if (!parsed.success) throw schemaError(parsed.error, readJson(text));
   return parsed.data;
 }
 

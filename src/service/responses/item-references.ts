@@ -82,21 +82,34 @@ interface Item {
 }
 type StoredItems = ReadonlyMap<string, Item>;
 
-/** Streams that are not stored yet, by the id of their response. */
-export const openStreams = new Map<string, { keyId: string; storeSent(): Promise<unknown> }>();
+/** A response that is still being streamed, and will be stored. */
+interface OpenStream {
+  keyId: string;
+  /** The response so far, as JSON. */
+  current(): string;
+  /** Stores what was sent so far. */
+  storeSent(): Promise<unknown>;
+  /** Forgets the response: nothing of it is stored from now on. */
+  forget(): void;
+}
+
+/** By the id of the response. */
+export const openStreams = new Map<string, OpenStream>();
+
+/** The key's response with this id, if it is still being streamed. */
+export function openStream({ admitted }: Exchange, id: string): OpenStream | undefined {
+  const open = openStreams.get(id);
+  return open?.keyId === admitted.keyId ? open : undefined;
+}
 
 /**
  * The key's response that a request refers to, or null. A client that has stopped a stream may refer to it at
  * once: browsers report the stop after that request.
  */
-export async function findResponse(
-  { dependencies, admitted }: Exchange,
-  id: string,
-): Promise<StoredResponse | null> {
-  const open = openStreams.get(id);
-  if (open?.keyId === admitted.keyId) await open.storeSent();
-  const stored = await dependencies.responses.get(id);
-  return stored?.keyId === admitted.keyId ? stored : null;
+export async function findResponse(exchange: Exchange, id: string): Promise<StoredResponse | null> {
+  await openStream(exchange, id)?.storeSent();
+  const stored = await exchange.dependencies.responses.get(id);
+  return stored?.keyId === exchange.admitted.keyId ? stored : null;
 }
 
 /** Items of a response and of its request, by id. Empty: the key has no such response. */

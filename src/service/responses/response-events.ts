@@ -19,12 +19,14 @@ import {
 export interface ResponseEventsOptions {
   keyId: string;
   isStreamed: boolean;
+  /** Whether the request asks to store it. */
+  isKept: boolean;
   /** Whether reasoning has a summary, too: the request asks for one. */
   summarizes: boolean;
   usage(): ChatUsage;
   /** The response so far. */
   render(state: ResponseState): ResponseObject;
-  /** Stores it if `store` is true; resolves to the response as stored. */
+  /** Stores it if it is kept; resolves to the response as stored. */
   keep(state: ResponseState): Promise<ResponseObject>;
 }
 
@@ -35,6 +37,7 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   readonly #options: ResponseEventsOptions;
   readonly #output: ResponseOutput;
   #sequence = 0;
+  #isForgotten = false;
   /** Reason why the reply is incomplete, once it has ended. */
   #incomplete: ResponseState['incomplete'] = null;
 
@@ -111,13 +114,23 @@ export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
   #keep(state: ResponseState): Promise<ResponseObject> {
     // First: what was sent must not be stored after the whole.
     openStreams.delete(this.#id);
-    return this.#options.keep(state);
+    return this.#isForgotten ? Promise.resolve(this.#options.render(state)) : this.#options.keep(state);
   }
 
   #begin(): string {
-    const { isStreamed, keyId } = this.#options;
-    if (isStreamed) openStreams.set(this.#id, { keyId, storeSent: () => this.#storeSent() });
-    const response = this.#options.render(this.#state('in_progress', null));
+    const { isStreamed, isKept, keyId, render } = this.#options;
+    const current = () => render(this.#state('in_progress', null));
+    if (isStreamed && isKept)
+      openStreams.set(this.#id, {
+        keyId,
+        current: () => writeJson(current()),
+        storeSent: () => this.#storeSent(),
+        forget: () => {
+          this.#isForgotten = true;
+          openStreams.delete(this.#id);
+        },
+      });
+    const response = current();
     return this.#write([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },

@@ -5,8 +5,8 @@ import { answerChoices, answerHead } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
-import { invalidField, readJson, requestError, writeJson } from '#base';
-import { findResponse, resolveReferences } from './item-references.ts';
+import { conflicting, entriesOf, fromEntries, invalidField, readJson, requestError, writeJson } from '#base';
+import { findResponse, openStream, resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
   appendItems,
@@ -27,7 +27,7 @@ import { isKnown } from '../tools/requested-choice.ts';
 export async function createResponse(
   exchange: Exchange,
   body: ResponseBody,
-  { input }: Record<string, unknown>,
+  { input, metadata }: Record<string, unknown>,
 ): Promise<Response> {
   const before = await earlierResponse(exchange, body.previous_response_id ?? null);
   const resolved = await resolveReferences(exchange, body.input, input);
@@ -36,8 +36,10 @@ export async function createResponse(
   const generation = toGeneration(exchange, body, conversation, more);
   const run = await admitGeneration(exchange, generation, body.stream === true);
   const { temperature, topP } = usedSampling(generation, run.model);
-  // The answer repeats the values that were used.
-  const request = { ...body, temperature, top_p: topP };
+  // The answer repeats the values that were used, and the metadata in their order. The schema drops `__proto__`.
+  const given = entriesOf((metadata ?? {}) as Record<string, string>);
+  const kept = fromEntries(given.filter(([name]) => Object.hasOwn(body.metadata ?? {}, name)));
+  const request = { ...body, metadata: kept, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const head = answerHead(run, 'resp_');
@@ -65,6 +67,7 @@ export async function createResponse(
   const format = new ResponseEvents(head.id, {
     keyId: exchange.admitted.keyId,
     isStreamed: run.isStreamed,
+    isKept: wanted,
     summarizes: request.reasoning?.summary != null,
     usage: () => run.meter.total,
     render: (state) => toResponse(head, request, wanted, state),
@@ -141,10 +144,16 @@ const isCall = (item: OutputItem) => item.type === 'function_call' || item.type 
 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(exchange: Exchange, id: string): Promise<Response> {
-  const { response } = await requireResponse(exchange, id);
+  const open = openStream(exchange, id)?.current();
+  const response = open ?? (await requireResponse(exchange, id)).response;
   const query = new URL(exchange.request.url).searchParams;
   const stream = query.get('stream') ?? 'false';
   if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
+  if (open !== undefined && stream === 'true')
+    throw conflicting(
+      'stream',
+      'must be false while the response is being streamed. Retry when it has ended',
+    );
   if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
   const after = Number(query.get('starting_after') ?? -1);
   if (!Number.isInteger(after))
@@ -157,6 +166,7 @@ export async function retrieveResponse(exchange: Exchange, id: string): Promise<
 /** DELETE /v1/responses/{id} */
 export async function deleteResponse(exchange: Exchange, id: string): Promise<Response> {
   await requireResponse(exchange, id);
+  openStream(exchange, id)?.forget();
   await exchange.dependencies.responses.delete(id);
   return jsonResponse(exchange, { id, object: 'response', deleted: true });
 }
@@ -187,9 +197,9 @@ export async function listInputItems(exchange: Exchange, id: string): Promise<Re
   return textResponse(exchange, writeJson(page), JSON_TYPE);
 }
 
-async function requireResponse({ dependencies, admitted }: Exchange, id: string): Promise<StoredResponse> {
-  const stored = await dependencies.responses.get(id);
-  if (stored?.keyId === admitted.keyId) return stored;
+async function requireResponse(exchange: Exchange, id: string): Promise<StoredResponse> {
+  const stored = await findResponse(exchange, id);
+  if (stored) return stored;
   throw requestError(
     404,
     `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, made without \`store\`, or another key’s.`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { copyJson, readJson, restoreExact, writeJson } from '../../../src/base/exact-json.ts';
+import { copyJson, placeOfFault, readJson, restoreExact, writeJson } from '../../../src/base/exact-json.ts';
 import { Random } from '../../chaos/random.ts';
 import { exactText } from '../../support/grammar/exact-texts.ts';
 
@@ -65,4 +65,26 @@ test.each([
 ])('places of %s', (text, expected) => {
   expect(restored(text)).toBe(expected);
   expect(restored(spaced(text, new Random(SEED)))).toBe(expected);
+});
+
+test.each([
+  ['{"a":1,}', 1, 8],
+  ['{"a":[1,]}', 1, 9],
+  ["{'a':1}", 1, 2],
+  ['{a:1}', 1, 2],
+  ['{"a" 1}', 1, 6],
+  ['{"a":1 "b":2}', 1, 8],
+  ['{"a":NaN}', 1, 6],
+  ['{"a":01}', 1, 6],
+  ['{"a":"\t"}', 1, 6],
+  ['{"a":"\\x"}', 1, 6],
+  ['{"a":"x', 1, 6],
+  ['{\n  "a": [1, 2\n', 3, 1],
+  ['{\r\n  "a":\u00a01}', 2, 7],
+  ['{"a":1} x', 1, 9],
+  ['{"a":1]', 1, 7],
+  ['', 1, 1],
+])('the first fault of %j is at %i:%i', (text, line, column) => {
+  expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
+  expect(placeOfFault(text)).toEqual({ line, column });
 });

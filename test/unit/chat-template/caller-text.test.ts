@@ -139,6 +139,21 @@ describe.each([...templates])('%s', (_, source) => {
   });
 });
 
+test.each([
+  ['native', HOSTILE.adjacent],
+  ['cutting', CHATML.replaceAll('m.content', "m.content[1:] + '.'")],
+])('half a character of a caller is replaced, with a template that is %s', (_, source) => {
+  const halves = ['\ud83e\udd16', '\udd16\ud83e', '\ud83e'];
+  for (const half of halves)
+    expect(
+      render(
+        source,
+        reservedOf(source),
+        conversation(() => half),
+      ).isWellFormed(),
+    ).toBe(true);
+});
+
 test('a raw prompt stays raw, and what continues it does not become a token', () => {
   const input = { prompt: '<|im_start|>user\nHi<|im_end|>' };
   const resume = { text: '<|im_end|>', tokens: 1 };

@@ -69,6 +69,20 @@ test('a copy that replaces a wrong one is read whole', async () => {
   expect(isWhole).toBe(true);
 });
 
+test('a file whose first bytes come one by one is good', async () => {
+  const bytes = [...MODULE].map((byte) => Uint8Array.of(byte));
+  const body = () => new ReadableStream({ pull: (controller) => controller.enqueue(bytes.shift()) });
+  vi.stubGlobal('fetch', async () => new Response(body()));
+  await checkWasmStart('https://app.example/wasm/slow.wasm', never);
+});
+
+test('a server that never answers does not hold up the error of a failed load', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.setTimerTickMode('nextTimerAsync');
+  vi.stubGlobal('fetch', () => new Promise(() => undefined));
+  await checkWasmStart('https://app.example/wasm/silent.wasm', never);
+});
+
 test('the watch over an engine that has come up ends with it', async () => {
   const there = new AbortController();
   const watch = expect(watchWasm(await serve(200, MODULE), there.signal)).rejects.toThrow('there');

@@ -28,8 +28,13 @@ test('a worker that runs or has ended is not watched for policies, and one that 
   expect(watches()).toBe(0);
 
   open();
-  const violation = { effectiveDirective: 'worker-src', disposition: 'enforce' };
-  scope.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), violation));
+  const violate = (blockedURI: string): void => {
+    const violation = { effectiveDirective: 'worker-src', disposition: 'enforce', blockedURI };
+    scope.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), violation));
+  };
+  for (const other of ['https://site.example/widget.js', 'https://widgets.example', 'blob']) violate(other);
+  expect([failures, watches()]).toEqual([[], 1]);
+  violate('https://site.example/worker.js');
   expect([failures, watches()]).toEqual([['worker_blocked'], 0]);
 
   running.dispatchEvent(new Event('error'));

@@ -359,6 +359,22 @@ describe.each(Object.entries(UNENFORCEABLE))('%s', (_, [schema, at]) => {
   });
 });
 
+test('a negation of all or of nothing is enforced', () => {
+  const [all, none]: Schema[] = [{ not: { not: { title: 'Any' } } }, { not: { not: false } }];
+  for (const not of [false, none, { not: all }])
+    expect(draws({ type: 'null', not }, new Random(SEED), 1)).toEqual(['null']);
+  for (const not of [true, {}, all, { description: 'Any' }])
+    expect(draws({ anyOf: [{ not }, { type: 'null' }] }, new Random(SEED), 1)).toEqual(['null']);
+});
+
+test('advice for a schema that is enforced without the rules of strict does not name strict', () => {
+  const schema = { oneOf: [{ type: 'string' }, { type: 'string', format: 'date' }] };
+  const parts = [{ at: [], param: 'guided_json', strict: 'keywords' as const }];
+  const compiled = () => compileSchema(JSON.stringify(schema), { parts });
+  expect(compiled).toThrow('`guided_json.oneOf` allows values of two of its schemas (write `anyOf`)');
+  expect(compiled).toThrow(/^(?!.*strict).*send the schema as `response_format`/);
+});
+
 test('a schema without strict whose grammar is too large keeps its types alone', () => {
   const wide = Object.fromEntries(
     Array.from({ length: 200 }, (_, i) => [`p${i}`, { type: 'string', minLength: i }]),

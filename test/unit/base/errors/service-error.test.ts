@@ -30,3 +30,16 @@ test('other errors are none, and a subclass has only its own', () => {
   expect(isContextLengthError(contextLengthExceeded(9, 4))).toBe(true);
   expect(isContextLengthError(requestError(400, 'x', 'context_length_exceeded'))).toBe(false);
 });
+
+test('a text of a caller is shown without the characters that a page or a terminal obeys', () => {
+  const { wire, message } = requestError(
+    400,
+    'a\u202eb\u0000c\nd\u200be\u2028f\ud800g\u{e0041} 👩‍💻',
+    null,
+    'x\u2066',
+  );
+  expect(wire.message).toBe('a\\u202eb\\u0000c\\u000ad\\u200be\\u2028f\\ud800g\\u{e0041} 👩‍💻');
+  expect(message).toBe(wire.message);
+  expect(wire.param).toBe('x\\u2066');
+  expect(new ServiceError(wire).wire).toEqual(wire);
+});

@@ -79,7 +79,8 @@ test.each([false, true])('a response repeats them, streamed: %s', async (stream)
   const { fetch } = await fakeService();
   const tool = `{"type":"function","name":"f","parameters":${SCHEMA},"description":null,"strict":false}`;
   const format = `{"type":"json_schema","name":"a","schema":${SCHEMA},"strict":true}`;
-  const body = `{${MODEL},${INPUT},"tools":[${tool}],"text":{"format":${format}},"stream":${stream}}`;
+  const metadata = '"metadata":{"10":"a","2":"b"}';
+  const body = `{${MODEL},${INPUT},"tools":[${tool}],"text":{"format":${format}},${metadata},"stream":${stream}}`;
   const text = await (await fetch('/v1/responses', { method: 'POST', body })).text();
   const [id = ''] = /resp_[\w-]+/.exec(text) ?? [];
   const kept = await (await fetch(`/v1/responses/${id}`)).text();
@@ -87,6 +88,7 @@ test.each([false, true])('a response repeats them, streamed: %s', async (stream)
   for (const answer of [text, kept, replayed]) {
     expect(answer).toContain(`"parameters":${SCHEMA}`);
     expect(answer).toContain(`"schema":${SCHEMA}`);
+    expect(answer).toContain(metadata);
   }
 });
 
@@ -123,4 +125,23 @@ test('a number that is not one a keyword takes is refused by its place', async (
     body: `{${MODEL},${MESSAGES},"json_schema":{"minLength":1.0,"maxLength":2e0}}`,
   });
   expect(ordinary.status).toBe(200);
+});
+
+test.each([
+  ['"seed":36893488147419103233', 'seed', '36893488147419103233'],
+  ['"temperature":1e400', 'temperature', '1e400, which is too large,'],
+  ['"max_tokens":2.50', 'max_tokens', '2.50'],
+  ['"max_tokens":-9007199254740993', 'max_tokens', '-9007199254740993'],
+  ['"logit_bias":{"7":9007199254740993}', 'logit_bias.7', '9007199254740993'],
+])('an error shows the number as it was sent: %s', async (fields, param, number) => {
+  const { fetch } = await fakeService();
+  const response = await fetch(CHAT, { method: 'POST', body: `{${MODEL},${MESSAGES},${fields}}` });
+  const { error } = await response.json();
+  expect(error).toMatchObject({ param, message: expect.stringContaining(`${number} was given`) });
+});
+
+test('an error of a body that is not JSON names the place', async () => {
+  const { fetch } = await fakeService();
+  const response = await fetch(CHAT, { method: 'POST', body: `{${MODEL},\n${MESSAGES},}` });
+  expect((await response.json()).error.message).toContain('not valid JSON at line 2, column 51');
 });

@@ -9,6 +9,7 @@ test('what was sent is stored for its own key only, and not after the whole repl
   const events = new ResponseEvents('resp_1', {
     keyId: 'key_a',
     isStreamed: true,
+    isKept: true,
     summarizes: false,
     usage: () => ({ promptTokens: 1, cachedTokens: 0, completionTokens: 1 }),
     render: () => ({}) as ResponseObject,

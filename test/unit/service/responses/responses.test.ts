@@ -30,6 +30,21 @@ const messagesOf = (engine: FakeEngine, index: number) => {
   return 'messages' in input ? input.messages.map(({ role, content }) => [role, content]) : [];
 };
 
+/** More events than a stream holds unread. */
+const LONG = { deltas: Array.from({ length: 1000 }, () => 'x') };
+
+/** Calls `during` with a response's id at its first text, while it waits for its reader. Then reads on if it resolves to true. */
+async function streaming(client: OpenAI, store: boolean, during: (id: string) => Promise<boolean>) {
+  let id = '';
+  let isFirst = true;
+  for await (const event of await client.responses.create({ model, input: 'Hi', stream: true, store })) {
+    if (event.type === 'response.created') ({ id } = event.response);
+    if (event.type !== 'response.output_text.delta' || !isFirst) continue;
+    isFirst = false;
+    if (!(await during(id))) break;
+  }
+}
+
 describe('a response', () => {
   test('cut off by max_output_tokens', async () => {
     const { client } = await connect();
@@ -193,6 +208,43 @@ describe('what is kept', () => {
       param: 'input',
     });
   });
+
+  test('a response that is still streamed is found, if it is kept, by its own key', async () => {
+    const { client, clientFor, keys } = await connect(new FakeEngine(LONG));
+    const stranger = clientFor((await keys.issue({ label: 'stranger' })).key);
+    await streaming(client, false, async (id) => {
+      await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+      return false;
+    });
+    await streaming(client, true, async (id) => {
+      await expect(stranger.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+      await expect(stranger.responses.delete(id)).rejects.toBeInstanceOf(NotFoundError);
+      expect(await client.responses.retrieve(id)).toMatchObject({ id, status: 'in_progress', usage: null });
+      const { data } = await client.responses.inputItems.list(id);
+      expect(data).toHaveLength(1);
+      const again = client.responses.retrieve(id, { stream: true });
+      await expect(again).rejects.toMatchObject({ status: 400, param: 'stream' });
+      return false;
+    });
+  });
+
+  test.each(['ends', 'fails', 'is left'])(
+    'a response that is deleted before it %s stays deleted',
+    async (how) => {
+      const engine = new FakeEngine({ ...LONG, ...(how === 'fails' && { fail: new Error('broken') }) });
+      const { client } = await connect(engine);
+      let deleted = '';
+      const read = streaming(client, true, async (id) => {
+        deleted = id;
+        await client.responses.delete(id);
+        return how !== 'is left';
+      });
+      if (how === 'fails') await expect(read).rejects.toBeInstanceOf(APIError);
+      else await read;
+      await expect.poll(() => engine.running).toBe(0);
+      await expect(client.responses.retrieve(deleted)).rejects.toBeInstanceOf(NotFoundError);
+    },
+  );
 
   test('store false keeps nothing', async () => {
     const { client } = await connect();
