@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { defaultCatalog, type Variant } from '../../src/catalog.ts';
-import { estimateMemory, memoryShortage, reportedMemoryGiB } from '#catalog';
+import { reportedMemoryGiB, unmetNeed } from '#catalog';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { setAndReload, hubAllowed } from '../client/catalog-settings.ts';
 import { findDevice, type DeviceFacts } from '../client/find-device.ts';
@@ -60,18 +60,10 @@ export function LargerOffer({ model }: { model: string }) {
 /** Weights on the hub that this device can run: of the model, else of the smallest other one that has some. */
 function offerFor(model: string, device: DeviceFacts): Offer | undefined {
   if (!SMALLEST_FIRST.includes(model)) return undefined;
+  const reported = { ...device, memoryGiB: reportedMemoryGiB(navigator) };
   const offers = [model, ...SMALLEST_FIRST].flatMap((id): Offer[] => {
-    const variant = catalogModel(id)?.variants.find((each) => each.hub && canRun(each, device));
+    const variant = catalogModel(id)?.variants.find((each) => each.hub && !unmetNeed(each, reported));
     return variant ? [{ id, variant }] : [];
   });
   return offers[0];
-}
-
-function canRun(variant: Variant, { gpu, cores }: DeviceFacts): boolean {
-  const { webgpu = false, features = [], cores: needed = 1 } = variant.needs ?? {};
-  const suits = webgpu
-    ? gpu !== null && !gpu.fallback && features.every((feature) => gpu.features.includes(feature))
-    : cores >= needed;
-  const { memoryBytes } = estimateMemory(variant);
-  return suits && memoryShortage(memoryBytes, reportedMemoryGiB(navigator)) === undefined;
 }

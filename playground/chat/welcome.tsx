@@ -3,7 +3,6 @@ import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import {
   chosenVariant,
-  hubBytes,
   idsWithTheSameWeights,
   missingBytes,
   pinnedVariant,
@@ -25,22 +24,17 @@ const STARTERS = [
   'What are the primary colors?',
 ];
 
-/** Models with smaller weights know few facts. */
-const SMALL_BYTES = 500e6;
+/** Models with smaller weights know few facts, and no language but English. */
+const SMALL_BYTES = 300e6;
 
 /** Introduction shown before the first message: purpose, size of the download, and suggestions. */
 export function Welcome({ onSettings }: { onSettings: () => void }) {
   const { model, system } = settings.value;
   const variant = chosenVariant(model) ?? (hubAllowed.value ? undefined : pinnedVariant(model));
-  const fromHub = hubAllowed.value ? hubBytes(model) : 0;
-  const weights = variant
-    ? `${bytes(weightBytes(variant))} of weights`
-    : fromHub > 0
-      ? `Its weights (up to ${bytes(fromHub)}, from the model hub)`
-      : 'Its weights';
+  const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
   const status = modelStatuses.value.find(({ id }) => id === model);
   const ready = status?.state === 'ready';
-  const small = (status?.bytes ?? Infinity) < SMALL_BYTES;
+  const small = (variant ? weightBytes(variant) : (status?.bytes ?? Infinity)) < SMALL_BYTES;
   return (
     <div class="welcome" data-hue={hueOf(model)}>
       <div class="welcome-body">
@@ -60,8 +54,8 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         )}
         {small && (
           <p class="welcome-line">
-            A model this small classifies, extracts and rewrites short English texts. Do not rely on it for
-            facts.
+            A model this small knows only English. It classifies, extracts and rewrites short texts. Do not
+            rely on it for facts.
           </p>
         )}
         {idsWithTheSameWeights(model).includes(FIRST_CHAT_MODEL) && (
@@ -92,10 +86,10 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
   );
 }
 
-/** Button that starts a load if the user must be asked first. It appears once the size is known, or at once for weights of the hub. */
+/** Button that starts a load if the user must be asked first. It appears once the size is known. */
 function LoadButton({ model }: { model: string }) {
-  const missing = missingBytes(model) ?? 0;
-  if (!asksFirst(model) || (missing === 0 && !hubAllowed.value)) return null;
+  const missing = missingBytes(model);
+  if (!asksFirst(model) || missing === undefined || (missing === 0 && !hubAllowed.value)) return null;
   return (
     <Button look="primary" onClick={() => void load(model)}>
       {missing > 0 ? `Download ${bytes(missing)} and start` : `Load ${model}`}

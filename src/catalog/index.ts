@@ -20,6 +20,7 @@ export { voice as voiceRules } from './engines/voice.ts';
 export { whisper as whisperRules } from './engines/whisper.ts';
 export { hubModels } from './hub-models.ts';
 export * from './memory-estimate.ts';
+export * from './unmet-need.ts';
 export { speech } from './speech-models.ts';
 export { voices } from './voice-models.ts';
 export { vision } from './vision-models.ts';

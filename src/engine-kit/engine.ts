@@ -72,8 +72,6 @@ export type Backend = 'wasm' | 'webgpu';
 export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
   /** @param chats `LoadedFacts.chats`, once the model is loaded */
   capabilities(variant: V, chats?: boolean): readonly Capability[];
-  /** Set if its variants need a GPU unless they say otherwise. */
-  needsGpu?: true;
   /** Why a variant cannot answer now, as a phrase that follows its name. Absent if only its weights matter. */
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;
   /** The variant on a backend, to benchmark which is faster. Absent, or undefined, if it has only one. */

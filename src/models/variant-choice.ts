@@ -1,13 +1,6 @@
-import {
-  formatBytes,
-  memoryShortage,
-  estimateMemory,
-  type CatalogModel,
-  type DeviceNeeds,
-  type Variant,
-} from '#catalog';
+import { formatBytes, needsOf, unmetNeed, type CatalogModel, type Variant } from '#catalog';
 import type { VariantReason } from '#protocol';
-import type { Device, Gpu, Engines } from '#engine-kit';
+import type { Device, Engines } from '#engine-kit';
 import { loadId } from './crash-guard.ts';
 import type { VariantFiles } from '#weights';
 
@@ -102,37 +95,7 @@ function inOrder(variants: readonly Variant[], prefer: readonly string[]): Varia
   return variants.toSorted((a, b) => rank(a) - rank(b));
 }
 
-type Needs = Required<Pick<DeviceNeeds, 'webgpu' | 'features' | 'cores'>>;
-
-/**
- * Resolves a variant's needs. `webgpu` requires a hardware GPU, as a software GPU is slower than WASM.
- * A variant with `webgpu: false` accepts a software GPU.
- */
-function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
-  const { features = [], cores = 1, webgpu = engines[engine]?.needsGpu ?? false } = needs;
-  return { features, cores, webgpu: webgpu || features.length > 0 };
-}
-
-/** Describes the first need that is not met, as a phrase that follows the variant's name. */
-function unmetNeed(variant: Variant, device: Device, engines: Engines): string | undefined {
-  const { webgpu, features, cores } = needsOf(variant, engines);
-  return (
-    (webgpu ? gpuFault(device.gpu, features) : undefined) ??
-    (cores > device.cores
-      ? `needs ${cores} processor cores, and this device has ${device.cores}`
-      : undefined) ??
-    memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB)
-  );
-}
-
-function gpuFault(gpu: Gpu | null, features: readonly string[]): string | undefined {
-  if (!gpu) return 'needs WebGPU, which this browser does not offer here';
-  if (gpu.fallback) return 'needs a GPU, and WebGPU runs in software here';
-  const missing = features.find((feature) => !gpu.features.includes(feature));
-  return missing === undefined ? undefined : `needs ${missing}, which this GPU lacks`;
-}
-
-function describe({ webgpu }: Needs, { gpu }: Device): string {
+function describe({ webgpu }: { webgpu: boolean }, { gpu }: Device): string {
   if (gpu && webgpu) return `the first that this device can run, on its GPU (${gpu.name})`;
   return 'the first that this device can run';
 }

@@ -62,9 +62,8 @@ const ABSENT = new Set([404, 410]);
 /** Files of the site in one cache: stored by the installation, or each on its first use. */
 export class SiteFiles {
   readonly #cache: string;
-  /** Files by URL. */
-  readonly #files: ReadonlyMap<string, KeptFile>;
-  readonly #isListed: boolean;
+  readonly #listed: readonly SiteFile[] | undefined;
+  #byUrl: ReadonlyMap<string, KeptFile> | undefined;
   readonly #isListLost: boolean;
   #lost = false;
 
@@ -74,15 +73,20 @@ export class SiteFiles {
    * @param isListLost whether the list could not be fetched, or is no script
    */
   constructor(name: string, files?: readonly SiteFile[], isListLost = false) {
-    this.#isListed = files !== undefined;
+    this.#listed = files;
     this.#isListLost = isListLost;
     this.#cache = `${name} ${self.registration.scope}`;
-    this.#files = new Map(
-      files?.map((file) => {
+  }
+
+  /** Files by URL. Spelling all URLs takes 2 ms: a request to `/v1` that starts the worker does not wait for that. */
+  get #files(): ReadonlyMap<string, KeptFile> {
+    this.#byUrl ??= new Map(
+      this.#listed?.map((file) => {
         const href = canonical(file.url);
         return [href, { ...file, key: href + REVISION + file.sha256.slice(0, 16) }];
       }),
     );
+    return this.#byUrl;
   }
 
   /**
@@ -220,7 +224,7 @@ export class SiteFiles {
 
   /** Deletes the files of earlier builds. Without a list, no file is known to be outdated. */
   async deleteOutdated(): Promise<void> {
-    if (!this.#isListed) return;
+    if (!this.#listed) return;
     const current = new Set([...this.#files.values()].map(({ key }) => key));
     const outdated = (await this.#cachedUrls()).filter((url) => !current.has(url));
     await Promise.all(outdated.map((url) => this.#ask((cache) => cache.delete(url))));

@@ -187,7 +187,7 @@ export type Service = (
 export function createService(dependencies: ServiceDependencies): Service {
   return async (request, client = null, watch = ownSignal(request)) => {
     const { method, headers, url } = request;
-    const arrival = arrive(request, client, watch, dependencies.log);
+    const arrival = arrive(request, client, watch, dependencies);
     const { trace, requestId } = arrival;
     let exchange: Exchange | null = null;
     try {

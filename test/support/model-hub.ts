@@ -59,14 +59,14 @@ export class ModelHub {
     return stop(this.#server);
   }
 
-  /** Publishes files at a commit made of the repository's name. */
+  /** Publishes files at the given commit, else at one made of the repository's name. */
   publish(
     name: string,
     files: Record<string, Content>,
-    options: Pick<Repository, 'gated' | 'info'> = {},
+    options: Partial<Pick<Repository, 'commit' | 'gated' | 'info'>> = {},
   ): string {
-    const commit = createHash('sha1').update(name).digest('hex');
-    this.repositories.set(name, { commit, files, ...options });
+    const { commit = createHash('sha1').update(name).digest('hex') } = options;
+    this.repositories.set(name, { ...options, commit, files });
     return commit;
   }
 

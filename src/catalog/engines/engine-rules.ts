@@ -37,6 +37,8 @@ export interface EngineRules<V extends VariantBase = VariantBase> {
   fields: Record<OwnField<V>, z.ZodType>;
   /** Lists the kinds that such a model can have, the most likely first. */
   kinds(variant: Readonly<Record<string, unknown>>): readonly ModelKind[];
+  /** Set if its variants need a GPU unless they say otherwise. */
+  needsGpu?: true;
   /** Files that the engine reads from a repository if the catalog lists none. `noun` names them in messages. */
   hubFiles?: { names: RegExp; noun: string };
   /** Path of a file outside the variant's repository. Without a `url`, it must be in the models folder. */

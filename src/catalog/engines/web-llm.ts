@@ -35,6 +35,7 @@ export const webLlm: EngineRules<WebLlmVariant> = {
     replyPrefix: z.string().optional(),
   },
   kinds: () => ['chat'],
+  needsGpu: true,
   hubFiles: {
     noun: 'MLC model',
     names: /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/,

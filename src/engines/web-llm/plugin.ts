@@ -4,6 +4,5 @@ import type { EnginePlugin } from '#engine-kit';
 export const webLlm: EnginePlugin<WebLlmVariant> = {
   ...rules,
   capabilities: () => ['chat', 'tools', 'json_schema', 'logprobs'],
-  needsGpu: true,
   load: async (variant, context) => (await import('./load-web-llm.ts')).loadWebLlm(variant, context),
 };

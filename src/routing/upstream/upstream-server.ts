@@ -1,7 +1,6 @@
 import { writeJson } from '#base';
 import type { UpstreamVariant } from '#catalog';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { statusFailure } from './status-failure.ts';
 import {
   lacks,
   redirected,
@@ -182,7 +181,8 @@ export class UpstreamServer {
     throw redirected();
   }
 
-  #failure(response: Response): Promise<UpstreamError> {
+  async #failure(response: Response): Promise<UpstreamError> {
+    const { statusFailure } = await import('./status-failure.ts');
     return statusFailure(response, this.#key, this.variant.passThrough);
   }
 }

@@ -4,7 +4,6 @@ import {
   CALL_HEADER,
   type Origin,
   type RequestClient,
-  type RequestLogEntry,
   type Admitted,
   type ModelDirectory,
   type ModelEntry,
@@ -33,6 +32,8 @@ export interface Arrival {
   /** Milliseconds since 1970. */
   receivedAt: number;
   trace: RequestTrace;
+  /** The models, read once for this request, while its key is checked. */
+  models: ModelDirectory;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -41,14 +42,23 @@ export function arrive(
   request: Request,
   client: RequestClient | null,
   watch: ClientWatch,
-  log: (entry: RequestLogEntry) => void,
+  { log, models }: Pick<ServiceDependencies, 'log' | 'models'>,
 ): Arrival {
   const id = crypto.randomUUID();
   const header = request.headers.get('x-request-id');
   const requestId = header !== null && REQUEST_ID.test(header) ? header : id;
   const { method, url } = request;
   const trace = new RequestTrace(log, { id: requestId, method, path: new URL(url).pathname, client });
-  return { id, requestId, request, client, watch, receivedAt: Date.now(), trace };
+  return {
+    id,
+    requestId,
+    request,
+    client,
+    watch,
+    receivedAt: Date.now(),
+    trace,
+    models: models.forRequest(),
+  };
 }
 
 /** Header that limits one request to the device. Its value is `device`. */
@@ -64,7 +74,6 @@ export class Exchange {
   readonly trace: RequestTrace;
   readonly admitted: Admitted;
   readonly dependencies: ServiceDependencies;
-  /** The models, read once for this request. */
   readonly models: ModelDirectory;
   /** Aborts all work for the request. */
   readonly abort: AbortController;
@@ -75,7 +84,7 @@ export class Exchange {
   #continues = false;
 
   constructor(arrival: Arrival, admitted: Admitted, dependencies: ServiceDependencies) {
-    const { id, requestId, request, client, watch, receivedAt, trace } = arrival;
+    const { id, requestId, request, client, watch, receivedAt, trace, models } = arrival;
     this.id = id;
     this.requestId = requestId;
     this.request = request;
@@ -84,7 +93,7 @@ export class Exchange {
     this.trace = trace;
     this.admitted = admitted;
     this.dependencies = dependencies;
-    this.models = dependencies.models.forRequest();
+    this.models = models;
     this.abort = followSignals([watch.gone]).abort;
     this.#client = client;
     trace.key(admitted.label);

@@ -5,6 +5,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { askAddedModel } from '../../support/ask-added-model.ts';
+import { qwenGguf05B } from '../../../src/catalog/hub-variants.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { ModelHub } from '../../support/model-hub.ts';
@@ -23,6 +24,26 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const ALLOWED = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ sources: { hub: true } }))}`;
 const toHub = (text: string): string => text.replaceAll('https://huggingface.co', hub.url);
 
+/** The built site, whose hub is that of the test. @param inWorker script that runs before the engine worker's */
+async function siteWithHub(inWorker = ''): Promise<AlteredSite> {
+  const altered = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  /** Hashes in the service worker's list, as the service worker keeps no script that differs from it. */
+  const hashes = new Map<string, string>();
+  for (const name of await readdir('dist/test-site/assets')) {
+    if (!name.endsWith('.js')) continue;
+    const alter = (text: string): string => (name.startsWith('worker-') ? inWorker : '') + toHub(text);
+    altered.files.set(`/assets/${name}`, alter);
+    const text = await readFile(`dist/test-site/assets/${name}`, 'utf8');
+    hashes.set(sha256(text), sha256(alter(text)));
+  }
+  altered.files.set('/localtext-sw.js', (text) =>
+    text.replaceAll(/[\da-f]{64}/g, (hash) => hashes.get(hash) ?? hash),
+  );
+  // Its policy names the hub.
+  for (const path of ['/', '/index.html']) altered.files.set(path, toHub);
+  return altered;
+}
+
 let hub: ModelHub;
 let site: AlteredSite;
 let profile: string;
@@ -33,23 +54,8 @@ let answer: string | null | undefined;
 
 beforeAll(async () => {
   profile = await tempFolder('own');
-  [hub, site] = await Promise.all([
-    ModelHub.start(),
-    AlteredSite.start(inject('siteUrl'), { isolated: true }),
-  ]);
-  /** Hashes in the service worker's list, as the service worker keeps no script that differs from it. */
-  const hashes = new Map<string, string>();
-  for (const name of await readdir('dist/test-site/assets')) {
-    if (!name.endsWith('.js')) continue;
-    site.files.set(`/assets/${name}`, toHub);
-    const text = await readFile(`dist/test-site/assets/${name}`, 'utf8');
-    hashes.set(sha256(text), sha256(toHub(text)));
-  }
-  site.files.set('/localtext-sw.js', (text) =>
-    text.replaceAll(/[\da-f]{64}/g, (hash) => hashes.get(hash) ?? hash),
-  );
-  // Its policy names the hub.
-  for (const path of ['/', '/index.html']) site.files.set(path, toHub);
+  hub = await ModelHub.start();
+  site = await siteWithHub();
   const huge = { ...chatMetadata, 'llama.block_count': 10_000, 'llama.embedding_length': 2 ** 20 };
   hub.publish(REPOSITORY, {
     'README.md': Buffer.from('# A model'),
@@ -75,6 +81,31 @@ async function lookUp(text: string): Promise<void> {
   await card().getByLabel('Or from the model hub, or a URL').fill(text);
   await card().getByLabel('Or from the model hub, or a URL').press('Enter');
 }
+
+test('welcome: the larger model that a processor can run is accepted, downloaded and answers', async () => {
+  const cores = `Object.defineProperty(navigator, 'hardwareConcurrency', { value: 6 });`;
+  const { repository = '', revision = '', files: [file = ''] = [] } = qwenGguf05B.hub ?? {};
+  hub.publish(repository, { [file]: GGUF }, { commit: revision });
+  const larger = await siteWithHub(cores);
+  const tab = await context.newPage();
+  await tab.addInitScript(cores);
+  await tab.goto(larger.url);
+  const offer = tab.getByRole('region', {
+    name: 'This device’s processor can run a larger model as indigo-owl-4',
+  });
+  await offer.getByRole('button', { name: 'Allow the model hub' }).click();
+  await tab.getByText('490 MB of weights are downloaded once').waitFor();
+  await tab.getByRole('button', { name: 'Download 490 MB and start' }).click();
+  await tab.getByText('indigo-owl-4 is loaded and runs on this device').waitFor();
+  await tab.getByRole('textbox', { name: 'Message' }).fill('Hi');
+  await tab.keyboard.press('Enter');
+  await tab.locator('.turn-stats').waitFor();
+  const { models } = await tab.evaluate(async () => (await window.localtext).status());
+  expect(models.find(({ id }) => id === 'indigo-owl-4')?.fingerprint).toContain(qwenGguf05B.name);
+  await tab.close();
+  await larger.stop();
+  hub.asked.length = 0;
+});
 
 test('the model hub is contacted only once it is allowed, and its refusals are shown', async () => {
   await page.goto(`${site.url}/#/models`);
