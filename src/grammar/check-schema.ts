@@ -89,7 +89,6 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
   checkValues(schema, at);
   checkForms(schema, at);
   const { type, enum: values, required, properties, $ref } = schema;
-  if (Array.isArray(type)) requireList(type, `${at}.type`);
   const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
   if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
   if (values !== undefined) requireList(values, `${at}.enum`);
@@ -170,6 +169,7 @@ export class SchemaBudget {
 }
 
 function checkForms(schema: Schema, at: string): void {
+  if (Array.isArray(schema['type'])) requireList(schema['type'], `${at}.type`);
   for (const key of SCHEMA_MAPS)
     if (schema[key] !== undefined && !isObject(schema[key]))
       throw wrongValue(`${at}.${key}`, 'must be an object', schema[key]);
