@@ -2,14 +2,16 @@
  * Characters that a terminal or a page obeys or hides: control characters, marks of direction such as U+202E, and lone
  * surrogates. Joiners are part of words and of emoji.
  */
-const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNPRINTABLE = /(?:(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}])+/gu;
 
 /** Shows the characters of an untrusted text that cannot be printed: `\u202e`. */
 export const escaped = (text: string): string =>
-  text.replaceAll(UNPRINTABLE, (character) => {
-    const code = (character.codePointAt(0) ?? 0).toString(16);
-    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
-  });
+  text.replaceAll(UNPRINTABLE, (run) => Array.from(run, codeOf).join(''));
+
+function codeOf(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+}
 
 /** Makes an untrusted text safe within a message: on one line, and at most `maxCharacters` long. */
 export const printable = (text: string, maxCharacters = Infinity): string => {

@@ -12,7 +12,7 @@ import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 
-/** Runs a job on a server. Its code is evaluated first then: it would take a third of a service worker's start. */
+/** Runs a job on a server. Loads the code for it at the first such job: it would delay the service worker's start. */
 async function* runUpstream<K extends Kind>(
   server: UpstreamServer,
   job: JobOf<K>,

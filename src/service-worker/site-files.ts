@@ -78,7 +78,7 @@ export class SiteFiles {
     this.#cache = `${name} ${self.registration.scope}`;
   }
 
-  /** Files by URL. Spelling all URLs takes 2 ms: a request to `/v1` that starts the worker does not wait for that. */
+  /** Files by URL. Made on first use: a request to `/v1` that starts the worker does not wait for the URLs. */
   get #files(): ReadonlyMap<string, KeptFile> {
     this.#byUrl ??= new Map(
       this.#listed?.map((file) => {

@@ -156,7 +156,7 @@ export async function retrieveResponse(exchange: Exchange, id: string): Promise<
     );
   if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
   const after = toInteger(query.get('starting_after') ?? '-1');
-  if (!Number.isInteger(after))
+  if (after === null)
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');
   // Only `createResponse` writes it.
   const events = replayResponse(readJson(response) as ResponseObject, Math.max(after, -1));
@@ -171,8 +171,8 @@ export async function deleteResponse(exchange: Exchange, id: string): Promise<Re
   return jsonResponse(exchange, { id, object: 'response', deleted: true });
 }
 
-/** Reads an integer of a query; NaN: it is not one, as `0x10` and the empty text. */
-const toInteger = (text: string): number => (/^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
+/** Reads an integer of a query; null: it is not a decimal integer, as `0x10` and the empty text. */
+const toInteger = (text: string): number | null => (/^-?\d{1,15}$/.test(text) ? Number(text) : null);
 
 /** OpenAI's own page sizes. */
 const PAGE = { usual: 20, most: 100 };
@@ -182,7 +182,7 @@ export async function listInputItems(exchange: Exchange, id: string): Promise<Re
   const { input } = await requireResponse(exchange, id);
   const query = new URL(exchange.request.url).searchParams;
   const limit = toInteger(query.get('limit') ?? String(PAGE.usual));
-  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE.most)
+  if (limit === null || limit < 1 || limit > PAGE.most)
     throw invalidField('limit', `must be an integer from 1 to ${PAGE.most}`);
   const order = query.get('order') ?? 'desc';
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be "asc" or "desc"');
