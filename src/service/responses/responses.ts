@@ -156,8 +156,7 @@ export async function retrieveResponse(exchange: Exchange, id: string): Promise<
     );
   if (stream === 'false') return textResponse(exchange, response, JSON_TYPE);
   const after = toInteger(query.get('starting_after') ?? '-1');
-  if (after === null)
-    throw invalidField('starting_after', 'must be the `sequence_number` of an event');
+  if (after === null) throw invalidField('starting_after', 'must be the `sequence_number` of an event');
   // Only `createResponse` writes it.
   const events = replayResponse(readJson(response) as ResponseObject, Math.max(after, -1));
   return textResponse(exchange, events, EVENT_STREAM);
