@@ -210,6 +210,8 @@ test('refused texts stay editable, and controls without effect are disabled', as
   await sendVersion.click();
   await edit.waitFor({ state: 'detached' });
   await page.locator('.turn-assistant .markdown-block').first().waitFor();
+  // The first text may come while Stop still takes a press for the second one of a double click on Send (400 ms).
+  await page.waitForTimeout(500);
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByText('You stopped it here.').waitFor();
   await page.getByRole('button', { name: 'Edit and send as another version' }).click();
