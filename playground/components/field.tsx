@@ -47,12 +47,12 @@ export const edits = <T,>(edited: Signal<T>) => ({
   onChange: (value: T) => void (edited.value = value),
 });
 
-/** Props of fields that edit the members of an object. */
+/** Props of fields that edit the members of an object. @param read returns it as it is now: two edits may precede a render */
 export const membersOf =
-  <T extends object>(object: T, change: (changed: T) => void) =>
+  <T extends object>(read: () => T, change: (changed: T) => void) =>
   <K extends keyof T>(name: K) => ({
-    value: object[name],
-    onChange: (value: T[K]) => change({ ...object, [name]: value }),
+    value: read()[name],
+    onChange: (value: T[K]) => change({ ...read(), [name]: value }),
   });
 
 interface RangeProps {
@@ -107,7 +107,8 @@ export function NumberField({ label, value, min, max, placeholder, hint, onChang
           max={max}
           placeholder={placeholder}
           value={value ?? ''}
-          onChange={({ currentTarget }) =>
+          // At each key: a render before the field is left would reset what was typed.
+          onInput={({ currentTarget }) =>
             onChange(currentTarget.value === '' ? null : Math.round(currentTarget.valueAsNumber))
           }
         />

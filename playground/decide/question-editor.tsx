@@ -18,7 +18,7 @@ interface Props {
 
 export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
   const { type } = draft;
-  const edits = membersOf(draft, onChange);
+  const edits = membersOf(() => draft, onChange);
   return (
     <fieldset class="decide-question">
       <legend class="visually-hidden">Question {number}</legend>

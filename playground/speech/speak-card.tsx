@@ -94,7 +94,10 @@ export function SpeakCard() {
 
 function VoiceFields() {
   const { voice } = voiceSettings.value;
-  const fields = membersOf(voiceSettings.value, (changed) => (voiceSettings.value = changed));
+  const fields = membersOf(
+    () => voiceSettings.value,
+    (changed) => (voiceSettings.value = changed),
+  );
   const voices = voiceNames();
   return (
     <div class="speak-fields">
