@@ -29,12 +29,6 @@ const MAX_LOSSES = 2;
 /** Restricts which of a model's variants a request may use. */
 type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
 
-interface ReadyOptions extends VariantFilter {
-  onProgress?: OnProgress;
-  optional?: boolean;
-  replan?: boolean;
-}
-
 export interface ModelManagerOptions {
   catalog: Catalog;
   engines: Engines;
@@ -88,14 +82,15 @@ export class ModelManager {
 
   /**
    * Loads a model unless it is in memory, trying its variants in order, also those that failed before.
-   * @param options `optional`: repeats the error of a recent failure; `replan`: chooses among all variants again
-   *   even if one is in memory
+   * @param options `replan`: chooses among all variants again even if one is in memory
+   * @param optional whether to repeat the error of a recent failure, as the caller can do without the model
    * @throws the last variant's error if none could be loaded
    */
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, optional = false, replan, ...limit }: ReadyOptions = {},
+    { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & VariantFilter = {},
+    optional = false,
   ): Promise<LoadedModel> {
     const model = this.#model(id);
     if (!optional && (replan || !this.#isReady(model))) this.#dropFailures(model);
