@@ -1,7 +1,15 @@
 /// Replaces localtext's service worker on a site that no longer has it there: deletes what it stored, and
 /// itself.
-import { nameIn, pausePages, requestsRun, scopeOf, type ServiceWorkerReply } from '#protocol';
-import { delay, withTimeout } from '#base';
+import {
+  HOLD_BACK_MS,
+  nameIn,
+  requestsRun,
+  scopeOf,
+  takeOverLock,
+  tryLock,
+  type ServiceWorkerReply,
+} from '#protocol';
+import { createDeferred, delay, withTimeout } from '#base';
 
 declare const self: ServiceWorkerGlobalScope;
 /**
@@ -17,7 +25,7 @@ const scope = scopeOf(registration.scope);
 
 if (!__LOCALTEXT_IMPORTED__) {
   self.addEventListener('install', (event) => {
-    event.waitUntil(takeOver());
+    event.waitUntil(requestsEnd().then(takeOver));
   });
   self.addEventListener('message', (event) => {
     // A page of a site that has localtext again then lets its own version take over.
@@ -25,7 +33,11 @@ if (!__LOCALTEXT_IMPORTED__) {
     event.waitUntil(unregisterUnlessReplaced());
   });
 }
-self.addEventListener('activate', (event) => event.waitUntil(remove()));
+const activated = createDeferred();
+self.addEventListener('activate', (event) => {
+  activated.resolve();
+  event.waitUntil(remove());
+});
 
 /**
  * Resolves when no request has run for a second, or after a minute. If a page sends a request while the
@@ -39,11 +51,14 @@ async function requestsEnd(): Promise<void> {
   }
 }
 
-async function takeOver(): Promise<void> {
-  await requestsEnd();
-  await pausePages(scope);
-  await self.skipWaiting();
-}
+/** Takes over. Requests for the status are held back until it has. */
+const takeOver = (): Promise<void> =>
+  new Promise((resolve) => {
+    void tryLock(navigator.locks, takeOverLock(scope), 'exclusive', async () => {
+      resolve(self.skipWaiting());
+      await withTimeout(activated.promise, HOLD_BACK_MS);
+    });
+  });
 
 /**
  * Unregisters this worker unless it is replaced. A page that registers it again before it is gone cancels

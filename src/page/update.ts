@@ -1,8 +1,11 @@
 import { messageSW } from 'workbox-window';
 
 import {
+  HOLD_BACK_MS,
   requestsRun,
   scopeOf,
+  takeOverLock,
+  tryLock,
   PROTOCOL_VERSION,
   type PageToServiceWorker,
   type ServiceWorkerReply,
@@ -35,20 +38,27 @@ export async function applyUpdate(
   registration: ServiceWorkerRegistration,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { locks } = navigator;
   const scope = scopeOf(registration.scope);
   for (let found = false; ; found = true) {
-    const isBusy = await requestsRun(navigator.locks, scope);
     signal.throwIfAborted();
     // A newer version may have replaced the waiting one, or another tab has activated it.
     const { waiting } = registration;
     if (!waiting) return found;
-    if (!isBusy) {
+    if (!(await requestsRun(locks, scope))) {
       const stateChange = new Promise<void>((resolve) => {
         waiting.addEventListener('statechange', () => /activated|redundant/.test(waiting.state) && resolve());
       });
       try {
-        const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
-        await abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
+        let takingOver: Promise<void> | undefined;
+        const turn = tryLock(locks, takeOverLock(scope), 'exclusive', async () => {
+          signal.throwIfAborted();
+          const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+          takingOver = abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
+          await withTimeout(takingOver, HOLD_BACK_MS);
+        });
+        await abortable(turn, signal);
+        await takingOver;
         if (waiting.state === 'activated') return true;
       } catch (error) {
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;
