@@ -53,18 +53,24 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       ),
     );
   if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
-  const own = listed(script.text, folder);
-  // The site's own service worker may import the list.
-  const isEmpty = own?.shell.length === 0 && own.large.length === 0;
-  const lists = isEmpty ? await importedLists(folder) : own;
-  if (!lists)
-    findings.push(
-      warning(
-        'The list of the files that the service worker keeps was changed since the build, as by a minifier: they are not checked.',
-        'Deploy the service worker as it was built.',
-      ),
-    );
+  const lists = await listsOf(script.text, folder);
+  if (!lists) findings.push(UNREADABLE);
   return { findings, folder, ...(lists ?? NO_FILES) };
+}
+
+const NO_FILES: FileLists = { shell: [], large: [] };
+
+const UNREADABLE = warning(
+  'The list of the files that the service worker keeps was changed since the build, as by a minifier: they are not checked.',
+  'Deploy the service worker as it was built.',
+);
+
+/** The lists in the script, or in the one that a site's own service worker may import; null: they cannot be read. */
+async function listsOf(script: string, folder: URL): Promise<FileLists | null> {
+  const own = listed(script, folder);
+  if (!own || own.shell.length + own.large.length > 0) return own;
+  const answer = await fetchText(new URL(OWN_FILES, folder));
+  return isFound(answer) ? listed(answer.text, folder) : NO_FILES;
 }
 
 function missing(place: URL | undefined, answer: Answer | undefined): Finding {
@@ -76,13 +82,6 @@ function missing(place: URL | undefined, answer: Answer | undefined): Finding {
 
 /** Maximum files of each list. A site has some dozens. */
 const MAX_FILES = 1000;
-
-const NO_FILES: FileLists = { shell: [], large: [] };
-
-async function importedLists(folder: URL): Promise<FileLists | null> {
-  const answer = await fetchText(new URL(OWN_FILES, folder));
-  return isFound(answer) ? listed(answer.text, folder) : NO_FILES;
-}
 
 /** The lists that the Vite plugin and `localtext init` put in front of the script; null: they cannot be read. */
 function listed(text: string, folder: URL): FileLists | null {
