@@ -86,12 +86,13 @@ test('a download is paused, resumed, cancelled, and restarted from where it was'
 
 test('a window of 320 × 256 px reaches the composer below a load, whose size is announced', async () => {
   site.bytesPerSecond = 0.1 * MB;
-  await page.setViewportSize({ width: 320, height: 256 });
   await page.goto(`${site.url}/#/chat`);
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
   await page.keyboard.press('Enter');
   await page.locator('.chat-foot .load-card .figures').getByText('of 98.4 MB').waitFor();
   expect(await announced()).toBe('Downloading amber-phoenix-4, 98.4 MB.');
+  await page.locator('.engine-state').getByText('downloading').waitFor();
+  await page.setViewportSize({ width: 320, height: 256 });
   await page.evaluate(() => {
     for (const each of document.querySelectorAll('*'))
       if (getComputedStyle(each).overflowY !== 'hidden') each.scrollTop = each.scrollHeight;
