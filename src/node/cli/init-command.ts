@@ -49,7 +49,8 @@ export async function run(args: string[]): Promise<void> {
     const hint = remove !== undefined && positionals.includes('all') ? ' Write --remove=all.' : '';
     throw new UsageError(`localtext init takes one folder.${hint}`);
   }
-  if (folder === '') throw new UsageError('localtext init takes the name of a folder; "." is this one.');
+  if (folder.trim() === '')
+    throw new UsageError('localtext init takes the name of a folder; "." is this one.');
   if (remove !== undefined) {
     if (!REMOVALS.has(remove)) throw new UsageError(`--remove takes no value, or "all"; not "${remove}".`);
     if (offline || servers || isNetworkFirst || offlinePage !== undefined)

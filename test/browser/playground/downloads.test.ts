@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
+
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
+import { FaultSite } from '../../support/fault-site.ts';
 import { launch } from '../../support/launch.ts';
 import { SlowSite } from '../../support/slow-site.ts';
 
@@ -103,3 +106,39 @@ test('a window of 320 × 256 px reaches the composer below a load, whose size is
     expect(await button.evaluate(isOnTop), name).toBe(true);
   }
 });
+
+test.each([
+  {
+    view: 'chat',
+    file: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+    ask: () => page.getByRole('textbox', { name: 'Message' }).press('Enter'),
+    answer: '.turn-assistant button[aria-label="Copy the reply"]',
+  },
+  {
+    view: 'decide',
+    file: 'all-minilm-l6-v2-int8/onnx/model.onnx',
+    ask: () => page.getByRole('button', { name: 'Decide', exact: true }).click(),
+    answer: '.decide-asked',
+  },
+])(
+  '$view tells a failed download once, and is answered at the first retry',
+  async ({ view, file, ask, answer }) => {
+    const faulty = await FaultSite.start(
+      inject('siteUrl'),
+      `/models/${file}`,
+      await readFile(`public/models/${file}`),
+    );
+    faulty.reset(() => ({ status: 404 }));
+    await page.goto(`${faulty.url}/#/${view}`);
+    if (view === 'chat') await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
+    await ask();
+    const problem = page.getByText('The model could not be downloaded.');
+    await problem.waitFor();
+    if (view === 'chat') await page.getByText('No reply: the model was not loaded.').waitFor();
+    await expect(problem.count()).resolves.toBe(1);
+    faulty.reset();
+    await page.getByRole('button', { name: /^Try again/ }).click();
+    await page.locator(answer).first().waitFor();
+    await expect(problem.count()).resolves.toBe(0);
+  },
+);

@@ -101,10 +101,12 @@ test('a data URL is an image in base64', () => {
   const refusal = (url: string) => () => bytesOfDataUrl(url);
   expect(Buffer.from(bytesOfDataUrl(dataUrl(picture)))).toEqual(picture);
   expect(bytesOfDataUrl('data:image/png;charset=x;BASE64,AQI=')).toEqual(Uint8Array.of(1, 2));
+  for (const base64 of ['-_8=', '-_8', '%2B/8%3D', '+/\n8='])
+    expect(bytesOfDataUrl(`data:image/png;base64,${base64}`)).toEqual(Uint8Array.of(251, 255));
   expect(refusal('data:,')).toThrow(/not in base64/);
   expect(refusal('data:image/svg+xml,<svg/>')).toThrow(/not in base64/);
   expect(refusal('data:text/plain;base64,AQI=')).toThrow(/"text\/plain", which is no image/);
-  expect(refusal('data:image/png;base64,%%%')).toThrow(/base64 is damaged/);
+  expect(refusal('data:image/png;base64,%%%')).toThrow(/cut off/);
   expect(refusal(`data:image/png;base64,${'A'.repeat(26_700_000)}`)).toThrow(/larger than 20 MB/);
 });
 
@@ -123,6 +125,7 @@ test('a URL is of the site, or of an origin that it names', () => {
     'file:///a.png',
     'javascript:0',
     'https://a:b@site.example/',
+    `/9j/${'A'.repeat(10_000)}`,
   ])
     expect(() => urlOf(url)).toThrow(/must have a `data:` URL, or one that begins with/);
 });
