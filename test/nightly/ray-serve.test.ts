@@ -206,20 +206,3 @@ test('a replica that dies breaks its own streams with an error, and no others', 
   // The other replica, or the one that takes the place.
   expect(await ask('cluster')).toMatchObject({ status: 200 });
 });
-
-test('while the cluster is stopped the device answers, and the cluster once it is back', async () => {
-  expect(await ask('both')).toMatchObject({ status: 200, by: 'ray-upstream' });
-  await cluster.stop();
-  expect(await ask('both')).toMatchObject({
-    status: 200,
-    by: expect.stringMatching(new RegExp(`^${small.name}`)) as string,
-  });
-  expect(await ask('cluster')).toMatchObject({
-    status: 500,
-    text: expect.stringContaining('upstream_unavailable') as string,
-  });
-  await cluster.start();
-  await expect
-    .poll(async () => (await ask('both')).by, { timeout: 70_000, interval: 1000 })
-    .toBe('ray-upstream');
-});
