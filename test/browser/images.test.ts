@@ -35,8 +35,7 @@ beforeAll(async () => {
     launch(),
   ]);
   const started = { catalog: model.catalog, images: { origins: [`${model.url}/`] } };
-  const options = encodeURIComponent(JSON.stringify(started));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), started));
 });
 
 interface Answer {

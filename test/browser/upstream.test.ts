@@ -37,8 +37,7 @@ beforeAll(async () => {
   };
   const upstreamKeys = { llama: SECRET, 'wrong-key': 'sk-an-old-one' };
   context = await launchWithWeights();
-  const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), { catalog, upstreamKeys }));
 });
 
 const request = {

@@ -39,8 +39,7 @@ beforeAll(async () => {
   };
   const upstreamKeys = { ray: SECRET, 'ray-alone': SECRET, 'ray-embeddings': SECRET };
   context = await launchWithWeights();
-  const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
-  const opening = openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
+  const opening = openPage(context, inject('siteUrl'), { catalog, upstreamKeys });
   await cluster.start();
   ({ page, key } = await opening);
   // The first run on a machine downloads the packages.
