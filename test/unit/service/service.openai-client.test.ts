@@ -1,10 +1,8 @@
 import * as six from 'openai';
 import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
-import type OpenAI from 'openai';
 import * as seven from 'openai-7';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';
 
@@ -58,32 +56,6 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     for await (const one of client.models.list()) listed.push(one.id);
     expect(listed).toEqual(['crimson-falcon-4', 'indigo-owl-4', 'amber-phoenix-4', 'jade-mole-4']);
     expect((await client.models.retrieve('jade-mole-4')).id).toBe('jade-mole-4');
-  });
-
-  test.each([false, true])('a loop of legacy functions, streamed: %s', async (streamed) => {
-    const engine = new FakeEngine((job) => {
-      if (job.constraint) return {};
-      const isAnswer = 'messages' in job.input && job.input.messages.at(-1)?.role === 'tool';
-      return { deltas: isAnswer ? ['It is on.'] : ['<tool_call>'] };
-    });
-    const client = await connect(engine);
-    const parameters = { type: 'object', properties: { mode: { enum: ['on'] } }, required: ['mode'] };
-    const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Light on.' }];
-    const request = { model, messages: history, functions: [{ name: 'light', parameters }] };
-    const reply = async () =>
-      streamed
-        ? client.chat.completions.stream(request).finalMessage()
-        : (await client.chat.completions.create(request)).choices[0]?.message;
-    const called = await reply();
-    expect(called?.function_call).toEqual({ name: 'light', arguments: '{"mode":"on"}' });
-    history.push(called as OpenAI.ChatCompletionMessageParam);
-    history.push({ role: 'function', name: 'light', content: 'The light is on.' });
-    expect((await reply())?.content).toBe('It is on.');
-    const { input } = engine.jobs.at(-1) as ChatJob;
-    expect('messages' in input && input.messages.slice(-2)).toMatchObject([
-      { role: 'assistant', toolCalls: [{ name: 'light', arguments: '{"mode":"on"}' }] },
-      { role: 'tool', content: 'The light is on.' },
-    ]);
   });
 
   test('throws its own class for each status', async () => {
