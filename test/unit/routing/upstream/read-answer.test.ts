@@ -7,13 +7,13 @@ test('a step of another request waits for a slice or two, not for one of every s
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 10));
   let slices = 0;
-  let isOver = false;
+  const over = new AbortController();
   const streams = Array.from({ length: 20 }, async () => {
-    for (const slice = new TimeSlice(); !isOver; slices++) await slice.yieldWhenOver();
+    for (const slice = new TimeSlice(); !over.signal.aborted; slices++) await slice.yieldWhenOver();
   });
   for (let steps = 0; steps < 10; steps++) await yieldToEventLoop();
   expect(slices).toBeGreaterThan(0);
   expect(slices).toBeLessThan(40);
-  isOver = true;
+  over.abort();
   await Promise.all(streams);
 });
