@@ -1,15 +1,7 @@
 /// Replaces localtext's service worker on a site that no longer has it there: deletes what it stored, and
 /// itself.
-import {
-  HOLD_BACK_MS,
-  nameIn,
-  requestsRun,
-  scopeOf,
-  takeOverLock,
-  tryLock,
-  type ServiceWorkerReply,
-} from '#protocol';
-import { createDeferred, delay, withTimeout } from '#base';
+import { nameIn, pausePages, requestsRun, scopeOf, type ServiceWorkerReply } from '#protocol';
+import { delay, withTimeout } from '#base';
 
 declare const self: ServiceWorkerGlobalScope;
 /**
@@ -25,7 +17,7 @@ const scope = scopeOf(registration.scope);
 
 if (!__LOCALTEXT_IMPORTED__) {
   self.addEventListener('install', (event) => {
-    event.waitUntil(requestsEnd().then(takeOver));
+    event.waitUntil(takeOver());
   });
   self.addEventListener('message', (event) => {
     // A page of a site that has localtext again then lets its own version take over.
@@ -33,11 +25,7 @@ if (!__LOCALTEXT_IMPORTED__) {
     event.waitUntil(unregisterUnlessReplaced());
   });
 }
-const activated = createDeferred();
-self.addEventListener('activate', (event) => {
-  activated.resolve();
-  event.waitUntil(remove());
-});
+self.addEventListener('activate', (event) => event.waitUntil(remove()));
 
 /**
  * Resolves when no request has run for a second, or after a minute. If a page sends a request while the
@@ -51,14 +39,11 @@ async function requestsEnd(): Promise<void> {
   }
 }
 
-/** Takes over. Requests for the status are held back until it has. */
-const takeOver = (): Promise<void> =>
-  new Promise((resolve) => {
-    void tryLock(navigator.locks, takeOverLock(scope), 'exclusive', async () => {
-      resolve(self.skipWaiting());
-      await withTimeout(activated.promise, HOLD_BACK_MS);
-    });
-  });
+async function takeOver(): Promise<void> {
+  await requestsEnd();
+  await pausePages(scope);
+  await self.skipWaiting();
+}
 
 /**
  * Unregisters this worker unless it is replaced. A page that registers it again before it is gone cancels

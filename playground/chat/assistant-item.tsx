@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { isOfLoad } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
 import { CopyButton } from '../components/copy-button.tsx';
 import { IconButton } from '../components/icon-button.tsx';
@@ -67,6 +68,8 @@ function TurnActions({ turn, shaded }: { turn: AssistantTurn; shaded: Signal<boo
 
 function Ending({ turn }: { turn: AssistantTurn }) {
   if (turn.problem === 'stopped') return <p class="quiet small">You stopped it here.</p>;
+  if (turn.problem !== null && isOfLoad(turn.model, turn.problem))
+    return <p class="quiet small">No reply: the model was not loaded.</p>;
   if (turn.problem !== null) return <ErrorText text={turn.problem} />;
   if (turn.finishReason === 'length') {
     return <p class="quiet small">The reply reached the maximum length of the settings.</p>;

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { loadFor } from '../client/downloads.ts';
+import { isOfLoad, loadFor } from '../client/downloads.ts';
 import { handle } from '../client/localtext.ts';
 import { isTouch } from '../media.ts';
 import { replaceRoute } from '../router.ts';
@@ -165,7 +165,8 @@ async function ask(
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });
     }
   }
-  announceReply(latest[0], beginning, problem);
+  // The load card is an alert.
+  if (problem === null || !isOfLoad(used.model, problem)) announceReply(latest[0], beginning, problem);
   return true;
 }
 

@@ -5,7 +5,7 @@ import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { bytes } from '../format.ts';
-import { problemOf } from '../problem.ts';
+import { firstLine, problemOf } from '../problem.ts';
 
 export interface Download {
   model: string;
@@ -44,6 +44,13 @@ export function load(model: string, retry = false): Promise<void> {
   running.set(model, promise);
   return promise;
 }
+
+/** What the last failed load of each model told its user. */
+const failures = signal<Readonly<Record<string, string>>>({});
+
+/** Whether a request failed because the load of its model did, which the load card tells. */
+export const isOfLoad = (model: string, problem: string): boolean =>
+  failures.value[model] === firstLine(problem);
 
 /** Loads a model for a request. When the user cancels the load, the request ends too: the engine would load the model for it. */
 export async function loadFor(model: string, stop: () => void): Promise<void> {
@@ -86,7 +93,11 @@ async function run(model: string, retry: boolean): Promise<void> {
     if (controller.signal.aborted) {
       update(model, { phase: 'cancelled', error: null });
       announce(`Loading ${model} was cancelled.`);
-    } else update(model, { phase: 'failed', error: problemOf(error) });
+    } else {
+      const problem = problemOf(error);
+      failures.value = { ...failures.value, [model]: firstLine(problem) };
+      update(model, { phase: 'failed', error: problem });
+    }
   }
 }
 

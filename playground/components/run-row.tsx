@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { problemOf } from '../problem.ts';
+import { load } from '../client/downloads.ts';
 import { LoadCard } from './load-card.tsx';
 import { ErrorText } from './error-text.tsx';
 import { Button } from './button.tsx';
@@ -11,7 +12,7 @@ export interface Run<T> {
   busy: Signal<AbortController | null>;
   problem: Signal<string | null>;
   result: Signal<T | null>;
-  start(event: Event): Promise<void>;
+  start(event?: Event): Promise<void>;
 }
 
 /** State of a form that sends one request at a time. `done` is the announcement of its result. */
@@ -22,8 +23,8 @@ export function useRun<T>(
   const busy = useSignal<AbortController | null>(null);
   const problem = useSignal<string | null>(null);
   const result = useSignal<T | null>(null);
-  const start = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const start = async (event?: Event): Promise<void> => {
+    event?.preventDefault();
     const controller = new AbortController();
     busy.value = controller;
     problem.value = null;
@@ -41,7 +42,7 @@ export function useRun<T>(
 }
 
 interface Props {
-  run: Pick<Run<unknown>, 'busy' | 'problem'>;
+  run: Omit<Run<unknown>, 'result'>;
   model: string;
   label: string;
   disabled: boolean;
@@ -51,7 +52,11 @@ interface Props {
 }
 
 /** Buttons of such a form, and the state of its request. */
-export function RunRow({ run: { busy, problem }, model, label, disabled, figures, children }: Props) {
+export function RunRow({ run: { busy, problem, start }, model, label, disabled, figures, children }: Props) {
+  const loadAndRun = (): void => {
+    void load(model, true);
+    if (problem.value !== null && !disabled) void start();
+  };
   return (
     <>
       <div class="row">
@@ -62,8 +67,8 @@ export function RunRow({ run: { busy, problem }, model, label, disabled, figures
         {busy.value && <Button onClick={() => busy.value?.abort()}>Stop</Button>}
         {figures !== null && !busy.value && <span class="figures">{figures}</span>}
       </div>
-      <LoadCard model={model} />
-      {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
+      <LoadCard model={model} onRetry={loadAndRun} />
+      {problem.value !== null && <ErrorText alert small={false} text={problem.value} model={model} />}
     </>
   );
 }

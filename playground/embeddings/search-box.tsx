@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { announce } from '../announce.ts';
+import { EMBEDDING_MODEL } from '../client/models.ts';
 import { Field } from '../components/field.tsx';
 import { plural } from '../format.ts';
 import { problemOf } from '../problem.ts';
@@ -62,7 +63,9 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
         </Field>
         <Button type="submit">Search</Button>
       </form>
-      {problem.value !== null && <ErrorText alert small={false} text={problem.value} />}
+      {problem.value !== null && (
+        <ErrorText alert small={false} text={problem.value} model={EMBEDDING_MODEL} />
+      )}
       {hits.value && (
         <ol class="hits">
           {hits.value.map(({ text, score }, index) => (

@@ -18,7 +18,9 @@ export function CaptionBar() {
   return (
     <>
       {voiceModel.value !== null && <LoadCard model={voiceModel.value} />}
-      {speechProblem.value !== null && <ErrorText alert text={speechProblem.value} />}
+      {speechProblem.value !== null && (
+        <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
+      )}
       {isSpeaking && (
         <div class="caption-bar" role="group" aria-label="Speech">
           {/* No live region: a screen reader would talk over the voice. */}

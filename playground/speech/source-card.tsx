@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { load } from '../client/downloads.ts';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useDrop } from '../components/use-drop.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { canRecord, Recorder } from './recorder.ts';
-import { problem, takeFile, takeRecording, takeSample } from './speech-session.ts';
+import { problem, takeFile, takeRecording, takeSample, tryAgain } from './speech-session.ts';
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
@@ -22,6 +23,10 @@ export function SourceCard() {
   useEffect(() => () => recorder.cancel(), [recorder]);
   const phase = recorder.phase.value;
   useEscape(phase !== 'idle', () => recorder.cancel());
+  const loadAndTryAgain = (): void => {
+    void load(speechModel.value ?? '', true);
+    if (problem.value !== null) void tryAgain();
+  };
   const failure = recorder.problem.value ?? problem.value;
   return (
     <section class={`card stack drop-zone ${overClass}`} aria-label="Sound" {...handlers}>
@@ -68,8 +73,10 @@ export function SourceCard() {
           currentTarget.value = '';
         }}
       />
-      {speechModel.value !== null && speechState.value === 'usable' && <LoadCard model={speechModel.value} />}
-      {failure !== null && <ErrorText alert text={failure} />}
+      {speechModel.value !== null && speechState.value === 'usable' && (
+        <LoadCard model={speechModel.value} onRetry={loadAndTryAgain} />
+      )}
+      {failure !== null && <ErrorText alert text={failure} model={speechModel.value} />}
     </section>
   );
 }

@@ -85,7 +85,9 @@ export function SpeakCard() {
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
       {voiceModel.value !== null && <LoadCard model={voiceModel.value} />}
-      {speechProblem.value !== null && <ErrorText alert text={speechProblem.value} />}
+      {speechProblem.value !== null && (
+        <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
+      )}
       {speech && <Lines lines={speech.lines} current={speech.current} />}
       <Code text={text.value} />
     </Card>
@@ -176,7 +178,7 @@ function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
           Save as .{format}
         </Button>
       )}
-      {problem.value !== null && <ErrorText alert text={problem.value} />}
+      {problem.value !== null && <ErrorText alert text={problem.value} model={voiceModel.value} />}
     </>
   );
 }

@@ -23,8 +23,12 @@ const indexOf = (mark: string): number => {
 const WORD = /[\p{L}\p{N}_]/u;
 const NEVER_MARKED = /[\s"'\\]/;
 
-/** Texts that engines treat as control tokens even if the vocabulary does not mark them so. */
-const CONTROL_TOKEN = /^<[|｜].+[|｜]>$|^<(EOT|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>$/s;
+/**
+ * Texts that engines treat as control tokens even if the vocabulary does not mark them so (llama.cpp's
+ * `llama_vocab::impl::load`).
+ */
+const CONTROL_TOKEN =
+  /^(<[|｜].+>|<.+[|｜]>|_?<EOT>|<(PRE|SUF|MID|PAD|REPO|reponame|eos|\/s|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>|\[(EOT|EOS|PAD|e~)[\][])$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */

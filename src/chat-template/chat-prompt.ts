@@ -43,8 +43,10 @@ export class ChatPrompt {
   open(job: ChatJob, marker: string | null = null): ChatOpening {
     const { input, reasoning, resume } = job;
     const partial = resume?.text ?? '';
-    if ('prompt' in input)
-      return { prompt: this.#callers.append(input.prompt || this.#start, partial), thinking: null };
+    if ('prompt' in input) {
+      const start = input.isText ? this.#callers.append('', input.prompt) : input.prompt;
+      return { prompt: this.#callers.append(start || this.#start, partial), thinking: null };
+    }
     if (!this.#template) throw noTemplate();
     const marked = this.#withoutBos(
       this.#template.renderMarked(input.messages, {

@@ -1,4 +1,4 @@
-import { invalidField, readJson, valueAt } from '#base';
+import { invalidField, readJson, type ServiceError, valueAt } from '#base';
 import type { SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
@@ -34,15 +34,28 @@ export function compileSchema(
 ): CompiledSchema {
   const original = readJson(schemaText) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
+  const whole = (parts.find((part) => part.strict) ?? parts[0] ?? WHOLE).param;
+  let error = unusable(whole, 'its grammar would be too large. Simplify the schema');
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);
-    const gbnf = attempt(schema, context);
-    if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
+    try {
+      const grammar = new JsonGrammar(new SchemaForms(new Languages(), context), context);
+      const gbnf = grammar.print(schema);
+      if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
+      error = unusable(
+        context.lastPlace(grammar.impossible(schema)) ?? whole,
+        'no value fits its keywords. Correct them',
+      );
+    } catch (cause) {
+      // A pattern may be nested too deeply for the stack.
+      if (!(cause instanceof TooCostlyError || cause instanceof RangeError)) throw cause;
+    }
   }
-  const faulty = parts.find((part) => part.strict) ?? parts[0] ?? WHOLE;
-  const rule = 'cannot be enforced: no value fits it, or its grammar would be too large. Simplify the schema';
-  throw invalidField(faulty.param, rule, 'invalid_json_schema');
+  throw error;
 }
+
+const unusable = (param: string, why: string): ServiceError =>
+  invalidField(param, `cannot be enforced: ${why}`, 'invalid_json_schema');
 
 function withPointersAt(
   schema: SchemaObject,
@@ -56,16 +69,6 @@ function withPointersAt(
 }
 
 const WHOLE: SchemaPart = { at: [], param: 'response_format', strict: true };
-
-function attempt(schema: SchemaObject, context: Context): string | null {
-  try {
-    return new JsonGrammar(new SchemaForms(new Languages(), context), context).print(schema);
-  } catch (error) {
-    // A pattern may be nested too deeply for the stack.
-    if (error instanceof TooCostlyError || error instanceof RangeError) return null;
-    throw error;
-  }
-}
 
 /** Keywords left out of parts that are not strict: none at first, then bounds, then everything but types. */
 const LOOSENESS = ['none', 'bounds', 'all'] as const;
@@ -107,6 +110,11 @@ class Context implements SchemaContext {
       for (const [key, child] of Object.entries(inner))
         open.push([child, isList ? `${at}[${key}]` : `${at}.${key.slice(0, MAX_KEY)}`]);
     }
+  }
+
+  /** The place of the last of these schemas that the request has. */
+  lastPlace(schemas: readonly Schema[]): string | undefined {
+    return schemas.flatMap((schema) => this.#places.get(Object(schema) as object)?.path ?? []).at(-1);
   }
 
   target(reference: string): Schema | undefined {

@@ -128,6 +128,21 @@ export class Grammar {
     return [...lines, SPACE, PLAIN, INTEGER, NUMBER, ''].join('\n');
   }
 
+  /** A rule that no text completes, with the rules within it that are the reason. */
+  impossible(root: Rule): Rule[] {
+    const productive = this.#productive();
+    const reasons = new Set<Rule>();
+    // An optional member is left out in its last alternative, which then shows the true reason.
+    for (let rule: Rule | null | undefined = root; rule && !reasons.has(rule);) {
+      reasons.add(rule);
+      rule = rule.alternatives
+        .at(-1)
+        ?.map(ruleIn)
+        .find((inner) => inner && !productive.has(inner));
+    }
+    return [...reasons];
+  }
+
   /** The rules that some text completes. */
   #productive(): Set<Rule> {
     const productive = new Set<Rule>();

@@ -32,6 +32,7 @@ export class JsonGrammar {
   readonly #context: SchemaContext;
   readonly #languages: Languages;
   readonly #values = new Map<string, Rule>();
+  readonly #schemas = new Map<Rule, readonly Schema[]>();
   readonly #words = new Map<string, Rule>();
 
   constructor(forms: SchemaForms, context: SchemaContext) {
@@ -45,12 +46,18 @@ export class JsonGrammar {
     return this.#grammar.print(this.#value([schema]));
   }
 
+  /** The schemas without values, each within the one before, if `print` gave null. */
+  impossible(schema: Schema): Schema[] {
+    return this.#grammar.impossible(this.#value([schema])).flatMap((rule) => this.#schemas.get(rule) ?? []);
+  }
+
   #value(schemas: readonly Schema[]): Rule {
     const key = this.#forms.keyOf(schemas);
     const known = this.#values.get(key);
     if (known) return known;
     const rule = this.#grammar.rule();
     this.#values.set(key, rule);
+    this.#schemas.set(rule, schemas);
     rule.alternatives = this.#alternatives(this.#forms.formsOf(schemas));
     return rule;
   }

@@ -82,8 +82,8 @@ export interface Reasoning {
 /** Generates one choice. A request for `n` choices is `n` jobs. */
 export interface ChatJob extends AnyJob {
   kind: 'chat';
-  /** A conversation, or text to continue without a chat template. */
-  input: { messages: ChatMessage[] } | { prompt: string };
+  /** A conversation, or text to continue without a chat template. `isText`: it has no special tokens, as callers' texts have none. */
+  input: { messages: ChatMessage[] } | { prompt: string; isText?: true };
   sampling: Sampling;
   /** Counts the prompt's tokens and ends with `accepted`. The prompt may be longer than the context. */
   countOnly?: true;

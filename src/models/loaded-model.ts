@@ -1,6 +1,6 @@
 import { weightBytes, type CatalogModel, type Variant } from '#catalog';
 import type { ModelStatus, Progress } from '#protocol';
-import { showSpan, abortable, backoff, ServiceError } from '#base';
+import { showSpan, abortable, ServiceError } from '#base';
 import type { Engine } from '#engine-kit';
 import { KINDS } from '#jobs';
 import { JobQueue } from '#scheduling';
@@ -16,8 +16,8 @@ export interface LoadVariantOptions {
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
 
-/** Backoff before a failed load is retried. */
-const PAUSES = { firstMs: 1000, maxMs: 30_000 };
+/** Time for which a failed load is not repeated for a request that can do without the model. */
+const FAILURE_HOLDS_MS = 30_000;
 
 /** One load, shared by all callers that wait for it. */
 interface Loading {
@@ -33,8 +33,8 @@ type State =
   | { name: 'idle'; unloadedFor?: string }
   | Loading
   | { name: 'ready'; engine: Engine; progress: Progress }
-  /** Not loaded again before `retryAt`. Both times are values of `performance.now()`. */
-  | { name: 'failed'; error: unknown; failedAt: number; retryAt: number };
+  /** `failedAt` is a value of `performance.now()`. */
+  | { name: 'failed'; error: unknown; failedAt: number };
 
 /** A variant's state in memory (idle, loading, ready or failed), with its engine and queue. */
 export class LoadedModel {
@@ -47,8 +47,6 @@ export class LoadedModel {
   readonly #loadVariant: LoadVariant;
   readonly #onChange: () => void;
   #state: State = { name: 'idle' };
-  /** Number of consecutive failed loads. */
-  #failures = 0;
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
     this.variant = variant;
@@ -73,12 +71,16 @@ export class LoadedModel {
     return 'progress' in this.#state ? this.#state.progress : null;
   }
 
-  /** Resolves when the engine is loaded. All callers share one load, which is aborted when the last caller aborts. */
-  async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
+  /**
+   * Resolves when the engine is loaded. All callers share one load, which is aborted when the last caller aborts.
+   * A failed load is repeated at once, unless it is `optional`.
+   */
+  async load(signal: AbortSignal, onProgress: (progress: Progress) => void, optional = false): Promise<void> {
     signal.throwIfAborted();
     const state = this.#state;
     if (state.name === 'ready') return;
-    if (state.name === 'failed' && performance.now() < state.retryAt) throw state.error;
+    if (optional && state.name === 'failed' && performance.now() < state.failedAt + FAILURE_HOLDS_MS)
+      throw state.error;
     const loading = state.name === 'loading' ? state : this.#begin();
     const caller = { onProgress };
     loading.callers.add(caller);
@@ -105,12 +107,6 @@ export class LoadedModel {
     if (this.engine !== engine) return;
     this.#become({ name: 'idle', ...(other && { unloadedFor: other.name }) });
     await engine.unload().catch(() => undefined);
-  }
-
-  /** Shortens the backoff of a failed load to `pauseMs` after the failure, as circumstances have changed. */
-  resetBackoff(pauseMs = 0): void {
-    const state = this.#state;
-    if (state.name === 'failed') state.retryAt = Math.min(state.retryAt, state.failedAt + pauseMs);
   }
 
   #become(state: State): void {
@@ -156,7 +152,6 @@ export class LoadedModel {
         await engine.unload();
         throw signal.reason as Error;
       }
-      this.#failures = 0;
       this.queue.slots = engine.slots;
       const totalBytes = weightBytes({ files: this.variant.files });
       const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
@@ -170,11 +165,7 @@ export class LoadedModel {
         this.#become({ name: 'idle' });
         throw error;
       }
-      const failedAt = performance.now();
-      // The user may have made room since.
-      const pauseMs = error.code === 'storage_full' ? 0 : backoff(this.#failures++, PAUSES);
-      const retryAt = failedAt + pauseMs;
-      this.#become({ name: 'failed', error, failedAt, retryAt });
+      this.#become({ name: 'failed', error, failedAt: performance.now() });
       throw error;
     } finally {
       showSpan('load', performance.now() - began, { model: this.variant.name });

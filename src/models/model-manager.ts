@@ -23,9 +23,6 @@ const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
  */
 const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
 
-/** Minimum time between two loads of a failing variant, in milliseconds. */
-const AGAIN_MS = 1000;
-
 /** Number of GPU losses, or of failures of the browser's model, after which a variant is not tried again. */
 const MAX_LOSSES = 2;
 
@@ -44,7 +41,7 @@ export interface ModelManagerOptions {
   budgetBytes: Promise<number>;
   variantDetails: VariantDetails;
   onDeviceLost: (variant: Variant) => void;
-  /** Called when the page requests a load that may have failed before. */
+  /** Called when a load is requested that may have failed before. */
   onAgain: () => void;
   crashGuard: Pick<CrashGuard, 'untried' | 'onJob'>;
 }
@@ -84,17 +81,19 @@ export class ModelManager {
   }
 
   /**
-   * Loads a model unless it is in memory, trying its variants in order. With `again`, the page or its user
-   * requested the load explicitly, and failed variants are retried.
+   * Loads a model unless it is in memory, trying its variants in order, also those that failed before.
+   * @param options `replan`: chooses among all variants again even if one is in memory
+   * @param optional whether to repeat the error of a recent failure, as the caller can do without the model
    * @throws the last variant's error if none could be loaded
    */
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, again, ...limit }: { onProgress?: OnProgress; again?: boolean } & VariantFilter = {},
+    { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & VariantFilter = {},
+    optional = false,
   ): Promise<LoadedModel> {
     const model = this.#model(id);
-    if (again) this.#dropFailures(model);
+    if (!optional && (replan || !this.#isReady(model))) this.#dropFailures(model);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -102,7 +101,8 @@ export class ModelManager {
       const later = candidates.slice(at + 1);
       if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
       try {
-        await this.#load(loadedModel, signal, (progress) => onProgress?.({ model: id, ...progress }));
+        const report = (progress: Progress) => onProgress?.({ model: id, ...progress });
+        await this.#load(loadedModel, signal, report, optional);
         loadedModel.lastUsed = performance.now();
         // A failure may have cleared the plan. Plan again, so that the status shows the failed variants.
         await this.#planned(model);
@@ -121,15 +121,15 @@ export class ModelManager {
     loadedModel: LoadedModel,
     signal: AbortSignal,
     onProgress: (progress: Progress) => void,
+    optional: boolean,
   ): Promise<void> {
-    const load = () => abortable(loadedModel.load(signal, onProgress), signal);
+    const load = () => abortable(loadedModel.load(signal, onProgress, optional), signal);
     await load().catch(async (error: unknown) => {
       signal.throwIfAborted();
       // Unloading other models may free enough memory.
       const short = toWireError(error).code === 'out_of_memory';
       if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
-      loadedModel.resetBackoff();
-      await load();
+      await abortable(loadedModel.load(signal, onProgress), signal);
     });
   }
 
@@ -137,7 +137,10 @@ export class ModelManager {
     this.#options.onAgain();
     // The browser may now offer its own model.
     if (this.#lacksExternal(model) || this.#endedTab(model)) this.#plans.delete(model.id);
-    for (const { name } of model.variants) this.#loadedModels.get(name)?.resetBackoff(AGAIN_MS);
+  }
+
+  #isReady({ variants }: CatalogModel): boolean {
+    return variants.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready');
   }
 
   #endedTab({ id }: CatalogModel): boolean {

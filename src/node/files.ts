@@ -40,17 +40,19 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   const target = await realpath(path).catch(() => path);
   const draft = `${target}.${randomUUID()}`;
   try {
-    await naming(path, writeFile(draft, content));
+    await writeFile(draft, content);
     const before = await stat(target).catch(() => null);
     if (before !== null) await chmod(draft, before.mode);
     await rename(draft, target);
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => undefined);
+    // Not the draft's path.
+    if (isFileError(error)) error.path = path;
     throw error;
   }
 }
 
-/** A failed write does not name its file: this adds the path, for `describeFileError`. */
+/** Some errors do not name their file: this adds the path, for `describeFileError`. */
 export async function naming<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -61,7 +63,7 @@ export async function naming<T>(path: string, work: Promise<T>): Promise<T> {
 }
 
 const FULL = 'has no space left. Free some, or choose a folder on another disk.';
-const FORBIDDEN = 'may not be changed. Choose another folder, or change its permissions.';
+const FORBIDDEN = 'may not be read or changed. Change its permissions, or choose another folder.';
 const FILE = 'needs a folder where there is a file. Choose another folder, or move the file.';
 const FOLDER = 'is a folder, and a file is needed there. Move the folder.';
 const CAUSES: Record<string, string> = {

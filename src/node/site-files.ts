@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { NetworkFirst, SiteFile } from '#base';
 import { markFile, marksOf } from './page-mark.ts';
 import { CommandError } from './cli/arguments.ts';
+import { shown } from './cli/output.ts';
 import { isFallback } from './wasm-files.ts';
 
 /** A site's files, by when its service worker keeps them. */
@@ -102,6 +103,10 @@ export async function addFolder(
     const path = join(folder, entry.name);
     const url = below + encodeURIComponent(entry.name);
     if (options.skip(path)) continue;
+    if (entry.name.includes('\uFFFD'))
+      throw new CommandError(
+        `${shown(path)} has a name that is not UTF-8, so that no URL leads to it. Rename it.`,
+      );
     if (entry.isDirectory()) await addFolder(files, path, options, `${url}/`);
     else if (entry.isFile() && SHELL.test(entry.name)) {
       const source = await readFile(path);

@@ -4,8 +4,6 @@ import {
   LOAD_PATH,
   PROTOCOL_HEADER,
   STATUS_PATH,
-  takeOverLock,
-  tryLock,
   PROTOCOL_VERSION,
   type LoadLine,
   type EngineStatus,
@@ -57,10 +55,9 @@ export async function loadModel(model: string, signal: AbortSignal, onProgress?:
   }
 }
 
-/** Reads the status; null: no engine answers. Waits while a new version takes over. @throws LocaltextError */
-export async function readStatus(scope: string): Promise<EngineStatus | null> {
-  const fetchStatus = (): Promise<Response> => fetchLocal(STATUS_PATH);
-  const response = await tryLock(navigator.locks, takeOverLock(scope), 'shared', fetchStatus);
+/** Reads the status; null: no engine answers. @throws LocaltextError */
+export async function readStatus(): Promise<EngineStatus | null> {
+  const response = await fetchLocal(STATUS_PATH);
   if (response.status === 204 || response.status === 500) return null;
   // A host may answer in its place, with a page.
   const status = response.ok && ((await response.json().catch(() => null)) as EngineStatus | null);

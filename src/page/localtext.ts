@@ -143,7 +143,7 @@ export class Localtext extends EventTarget {
 
   /** Returns an empty `epoch` and no models while no engine answers. */
   async status(): Promise<LocaltextStatus> {
-    const status = { ...NO_ENGINE, ...(await readStatus(this.#membership.member.scope)) };
+    const status = { ...NO_ENGINE, ...(await readStatus()) };
     const { leading } = this.#membership.member;
     return {
       ...status,
@@ -161,7 +161,7 @@ export class Localtext extends EventTarget {
    */
   async update(): Promise<boolean> {
     // Chromium holds a version back for up to 5 minutes if the engine's worker starts while it takes over.
-    await readStatus(this.#membership.member.scope).catch(() => null);
+    await readStatus().catch(() => null);
     return applyUpdate(this.#registration, this.stopped);
   }
 

@@ -1,11 +1,8 @@
 import { messageSW } from 'workbox-window';
 
 import {
-  HOLD_BACK_MS,
   requestsRun,
   scopeOf,
-  takeOverLock,
-  tryLock,
   PROTOCOL_VERSION,
   type PageToServiceWorker,
   type ServiceWorkerReply,
@@ -38,27 +35,20 @@ export async function applyUpdate(
   registration: ServiceWorkerRegistration,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { locks } = navigator;
   const scope = scopeOf(registration.scope);
   for (let found = false; ; found = true) {
+    const isBusy = await requestsRun(navigator.locks, scope);
     signal.throwIfAborted();
     // A newer version may have replaced the waiting one, or another tab has activated it.
     const { waiting } = registration;
     if (!waiting) return found;
-    if (!(await requestsRun(locks, scope))) {
+    if (!isBusy) {
       const stateChange = new Promise<void>((resolve) => {
         waiting.addEventListener('statechange', () => /activated|redundant/.test(waiting.state) && resolve());
       });
       try {
-        let takingOver: Promise<void> | undefined;
-        const turn = tryLock(locks, takeOverLock(scope), 'exclusive', async () => {
-          signal.throwIfAborted();
-          const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
-          takingOver = abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
-          await withTimeout(takingOver, HOLD_BACK_MS);
-        });
-        await abortable(turn, signal);
-        await takingOver;
+        const reply = tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+        await abortable(Promise.race([stateChange, reply.then(() => stateChange)]), signal);
         if (waiting.state === 'activated') return true;
       } catch (error) {
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;

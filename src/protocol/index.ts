@@ -7,6 +7,7 @@ export * from './locks.ts';
 export type * from './model-facts.ts';
 export * from './page-model.ts';
 export * from './page-services.ts';
+export * from './pause-pages.ts';
 export * from './request-log.ts';
 export type * from './service-dependencies.ts';
 export * from './status.ts';

@@ -33,15 +33,6 @@ export const helperLock = (id: string): string => `localtext:helper:${id}`;
 /** Held by the client of the engine while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
 
-/**
- * Shared by requests for the status, and exclusive while a new version takes over: if a request reaches the old
- * version as it stops, Chromium starts it again, and keeps it for up to 5 minutes.
- */
-export const takeOverLock = (scope: string): string => `${nameIn(scope)}:take-over`;
-
-/** How long a takeover holds back the status requests of all tabs. */
-export const HOLD_BACK_MS = 10_000;
-
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
@@ -123,22 +114,6 @@ export async function whenReleased(locks: LockManager, name: string, signal?: Ab
 
 /** Whether another script has taken the lock from its holder, by `steal`. */
 const isTheft = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
-
-/** How long to wait for a lock that other tabs hold for a moment only. */
-const LOCK_MS = 10_000;
-
-/** Runs work under a lock; without it if it is not free in time, or another script has stolen it. */
-export async function tryLock<T>(
-  locks: LockManager,
-  name: string,
-  mode: LockMode,
-  work: () => Promise<T>,
-): Promise<T> {
-  let running: Promise<T> | undefined;
-  const run = (): Promise<T> => (running ??= work());
-  await locks.request(name, { mode, signal: AbortSignal.timeout(LOCK_MS) }, run).catch(() => undefined);
-  return run();
-}
 
 /** Prefix of the ids of status requests. */
 export const STATUS_ID = 'status-';

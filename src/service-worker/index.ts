@@ -7,6 +7,7 @@ import { serverError, isV1Path, type SiteFile } from '#base';
 import { linked, type EngineConnection, type Ways } from '#link';
 import {
   CALL_HEADER,
+  pausePages,
   requestsRun,
   scopeOf,
   PROTOCOL_VERSION,
@@ -184,8 +185,8 @@ async function takeOver(): Promise<ServiceWorkerReply> {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  // Not awaited: if a request arrives while the old version stops, Chromium starts that again, and waits up
-  // to 5 minutes.
+  await pausePages(scope);
+  // Not awaited: Chromium settles it only when the old version has stopped, which takes up to 5 minutes.
   void self.skipWaiting();
   return ok;
 }

@@ -123,36 +123,6 @@ test("the browser's model answers once the user has downloaded it, and the weigh
   await page.close();
 });
 
-test("the tab with the browser's session is closed: the next one's session continues the reply", async () => {
-  const open = async () => {
-    const page = await context.newPage();
-    await page.addInitScript(installLanguageModel, { chunkMs: 400 } as const);
-    await page.goto(siteUrl + path);
-    const key = await page.evaluate(
-      async () => (await (await window.localtext).keys.issue({ label: 'a' })).key,
-    );
-    return { page, key };
-  };
-  const leader = await open();
-  const { page, key } = await open();
-  const asking = page.evaluate((apiKey) => window.ask(apiKey), key);
-  await page.waitForFunction(() => /\w/.test(window.heard ?? ''));
-  await leader.page.close();
-  const { text, servedBy } = await asking;
-  expect(text).toBe('one two three four five');
-  expect(servedBy).toMatch(/^built-in-/);
-  const { prompts } = await page.evaluate(() => window.languageModelCalls);
-  expect(prompts).toMatchObject([
-    {
-      input: [
-        { role: 'user', content: 'Count.' },
-        { role: 'assistant', content: expect.stringMatching(/^one /) as string, prefix: true },
-      ],
-    },
-  ]);
-  await page.close();
-});
-
 test('pictures go to a session that takes them', async () => {
   const page = await context.newPage();
   await page.addInitScript(installLanguageModel, { images: true } as const);

@@ -1,14 +1,9 @@
-import type { Page } from 'playwright';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { crash, engineOf } from './lifetime/support/kill.ts';
-import { openPage } from '../support/open-page.ts';
 import { send } from '../support/send.ts';
 import { sharedPage } from '../support/shared-page.ts';
 
 /** Decisions on real weights. */
-
-const siteUrl = inject('siteUrl');
 
 const tab = sharedPage();
 
@@ -92,77 +87,4 @@ test('questions share the computed input, which the usage counts once', async ()
   expect(many.usage.input_tokens).toBeLessThan(5 * one.usage.input_tokens);
   expect(again.usage.input_tokens).toBe(many.usage.input_tokens);
   expect(again.usage.input_tokens_details.cached_tokens).toBeGreaterThan(0);
-});
-
-const many = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({
-    type: 'choice',
-    instructions: `Which of these is number ${index}?`,
-    choices: ['first one', 'second one', 'third one'].map((value) => ({ value })),
-  }));
-
-test('four large decisions leave room for a short chat', async () => {
-  const ended: string[] = [];
-  const large = ['a', 'b', 'c', 'd'].map(async (name) => {
-    await decide({ input: `${name}: ${input}`, questions: many(9) });
-    ended.push(name);
-  });
-  await expect.poll(runningJobs).toBe(4);
-  await tab.page.evaluate(async (apiKey) => {
-    const messages = [{ role: 'user' as const, content: 'Hi' }];
-    await window
-      .client(apiKey)
-      .chat.completions.create({ model: 'amber-phoenix-4', messages, max_tokens: 2 });
-  }, tab.key);
-  expect(ended).toEqual([]);
-  await Promise.all(large);
-});
-
-const runningJobs = (): Promise<number> =>
-  tab.page.evaluate(async () => {
-    const { models } = await (await window.localtext).status();
-    return models.find(({ id }) => id === 'amber-phoenix-4')?.running ?? 0;
-  });
-
-/** Counts the answered questions that the engine of a tab tells of. */
-const countAnswers = async (leader: Page): Promise<() => Promise<number>> => {
-  const engine = engineOf(leader);
-  if (!engine) throw new Error('this tab has no engine');
-  await engine.evaluate(() => {
-    const counting = self as unknown as { answered: number };
-    counting.answered = 0;
-    const { postMessage } = MessagePort.prototype;
-    MessagePort.prototype.postMessage = function (this: MessagePort, ...given: unknown[]) {
-      const [message] = given as [{ type?: string; event?: { type: string } }];
-      if (message.type === 'event' && message.event?.type === 'delta') counting.answered++;
-      Reflect.apply(postMessage, this, given);
-    };
-  });
-  return () => engine.evaluate(() => (self as unknown as { answered: number }).answered);
-};
-
-test('the next tab continues with the first question without an answer, where the leading one crashes', async () => {
-  const { page: leader } = await openPage(tab.context, siteUrl);
-  const { page: heir } = await openPage(tab.context, siteUrl);
-  // The first tab's process has the service worker, which a crash would end, too.
-  await tab.page.close();
-  const leads = (leading: Page): Promise<boolean> =>
-    leading.evaluate(async () => (await (await window.localtext).status()).leader);
-  await expect.poll(() => leads(leader)).toBe(true);
-  const questions = many(12);
-  const whole = await decide({ input, questions }, heir);
-  const answered = await countAnswers(leader);
-  const deciding = decide({ input, questions }, heir);
-  await expect.poll(answered, { interval: 20 }).toBeGreaterThan(3);
-  const counting = heir
-    .waitForEvent('worker', (worker) => engineOf(heir) === worker)
-    .then(() => countAnswers(heir));
-  await crash(leader);
-  const { answers, usage } = await deciding;
-  const chosen = (decision: Decision) => decision.answers.map(({ choice: value }) => value);
-  expect(chosen({ answers, usage })).toEqual(chosen(whole));
-  expect(usage.input_tokens).toBe(whole.usage.input_tokens);
-  const computed = await (await counting)();
-  expect(computed).toBeGreaterThan(0);
-  expect(computed).toBeLessThanOrEqual(questions.length - 3);
 });

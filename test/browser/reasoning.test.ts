@@ -89,25 +89,3 @@ test('the playground folds them, and does not send them again', async () => {
   expect(sent[1]).not.toContain(JSON.stringify(thoughts).slice(1, -1));
   expect(sent[1]).not.toContain('reasoning_content');
 });
-
-test('the next tab continues the thoughts that a closed one has begun', async () => {
-  const other = await context.newPage();
-  await other.goto(`${inject('siteUrl')}/test-page.html`);
-  const more = { reasoning_effort: 'high', max_tokens: 60, seed: 1 };
-  const asked = other.evaluate(streamThoughts, { key, model: MODEL, more });
-  // Three words.
-  await expect.poll(() => other.title(), { timeout: 60_000 }).toMatch(/\w\W+\w+\W+\w/);
-  // It leads: the engine is its worker.
-  await page.close();
-  const { choices, usage } = await asked;
-  expect(choices[0]).toEqual({
-    reasoning: words,
-    text: words,
-    order: ['reasoning', 'text'],
-    finish: 'length',
-  });
-  expect(usage).toMatchObject({
-    completion_tokens: 60,
-    completion_tokens_details: { reasoning_tokens: 48 },
-  });
-});

@@ -1,6 +1,5 @@
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { openPage } from '../support/open-page.ts';
 import { send } from '../support/send.ts';
 import { sharedPage } from '../support/shared-page.ts';
 
@@ -44,29 +43,3 @@ test('documents longer than the context are cut', async () => {
   expect(status, JSON.stringify(body)).toBe(200);
   expect((body as Ranking).results[0]?.index).toBe(1);
 });
-
-test('1,000 documents leave turns to an embedding and a chat of another tab', async () => {
-  const other = await openPage(tab.context, inject('siteUrl'));
-  const ask = (path: string, body: object) => send(other.page, other.key, path, body);
-  const embed = () => ask('/v1/embeddings', { model: 'jade-mole-4', input: 'Owls hunt at night.' });
-  const chat = () =>
-    ask('/v1/chat/completions', {
-      model: 'amber-phoenix-4',
-      messages: [{ role: 'user', content: 'Say hello.' }],
-      max_tokens: 5,
-    });
-  await Promise.all([embed(), chat()]);
-  const sentence = 'The boat left the harbor before sunrise, and nobody on the pier saw it leave. ';
-  const documents = Array.from({ length: 1000 }, (_, at) => `Page ${at}. ${sentence.repeat(2)}`);
-  let isRanked = false;
-  const ranked = rerank({ query: 'Which is page 500?', documents, top_n: 5 }).finally(() => {
-    isRanked = true;
-  });
-  for (const answer of [await embed(), await chat(), await embed(), await chat()])
-    expect(answer.status).toBe(200);
-  expect(isRanked).toBe(false);
-  const { status, body } = await ranked;
-  expect(status).toBe(200);
-  expect((body as Ranking).results).toHaveLength(5);
-  await other.page.close();
-}, 120_000);

@@ -6,7 +6,6 @@ import { AlteredSite } from '../support/altered-site.ts';
 import { openPage } from '../support/open-page.ts';
 import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
 
@@ -16,8 +15,6 @@ let model: Awaited<ReturnType<typeof speechModel>>;
 let context: BrowserContext;
 let page: Page;
 let key: string;
-/** Text of `sentences.ogg`. */
-let wholeText: string | undefined;
 
 const open = (url = siteUrl) => {
   const chats = defaultCatalog.models.filter(({ id, kind }) => id === chat || kind === 'embedding');
@@ -128,7 +125,6 @@ test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async
   );
   expect(seen.first).toBe('chat: assistant');
   const { text, language, duration, segments = [], words = [] } = seen.answer;
-  wholeText = text;
   console.log(`54 s in ${Math.round(seen.ms)} ms; word error rate ${wordErrorRate(SENTENCES, text)}`);
   // faster-whisper, greedy in float32 on the same weights: 0.025.
   expect(wordErrorRate(SENTENCES, text)).toBeLessThan(0.045);
@@ -154,36 +150,4 @@ test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async
     expect(Math.abs((timeOf(word)?.start ?? 0) - start), word).toBeLessThan(0.25);
     expect(Math.abs((timeOf(word)?.end ?? 0) - end), word).toBeLessThan(0.25);
   }
-});
-
-test('a stream comes as windows are done; the leading tab dies in between: no word is lost or repeated', async () => {
-  // The first tab's process may have the service worker in it, which is to live.
-  const leader = await open();
-  const asker = await open();
-  await page.close();
-  ({ page, key } = asker);
-  wholeText ??= await transcribe('sentences.ogg');
-  await fetchClip('sentences.ogg');
-  await page.evaluate((apiKey) => {
-    const heard = { deltas: [] as string[], text: '', error: '' };
-    const { clip } = Object.assign(window as unknown as { clip: File }, { heard });
-    const run = async () => {
-      const request = { file: clip, model: 'coral-wren-4', stream: true } as const;
-      for await (const event of await window.client(apiKey).audio.transcriptions.create(request)) {
-        if (event.type === 'transcript.text.delta') heard.deltas.push(event.delta);
-        if (event.type === 'transcript.text.done') heard.text = event.text;
-      }
-    };
-    run().catch((error: unknown) => (heard.error = String(error)));
-  }, key);
-  const heard = () =>
-    page.evaluate(
-      () => (window as unknown as { heard: { deltas: string[]; text: string; error: string } }).heard,
-    );
-  await expect.poll(async () => (await heard()).deltas.length, { timeout: 60_000 }).toBe(1);
-  await crash(leader.page);
-  await expect.poll(heard, { timeout: 60_000 }).toMatchObject({ text: wholeText, error: '' });
-  const { deltas } = await heard();
-  expect(deltas).toHaveLength(2);
-  expect(deltas.join('')).toBe(wholeText);
 });

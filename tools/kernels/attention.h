@@ -59,8 +59,9 @@ INLINE void add_masks(const uint16_t *const *masks, int64_t key, float *scores) 
   const v128_t cd0 = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5), cd1 = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
   const v128_t keys[4] = {wasm_i64x2_shuffle(ab0, cd0, 0, 2), wasm_i64x2_shuffle(ab0, cd0, 1, 3), wasm_i64x2_shuffle(ab1, cd1, 0, 2),
                           wasm_i64x2_shuffle(ab1, cd1, 1, 3)};
+  const half_reader half = half_reader_of(wasm_i32x4_const_splat(0));
   for (int i = 0; i < 4; i++, scores += QUERIES) {
-    const v128_t sum = wasm_f32x4_add(wasm_v128_load(scores), floats_of(false, keys[i]));
+    const v128_t sum = wasm_f32x4_add(wasm_v128_load(scores), low_floats(&half, true, keys[i]));
     const v128_t hidden = wasm_i32x4_eq(keys[i], wasm_i32x4_const_splat(HIDDEN));
     wasm_v128_store(scores, wasm_v128_bitselect(wasm_f32x4_const_splat(-__builtin_inff()), sum, hidden));
   }
@@ -166,7 +167,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       if (seen == NONE) continue;
       size_t step = k->nb[1];
       const uint8_t *some = some_keys(keys, &step, rows, ic, n, 34 * blocks, copied);
-      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, flip_of(fast), 0};
+      const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, flip_of(fast), hidden_zero(), 0};
       rows_Q8_0(fast != NO_DOT, &p, 0, n);
       for (int i = 0; i < n; i += 4)
         for (int g = 0; g < groups; g++) {

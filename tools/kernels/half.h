@@ -2,32 +2,47 @@
 #pragma once
 #include "ggml.h"
 
+/** A zero that Clang does not know. A browser's compiler does not know it once it comes from memory. */
+INLINE v128_t hidden_zero(void) {
+  v128_t zero = wasm_i32x4_const_splat(0);
+  asm("" : "+r"(zero));
+  return zero;
+}
 /**
- * Four halves in the high 16 bits of lanes (the others are ignored), as floats: exact, but for infinities and NaN.
- * @param branches faster, but where constants are kept in registers
+ * A constant for a loop. A browser's compiler that knows the value makes it again at each use, by three instructions.
+ * @param zero whose value no compiler knows
  */
-INLINE v128_t upper(bool branches, v128_t words) {
-  const v128_t half = wasm_v128_and(wasm_i32x4_shr(words, 3), wasm_i32x4_const_splat((int)0x8fffe000));
-  const v128_t usual = wasm_i32x4_add(half, wasm_i32x4_const_splat(112 << 23));
-  // Those below 2^-14 have no leading one. Floats that small, which are slow, do not occur.
-  const v128_t is_tiny = wasm_i32x4_eq(wasm_v128_and(half, wasm_i32x4_const_splat(31 << 23)), wasm_i32x4_const_splat(0));
-  if (branches && !wasm_v128_any_true(is_tiny)) return usual;
-  const v128_t sign = wasm_v128_and(half, wasm_i32x4_const_splat((int)0x80000000));
-  const v128_t one = wasm_v128_or(sign, wasm_i32x4_const_splat(113 << 23));
-  const v128_t tiny = wasm_f32x4_sub(wasm_v128_or(wasm_i32x4_add(half, wasm_i32x4_const_splat(113 << 23)), sign), one);
-  return wasm_v128_bitselect(wasm_v128_or(tiny, sign), usual, is_tiny);
+INLINE v128_t kept(v128_t zero, int word) { return wasm_v128_xor(zero, wasm_i32x4_splat(word)); }
+
+/** Constants to read halves with. */
+typedef struct {
+  v128_t bits, bias, factor, sign, least;
+} half_reader;
+INLINE half_reader half_reader_of(v128_t zero) {
+  return (half_reader){kept(zero, (int)0x8fffe000), kept(zero, 112 << 23), kept(zero, 239 << 23), kept(zero, (int)0x80000000), kept(zero, 113 << 23)};
 }
-/** Those in the low 16 bits. */
-INLINE v128_t floats_of(bool branches, v128_t halves) { return upper(branches, wasm_i32x4_shl(halves, 16)); }
+/**
+ * Halves in the high 16 bits of lanes (the others are ignored), as floats: exact, but for infinities and NaN.
+ * @param often whether some may be below 2^-14: to multiply floats that small is exact, but slow on some processors
+ */
+INLINE v128_t high_floats(const half_reader *h, bool often, v128_t halves) {
+  const v128_t half = wasm_v128_and(wasm_i32x4_shr(halves, 3), h->bits);
+  if (!often) return wasm_f32x4_mul(half, h->factor);
+  // Those have no leading one: twice as much less 2^-14, which is more for all others.
+  const v128_t usual = wasm_i32x4_add(wasm_v128_andnot(half, h->sign), h->bias);
+  const v128_t tiny = wasm_f32x4_sub(wasm_f32x4_add(usual, usual), h->least);
+  return wasm_v128_or(wasm_f32x4_pmin(tiny, usual), wasm_v128_and(half, h->sign));
+}
+INLINE v128_t low_floats(const half_reader *h, bool often, v128_t halves) { return high_floats(h, often, wasm_i32x4_shl(halves, 16)); }
 INLINE float float_of(const uint8_t *half) {
-  return wasm_f32x4_extract_lane(floats_of(true, wasm_i32x4_splat(*(const uint16_t *)half)), 0);
+  const half_reader h = half_reader_of(wasm_i32x4_const_splat(0));
+  return wasm_f32x4_extract_lane(low_floats(&h, true, wasm_i32x4_splat(*(const uint16_t *)half)), 0);
 }
-INLINE v128_t four_halves(bool branches, const uint8_t *a, size_t stride) {
+INLINE v128_t four_halves(const uint8_t *a, size_t stride) {
   v128_t all = wasm_v128_load16_lane(a, wasm_i32x4_const_splat(0), 0);
   all = wasm_v128_load16_lane(a + stride, all, 2);
   all = wasm_v128_load16_lane(a + 2 * stride, all, 4);
-  all = wasm_v128_load16_lane(a + 3 * stride, all, 6);
-  return floats_of(branches, all);
+  return wasm_v128_load16_lane(a + 3 * stride, all, 6);
 }
 /** Of four rows, what their blocks begin with: two halves each. */
 INLINE v128_t four_words(const uint8_t *a, size_t stride) {

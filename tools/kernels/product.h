@@ -23,7 +23,7 @@ ALONE void compute(int type, const job *j, int64_t first, int64_t end) {
     for (size_t b = 0; b < j->blocks; b += most) {
       const size_t blocks = j->blocks - b < most ? j->blocks - b : most;
       const uint8_t *columns = j->columns + c * j->column_size + b * column_block(type);
-      const product p = {j->rows + b * row_block(type), laid, j->row_size, blocks, count, b > 0, j->to + c * j->stride, j->stride, flip_of(fast), overlapping};
+      const product p = {j->rows + b * row_block(type), laid, j->row_size, blocks, count, b > 0, j->to + c * j->stride, j->stride, flip_of(fast), hidden_zero(), overlapping};
       switch (type) {
 #define CASE(type) case type: lay_out(type, fast, columns, j->column_size, count, blocks, laid); rows_##type(fast != NO_DOT, &p, first, end); break;
         CASE(Q8_0) CASE(Q4_0) CASE(Q4_1) CASE(Q5_0) CASE(Q5_1) CASE(Q4_K) CASE(Q5_K) CASE(Q6_K)

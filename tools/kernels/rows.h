@@ -2,6 +2,15 @@
 #pragma once
 #include "columns.h"
 
+/** Constants of a loop: `kept()`. */
+typedef struct {
+  half_reader half;
+  /** The low 4 bits of bytes, and 1 in 16 bits. */
+  v128_t nibble, ones;
+  /** Of rows in Q8_0: the bits of their bytes that differ from what the processor multiplies. */
+  v128_t flip;
+} constants;
+
 /** Lanes of four vectors, changed for vectors of lanes. */
 INLINE void transpose(const v128_t from[4], v128_t to[4]) {
   const v128_t ab0 = wasm_i32x4_shuffle(from[0], from[1], 0, 4, 1, 5), ab1 = wasm_i32x4_shuffle(from[0], from[1], 2, 6, 3, 7);
@@ -33,15 +42,15 @@ INLINE bool takes_rows(int type, bool fast, int count) { return fast && count ==
  * @param part of a block of 256
  * @param high of Q5_K and Q6_K: the bytes with the highest bits of all parts, or of four
  */
-INLINE void unpack(int type, bool by_rows, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
-  const v128_t mask = wasm_i8x16_const_splat(15);
+INLINE void unpack(int type, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
+  const v128_t mask = k->nibble;
   if (type == Q8_0) {
     load_weights(by_rows, block + 2, row_size, to);
     load_weights(by_rows, block + 18, row_size, to + 4);
   } else if (!is_k(type)) {
     load_weights(by_rows, block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
     for (int i = 0; i < 4; i++) {
-      to[4 + i] = wasm_u8x16_shr(to[i], 4);
+      to[4 + i] = wasm_v128_and(wasm_u16x8_shr(to[i], 4), mask);
       to[i] = wasm_v128_and(to[i], mask);
     }
     if (type == Q4_0 || type == Q4_1) return;
@@ -53,12 +62,12 @@ INLINE void unpack(int type, bool by_rows, const uint8_t *block, size_t row_size
     FIFTH(0, 0, low); FIFTH(1, 0, high); FIFTH(2, 1, low); FIFTH(3, 1, high);
     FIFTH(4, 2, low); FIFTH(5, 2, high); FIFTH(6, 3, low); FIFTH(7, 3, high);
   } else if (type == Q6_K) {
-    const int k = part & 3;
+    const int quarter = part & 3;
     for (int i = 0; i < 2; i++) {
-      load_weights(by_rows, block + 64 * (part >> 2) + 32 * (k & 1) + 16 * i, row_size, to + 4 * i);
+      load_weights(by_rows, block + 64 * (part >> 2) + 32 * (quarter & 1) + 16 * i, row_size, to + 4 * i);
       for (int j = 0; j < 4; j++) {
-        const v128_t lower = wasm_v128_and(wasm_u16x8_shr(to[4 * i + j], k < 2 ? 0 : 4), mask);
-        const v128_t upper = wasm_v128_and(wasm_u16x8_shr(high[4 * i + j], 2 * k), wasm_i8x16_const_splat(3));
+        const v128_t lower = wasm_v128_and(wasm_u16x8_shr(to[4 * i + j], quarter < 2 ? 0 : 4), mask);
+        const v128_t upper = wasm_v128_and(wasm_u16x8_shr(high[4 * i + j], 2 * quarter), wasm_i8x16_const_splat(3));
         to[4 * i + j] = wasm_v128_or(lower, wasm_i16x8_shl(upper, 4));
       }
     }
@@ -92,26 +101,26 @@ INLINE v128_t lane(v128_t x, int i) {
 }
 
 /** Sums of each row's lanes, which fit 16 bits but for weights of 8. */
-INLINE v128_t sums_of(int type, const v128_t rows[4]) {
+INLINE v128_t sums_of(int type, const constants *k, const v128_t rows[4]) {
   if (type == Q8_0) {
     v128_t lanes[4];
     transpose(rows, lanes);
     return wasm_i32x4_add(wasm_i32x4_add(lanes[0], lanes[1]), wasm_i32x4_add(lanes[2], lanes[3]));
   }
-  const v128_t ones = wasm_i16x8_const_splat(1);
-  const v128_t ab = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[0], rows[1]), ones);
-  const v128_t cd = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[2], rows[3]), ones);
+  const v128_t ab = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[0], rows[1]), k->ones);
+  const v128_t cd = wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(rows[2], rows[3]), k->ones);
+  if (type == Q4_0 || type == Q4_1 || type == Q4_K) return wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(ab, cd), k->ones);
   return wasm_i32x4_add(wasm_i32x4_shuffle(ab, cd, 0, 2, 4, 6), wasm_i32x4_shuffle(ab, cd, 1, 3, 5, 7));
 }
 
 /** Products of `halves` times 16 bytes of 4 rows with a column's values. */
-INLINE v128_t dot_rows(int type, int halves, const v128_t *rows, const uint8_t *values) {
+INLINE v128_t dot_rows(int type, const constants *k, int halves, const v128_t *rows, const uint8_t *values) {
   v128_t sums[4];
   for (int half = 0; half < halves; half++) {
     const v128_t x = wasm_v128_load(values + 16 * half);
     for (int r = 0; r < 4; r++) sums[r] = dot_bytes_add(x, rows[4 * half + r], half == 0 ? wasm_i32x4_const_splat(0) : sums[r]);
   }
-  return sums_of(type, sums);
+  return sums_of(type, k, sums);
 }
 
 /** Adds the products of four fours, in bytes, with 16 of a column's values to `sum`. */
@@ -131,8 +140,8 @@ INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_
 }
 
 /** Adds the products of `halves` times four fours, or of as many bytes of rows, with a column's values to `sum`. */
-INLINE v128_t dot_weights(int type, bool fast, bool by_rows, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
-  if (by_rows) return wasm_i32x4_add(sum, dot_rows(type, halves, weights, values));
+INLINE v128_t dot_weights(int type, bool fast, bool by_rows, const constants *k, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
+  if (by_rows) return wasm_i32x4_add(sum, dot_rows(type, k, halves, weights, values));
   sum = dot_fours(type, fast, weights, values, sum);
   return halves == 1 ? sum : wasm_i32x4_add(sum, dot_fours(type, fast, weights + 4, values + 16, wasm_i32x4_const_splat(0)));
 }
@@ -166,7 +175,7 @@ INLINE v128_t dot_single(const uint8_t *bytes, size_t row_size, const uint8_t *v
     sums[r] = wasm_i32x4_const_splat(0);
     for (int i = 0; i < 4; i++) sums[r] = dot_add(sums[r], wasm_i16x8_load8x8(bytes + r * row_size + 8 * i), wasm_v128_load(values + 16 * i));
   }
-  return sums_of(Q8_0, sums);
+  return sums_of(Q8_0, 0, sums);
 }
 
 /** Adds a block's product to `sum` as ggml does. */
@@ -177,17 +186,17 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 }
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
-INLINE void step32(int type, bool fast, v128_t flip, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step32(int type, bool fast, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   if (in_order(type, fast, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
-    sums[0] = add_up(type, sums[0], product, four_halves(true, block, row_size), wasm_v128_load32_splat(x));
+    sums[0] = add_up(type, sums[0], product, low_floats(&k->half, true, four_halves(block, row_size)), wasm_v128_load32_splat(x));
     return;
   }
   const bool by_rows = takes_rows(type, fast, count);
   v128_t fours[8], halves[COLUMNS];
-  unpack(type, by_rows, block, row_size, 0, 0, fours);
+  unpack(type, by_rows, k, block, row_size, 0, 0, fours);
   if (type == Q8_0 && fast)
-    for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], flip);
+    for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], k->flip);
   words w;
   if (!in_bytes(type, fast)) {
     // By halves, whose words fit the processor's registers.
@@ -197,26 +206,25 @@ INLINE void step32(int type, bool fast, v128_t flip, const uint8_t *block, size_
       halves[c] = dot_words(&w, x + c * laid_block(type, fast) + 8, has_start(type, fast) ? wasm_v128_load32_splat(x + c * laid_block(type, fast) + 4) : wasm_i32x4_const_splat(0));
     w = words_of(type, fours + 4);
   }
-  const v128_t pair = has_offset(type) ? four_words(block, row_size) : fours[0];
-  const v128_t scale = has_offset(type) ? floats_of(by_rows, pair) : four_halves(by_rows, block, row_size);
-  const v128_t offset = has_offset(type) ? upper(by_rows, pair) : scale;
+  const v128_t ends = has_offset(type) ? four_words(block, row_size) : four_halves(block, row_size);
+  const v128_t scale = low_floats(&k->half, type == Q8_0, ends), offset = has_offset(type) ? high_floats(&k->half, false, ends) : scale;
 #pragma clang loop unroll(disable)
   for (int c = 0; c < count; c++, x += laid_block(type, fast)) {
+    const v128_t head = wasm_v128_load(x);
     v128_t product;
     if (in_bytes(type, fast)) {
-      const v128_t start = has_start(type, fast) ? wasm_v128_load32_splat(x + 4) : wasm_i32x4_const_splat(0);
-      product = dot_weights(type, fast, by_rows, 2, fours, x + 8, start);
+      const v128_t start = has_start(type, fast) ? lane(head, 1) : wasm_i32x4_const_splat(0);
+      product = dot_weights(type, fast, by_rows, k, 2, fours, x + 8, start);
     } else product = dot_words(&w, x + 40, halves[c]);
-    const v128_t column_scale = wasm_v128_load32_splat(x);
     if (has_offset(type)) {
-      const v128_t p = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(product), wasm_f32x4_mul(scale, column_scale));
-      sums[c] = wasm_f32x4_add(sums[c], wasm_f32x4_add(p, wasm_f32x4_mul(offset, wasm_v128_load32_splat(x + 4))));
-    } else sums[c] = add_up(type, sums[c], product, scale, column_scale);
+      const v128_t p = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(product), wasm_f32x4_mul(scale, lane(head, 0)));
+      sums[c] = wasm_f32x4_add(sums[c], wasm_f32x4_add(p, wasm_f32x4_mul(offset, lane(head, 1))));
+    } else sums[c] = add_up(type, sums[c], product, scale, lane(head, 0));
   }
 }
 
 /** The same, of a block of 256. */
-INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step256(int type, bool fast, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   // By rows: the scales and offsets of four parts each, in bytes.
   v128_t head[4], scales[4], offsets[2];
   load_fours(type == Q6_K ? block + 192 : block, row_size, head);
@@ -236,7 +244,7 @@ INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, 
     v128_t fours[8], of_half[2];
     if (type == Q6_K ? (part & 3) == 0 : type == Q5_K && part == 0)
       for (int i = 0; i < 2; i++) load_weights(by_rows, block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
-    unpack(type, by_rows, block, row_size, part, high, fours);
+    unpack(type, by_rows, k, block, row_size, part, high, fours);
     if (type == Q6_K) {
       const v128_t pair = wasm_i32x4_shr(wasm_i32x4_shl(scales[part >> 1], 16 * (~part & 1)), 16);
       of_half[0] = wasm_i32x4_shr(wasm_i32x4_shl(pair, 24), 24);
@@ -248,7 +256,7 @@ INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, 
     if (in_bytes(type, fast) && type != Q6_K) {
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, values += laid_block(type, fast)) {
-        const v128_t sum = dot_weights(type, fast, by_rows, 2, fours, values, none);
+        const v128_t sum = dot_weights(type, fast, by_rows, k, 2, fours, values, none);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[0]));
       }
       continue;
@@ -260,15 +268,15 @@ INLINE void step256(int type, bool fast, const uint8_t *block, size_t row_size, 
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, at += laid_block(type, fast), start += laid_block(type, fast)) {
         v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
-        sum = in_bytes(type, fast) ? dot_weights(type, fast, by_rows, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        sum = in_bytes(type, fast) ? dot_weights(type, fast, by_rows, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
       }
     }
   }
-  const v128_t scale = type == Q6_K ? four_halves(by_rows, block + 208, row_size) : floats_of(by_rows, head[0]);
-  v128_t pairs[4], offset = scale;
+  const v128_t halves = type == Q6_K ? four_halves(block + 208, row_size) : head[0];
+  const v128_t scale = low_floats(&k->half, true, halves), offset = high_floats(&k->half, true, halves);
+  v128_t pairs[4];
   if (has_offsets(type)) {
-    offset = upper(by_rows, head[0]);
     for (int i = 0; i < 2; i++) {
       pairs[2 * i] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 0, 1, 4, 5, 8, 9, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0));
       pairs[2 * i + 1] = wasm_u16x8_extend_low_u8x16(wasm_i8x16_shuffle(offsets[i], offsets[i], 2, 3, 6, 7, 10, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0));
@@ -295,30 +303,39 @@ typedef struct {
   /** Of the first row and column, with the bytes to the next column. */
   uint8_t *to;
   size_t stride;
-  /** Of rows in Q8_0: the bits of their bytes that differ from what the processor multiplies. */
   v128_t flip;
+  /** A zero that no compiler knows. */
+  v128_t zero;
   /** Of the last four rows, where they overlap with those before: what is there has this step's products already. */
   v128_t *overlapping;
 } product;
 
 /** About so many bytes ahead, in whole rows, are read in order, which lets the processor fetch them in time. */
 #define AHEAD 3072
+/** Bytes read at once for a single column, which leaves no time to fetch them meanwhile, and how far ahead the next are. */
+#define AT_ONCE 32768
 
 /** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
 INLINE void multiply_rows(int type, bool fast, int count, const product *p, int64_t first, int64_t end) {
   const size_t bytes = row_block(type), row_size = p->row_size, fours = AHEAD / 4 / row_size, ahead = fours ? 4 * fours : 4;
+  const constants k = {half_reader_of(p->zero), kept(p->zero, 0x0f0f0f0f), kept(p->zero, 0x00010001), p->flip};
+  const uint8_t *fetched = p->rows + first * row_size, *const last = p->rows + end * row_size;
   for (int64_t i = first; i < end; i += 4) {
     const bool overlaps = i + 4 > end;
     const int64_t r = overlaps ? end - 4 : i;
     const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + (int64_t)ahead + 4 <= end ? ahead * row_size : 0);
+    if (count == 1 && fetched < row + AHEAD) {
+      const uint8_t *const stop = last - row < AT_ONCE ? last : row + AT_ONCE;
+      for (; fetched < stop; fetched += 64) (void)*(const volatile uint8_t *)fetched;
+    }
     uint8_t *const to = p->to + 4 * r;
     v128_t sums[COLUMNS];
     for (int c = 0; c < count; c++)
       sums[c] = !p->adds ? wasm_f32x4_const_splat(0) : overlaps ? p->overlapping[c] : wasm_v128_load(to + c * p->stride);
     for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type, fast)) {
-      for (size_t at = 0; at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
-      if (is_k(type)) step256(type, fast, row, row_size, x, count, sums);
-      else step32(type, fast, p->flip, row, row_size, x, count, sums);
+      for (size_t at = 0; count > 1 && at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
+      if (is_k(type)) step256(type, fast, &k, row, row_size, x, count, sums);
+      else step32(type, fast, &k, row, row_size, x, count, sums);
     }
     for (int c = 0; c < count; c++) {
       wasm_v128_store(to + c * p->stride, sums[c]);

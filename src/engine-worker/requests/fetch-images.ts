@@ -6,6 +6,8 @@ import type { ChatImage } from '#jobs';
 const MAX_IMAGES = 16;
 /** Maximum total size of the images that a request fetches: they are in this worker's memory at once. */
 const MAX_FETCHED_BYTES = 80_000_000;
+/** Maximum characters of a URL. Some clients send base64 without `data:`, which would be a path of this site. */
+const MAX_URL = 8192;
 /** Time limit for all images of a request. */
 const FETCH_MS = 20_000;
 
@@ -22,7 +24,7 @@ export async function fetchImages(
 ): Promise<(image: ChatImage) => ChatImage> {
   const excess = images[MAX_IMAGES];
   if (excess) throw invalidField(excess.param, `is one image too many: a request may have ${MAX_IMAGES}`);
-  const remote = images.filter(({ url }) => !url.startsWith('data:'));
+  const remote = images.filter(({ url }) => !/^data:/i.test(url));
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(FETCH_MS)]);
   let fetchedBytes = 0;
@@ -81,7 +83,8 @@ async function fetchImage(
 /** Checks an image's URL: a prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
 export function imageUrl(source: string, param: string, origins: readonly string[]): URL {
   const siteOrigin = location.origin;
-  const url = URL.canParse(source, siteOrigin) ? new URL(source, siteOrigin) : null;
+  const canParse = source.length <= MAX_URL && URL.canParse(source, siteOrigin);
+  const url = canParse ? new URL(source, siteOrigin) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
     throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');
   if (

@@ -151,6 +151,7 @@ async function enterQueue<K extends Kind>(
   claim: Claim,
 ): Promise<Place<K>> {
   const { model, kind } = job;
+  const optional = jobRules<K>(kind).otherwise !== undefined;
   for (;;) {
     const loadedModel = modelManager.loadedModel(model, kind, job);
     const abandoned = new AbortController();
@@ -164,7 +165,7 @@ async function enterQueue<K extends Kind>(
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, either, job);
+    const ready = modelManager.ready(model, either, job, optional);
     try {
       // A full queue rejects immediately, without waiting for the load.
       await Promise.race([queued, ready]);

@@ -115,7 +115,7 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
       const { model, variants } = question;
       await modelManager.ready(model, signal, {
         onProgress: throttled(sendProgress),
-        again: true,
+        replan: true,
         ...(variants && { variants }),
       });
       send({ type: 'loaded' });

@@ -5,7 +5,8 @@ const TYPES_KEY = 'tokenizer.ggml.token_type';
 /** Types of tokens that are no text: unknown and control tokens. */
 const RESERVED: ReadonlySet<number> = new Set([2, 3]);
 const MAX_TOKENS = 2 ** 21;
-const TAG = '<'.charCodeAt(0);
+/** First bytes of texts that may be control tokens. */
+const FIRST: ReadonlySet<number> = new Set(new TextEncoder().encode('<[_'));
 
 /**
  * Reads the texts of two token ids from a GGUF file (null if it has none), whether it has ChatML's tokens, and the
@@ -18,7 +19,7 @@ export async function specialTokens(gguf: Blob, bosId: number, eosId: number): P
     const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
     const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
     const isWanted = (index: number, first: number): boolean =>
-      index === bosId || index === eosId || first === TAG || isReserved(index);
+      index === bosId || index === eosId || FIRST.has(first) || isReserved(index);
     const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
     return {
       bos: texts.get(bosId) ?? null,

@@ -12,12 +12,18 @@ export function bytesOfDataUrl(url: string): Uint8Array<ArrayBuffer> {
   // Check before decoding, which takes as much memory again.
   if (((url.length - comma) * 3) / 4 > MAX_IMAGE_BYTES + 3) throw new ImageError(IMAGE_TOO_LARGE);
   try {
-    const text = atob(url.slice(comma + 1));
+    const text = atob(toPlainBase64(url.slice(comma + 1)));
     // `Uint8Array.from()` takes twenty times as long.
     const bytes = new Uint8Array(text.length);
     for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
     return bytes;
   } catch {
-    throw new ImageError('has a `data:` URL whose base64 is damaged. Send the whole file');
+    throw new ImageError(
+      'has a `data:` URL whose base64 has other characters, or is cut off. Send the whole file',
+    );
   }
 }
+
+/** Decodes the escapes of a URL, and replaces the two signs of base64url. @throws URIError */
+const toPlainBase64 = (text: string): string =>
+  (text.includes('%') ? decodeURIComponent(text) : text).replaceAll('-', '+').replaceAll('_', '/');

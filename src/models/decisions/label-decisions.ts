@@ -89,7 +89,7 @@ function toChatJob({ model, input }: Input, { type, instructions }: DecisionQues
   const content = `${text}\n\nQuestion: ${type === 'predicate' ? asQuestion(instructions) : instructions}`;
   const lead = type === 'predicate' ? 'Answer (yes or no):' : 'Answer:';
   const job = { kind: 'chat' as const, model, sampling: { temperature: 0, topP: 1 } };
-  if (!images) return { ...job, input: { prompt: `${content}\n${lead}` } };
+  if (!images) return { ...job, input: { prompt: `${content}\n${lead}`, isText: true } };
   return {
     ...job,
     input: { messages: [{ role: 'user', content, images }] },

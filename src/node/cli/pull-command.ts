@@ -45,7 +45,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
     allowPositionals: true,
     options: { to: { type: 'string', default: DEFAULT_FOLDER } },
   });
-  if (values.to === '') throw new UsageError('--to takes the name of a folder; "." is this one.');
+  if (values.to.trim() === '') throw new UsageError('--to takes the name of a folder; "." is this one.');
   await pullWeights(positionals, values.to, signal);
 }
 

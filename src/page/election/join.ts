@@ -1,5 +1,5 @@
 import { DEFAULT_CATALOG_HASH } from '#catalog';
-import { settingsChannel, PROTOCOL_VERSION, type NeedEngine } from '#protocol';
+import { pauseWhenAsked, settingsChannel, PROTOCOL_VERSION, type NeedEngine } from '#protocol';
 import { Mutex } from '#base';
 import { ElectionMember } from './election-member.ts';
 import { findServiceWorkers } from '../registration.ts';
@@ -63,6 +63,7 @@ function takePart(
   };
   run();
   shareSettings(member, settings, signal);
+  pauseWhenAsked(scope, signal);
   addEventListener('pagehide', pause, { signal });
   addEventListener('pageshow', run, { signal });
   document.addEventListener('freeze', pause, { signal });

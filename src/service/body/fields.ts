@@ -1,3 +1,4 @@
+import { isObject } from '#base';
 import { SAMPLING, type SamplingName } from '#jobs';
 import * as z from '#base/zod';
 import { MAX_CHOICES } from './request-body.ts';
@@ -160,16 +161,24 @@ export const functionFields = {
 
 /**
  * Object with at most `maximum` members, whose keys match `names`; `rule` describes valid keys. Both are
- * checked before any value.
+ * checked before any value. The object stays as it is: a copy of zod loses `__proto__` and the order of names.
  */
 function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
-  const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
+  const faultOf = (input: unknown): z.core.$ZodRawIssue | undefined => {
+    if (!isObject(input)) return { code: 'invalid_type', expected: 'object', input };
     const keys = Object.keys(input);
-    if (keys.length > maximum)
-      issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input });
-    const bad = keys.find((key) => !names.test(key));
-    if (bad !== undefined)
-      issues.push({ code: 'invalid_key', origin: 'record', issues: [], path: [bad], message: rule, input });
+    if (keys.length > maximum) return { code: 'too_big', origin: 'object', maximum, inclusive: true, input };
+    const path = keys.filter((key) => !names.test(key)).slice(0, 1);
+    if (path.length > 0)
+      return { code: 'invalid_key', origin: 'record', issues: [], path, message: rule, input };
+    for (const [key, member] of Object.entries(input)) {
+      const fault = value.safeParse(member).error?.issues[0];
+      if (fault) return { ...fault, path: [key, ...fault.path] } as z.core.$ZodRawIssue;
+    }
+    return undefined;
+  };
+  return z.custom<Record<string, z.output<Value>>>().check(({ value: input, issues }) => {
+    const fault = faultOf(input);
+    if (fault) issues.push(fault);
   });
-  return z.pipe(bounded, z.catchall(z.object({}), value));
 }

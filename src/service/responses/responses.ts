@@ -5,7 +5,7 @@ import { answerChoices, answerHead } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
-import { conflicting, entriesOf, fromEntries, invalidField, readJson, requestError, writeJson } from '#base';
+import { conflicting, invalidField, readJson, requestError, writeJson } from '#base';
 import { findResponse, openStream, resolveReferences } from './item-references.ts';
 import { replayResponse, ResponseEvents } from './response-events.ts';
 import {
@@ -27,7 +27,7 @@ import { isKnown } from '../tools/requested-choice.ts';
 export async function createResponse(
   exchange: Exchange,
   body: ResponseBody,
-  { input, metadata }: Record<string, unknown>,
+  { input }: Record<string, unknown>,
 ): Promise<Response> {
   const before = await earlierResponse(exchange, body.previous_response_id ?? null);
   const resolved = await resolveReferences(exchange, body.input, input);
@@ -36,10 +36,8 @@ export async function createResponse(
   const generation = toGeneration(exchange, body, conversation, more);
   const run = await admitGeneration(exchange, generation, body.stream === true);
   const { temperature, topP } = usedSampling(generation, run.model);
-  // The answer repeats the values that were used, and the metadata in their order. The schema drops `__proto__`.
-  const given = entriesOf((metadata ?? {}) as Record<string, string>);
-  const kept = fromEntries(given.filter(([name]) => Object.hasOwn(body.metadata ?? {}, name)));
-  const request = { ...body, metadata: kept, temperature, top_p: topP };
+  // The answer repeats the values that were used.
+  const request = { ...body, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const head = answerHead(run, 'resp_');

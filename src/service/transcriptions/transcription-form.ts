@@ -104,15 +104,18 @@ export async function readForm(exchange: Exchange): Promise<TranscriptionForm> {
   if (countParts(bytes) > MAX_PARTS) throw badForm(`has more than ${MAX_PARTS} parts`);
   const headers = { 'content-type': exchange.request.headers.get('content-type') ?? '' };
   const form = await new Response(bytes, { headers }).formData().catch(() => {
-    throw badForm('must be multipart/form-data');
+    throw badForm('is no complete form: a name, or a boundary as its content type has it, is missing');
   });
   const fields: [string, string][] = [];
   for (const [name, value] of form) if (typeof value === 'string') fields.push([name, value]);
   const { model, stream } = Object.fromEntries(fields);
-  const file = form.get('file');
+  const [file, second] = form.getAll('file');
   exchange.trace.body(JSON.stringify(fields), { model, stream: stream === 'true' });
   if (model === undefined) throw missing('model');
-  if (!(file instanceof Blob)) throw missing('file');
+  if (file === undefined) throw missing('file');
+  if (second) throw invalidField('file', 'is there twice: a form has one file');
+  if (!(file instanceof Blob))
+    throw invalidField('file', 'must be a file with a name (curl: `-F file=@a.wav`)');
   return { model, file, ...parseFields(fields) };
 }
 

@@ -37,8 +37,14 @@ export class VariantFiles {
   readonly #modelsUrl: string;
   readonly #hub: string | null;
   /** The site's manifest, cached for this worker's lifetime. A failed request is retried after a while. */
-  readonly #manifest = new CachedAnswer(() => this.#readManifest(), Number.POSITIVE_INFINITY);
-  readonly #probe = new CachedAnswer(() => this.#askHub(), PROBE_HOLDS_MS);
+  readonly #manifest = new CachedAnswer(() => this.#readManifest(), {
+    holdMs: Number.POSITIVE_INFINITY,
+    withinMs: MANIFEST_TIMEOUT_MS,
+  });
+  readonly #probe = new CachedAnswer(() => this.#askHub(), {
+    holdMs: PROBE_HOLDS_MS,
+    withinMs: PROBE_TIMEOUT_MS,
+  });
 
   constructor(store: () => Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
     this.#store = store;
@@ -50,7 +56,7 @@ export class VariantFiles {
   async fault(variant: Variant): Promise<string | undefined> {
     if (await this.files(variant)) return undefined;
     if (this.#hub === null) return 'its weights are not on this site, which does not use the model hub';
-    if (await this.#probe.get(PROBE_TIMEOUT_MS)) return undefined;
+    if (await this.#probe.get()) return undefined;
     return 'its weights are not on this site, and the model hub is out of reach';
   }
 
@@ -145,7 +151,7 @@ export class VariantFiles {
   }
 
   async #fromManifest(variant: Variant): Promise<WeightFile[] | null> {
-    const manifest = await this.#manifest.get(MANIFEST_TIMEOUT_MS);
+    const manifest = await this.#manifest.get();
     const { hub } = variant;
     if (!manifest || !hub) return null;
     const inFolder = Object.keys(manifest.files).filter((path) => path.startsWith(`${hub.folder}/`));
@@ -205,39 +211,44 @@ function belongsTo(variant: Variant, path: string): boolean {
 const noteName = ({ name, hub }: Variant): string =>
   `hub-${name.replaceAll(/[^\w.-]/g, '_')}-${hub?.revision ?? ''}.json`;
 
-/** How long a failure is cached, in milliseconds. */
+/** How long a failure is cached if nobody asks again, in milliseconds. */
 const FAILURE_HOLDS_MS = 60_000;
-/** Minimum age of a failure that `dropFailure()` drops, so that consecutive calls ask only once. */
-const MIN_FAILURE_MS = 1000;
 
 /** Caches a server's answer for a time. Null stands for a failure. */
 class CachedAnswer<T> {
   readonly #ask: () => Promise<T | null>;
   readonly #holdMs: number;
-  #last: { at: number; answer: Promise<T | null>; failed: boolean } | null = null;
+  readonly #withinMs: number;
+  /** `failed` is null before the answer. */
+  #last: { at: number; answer: Promise<T | null>; failed: boolean | null } | null = null;
 
-  /** @param ask requests the answer; never rejects @param holdMs how long an answer is cached */
-  constructor(ask: () => Promise<T | null>, holdMs: number) {
+  /**
+   * @param ask requests the answer; never rejects
+   * @param times `holdMs`: how long an answer is cached; `withinMs`: time limit of `get()`, after which the request
+   *   counts as failed, but a later answer is used by the next call
+   */
+  constructor(ask: () => Promise<T | null>, { holdMs, withinMs }: { holdMs: number; withinMs: number }) {
     this.#ask = ask;
     this.#holdMs = holdMs;
+    this.#withinMs = withinMs;
   }
 
-  /** @param withinMs time limit, after which the request counts as failed; a later answer is used by the next call */
-  async get(withinMs: number): Promise<T | null> {
+  async get(): Promise<T | null> {
     const now = performance.now();
     const last = this.#last;
     const isHeld = last && now - last.at <= (last.failed ? FAILURE_HOLDS_MS : this.#holdMs);
     const { at, answer } = isHeld ? last : this.#begin(now);
-    return withTimeout(answer, at + withinMs - now);
+    return withTimeout(answer, at + this.#withinMs - now);
   }
 
-  /** Drops a cached failure, so that the next call asks again. */
+  /** Drops a cached failure, and a request that is too late, so that the next call asks again. */
   dropFailure(): void {
-    if (this.#last?.failed && performance.now() - this.#last.at >= MIN_FAILURE_MS) this.#last = null;
+    const last = this.#last;
+    if (last && (last.failed ?? performance.now() - last.at >= this.#withinMs)) this.#last = null;
   }
 
   #begin(at: number) {
-    const request = { at, answer: this.#ask(), failed: false };
+    const request = { at, answer: this.#ask(), failed: null as boolean | null };
     this.#last = request;
     void request.answer.then((answer) => (request.failed = answer === null));
     return request;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 
-import { abandon } from './support/abandon.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import type { Tab } from './support/tab.ts';
 
@@ -12,27 +11,6 @@ async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   const { running = 0, queued = 0 } = models.find(({ id }) => id === 'amber-phoenix-4') ?? {};
   return { running, queued };
 }
-
-test('abandoned requests give way to a request that a client waits for', async () => {
-  const [tab, other] = [await lent.open(), await lent.open()];
-  await abandon(tab, 1500, 8);
-  expect(await load(tab)).toEqual({ running: 4, queued: 4 });
-  // Also of the page that has given up the others.
-  for (const asker of [other, tab]) {
-    const run = await asker.run(counting({ max_tokens: 8, stream: false }));
-    expect(run.finish).toEqual({ 0: 'length' });
-    const { running, queued } = await load(tab);
-    expect(running + queued).toBe(8);
-  }
-  const streamed = await other.begin(counting({ max_tokens: 200, logit_bias: { 2: -100 } }));
-  await other.deltas(streamed, 3);
-  // A job that has given way before keeps its slot for longer.
-  await expect.poll(async () => (await load(tab)).running, { timeout: 30_000 }).toBe(2);
-  expect(await other.hasEnded(streamed)).toBe(false);
-  await other.ended(streamed);
-  await tab.page.close();
-  await lent.kept.untilFree();
-});
 
 test('a streamed chat of another tab takes the slot of one of four long ones, which continues after it', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];

@@ -1,10 +1,13 @@
+import { readFile } from 'node:fs/promises';
+
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
+import { AlteredSite } from '../../support/altered-site.ts';
+import { FaultSite } from '../../support/fault-site.ts';
 import { launch } from '../../support/launch.ts';
-import { SlowSite } from '../../support/slow-site.ts';
 
 /** A download as its user handles it, of real weights over a slow line. */
 
@@ -13,12 +16,12 @@ const MB = 1_000_000;
 /** Size of all its files. */
 const WHOLE = 98.4 * MB;
 
-let site: SlowSite;
+let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
 
 beforeEach(async () => {
-  site = await SlowSite.start(inject('siteUrl'), 10 * MB);
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true, bytesPerSecond: 10 * MB });
   context = await launch();
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
@@ -83,12 +86,13 @@ test('a download is paused, resumed, cancelled, and restarted from where it was'
 
 test('a window of 320 × 256 px reaches the composer below a load, whose size is announced', async () => {
   site.bytesPerSecond = 0.1 * MB;
-  await page.setViewportSize({ width: 320, height: 256 });
   await page.goto(`${site.url}/#/chat`);
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
   await page.keyboard.press('Enter');
   await page.locator('.chat-foot .load-card .figures').getByText('of 98.4 MB').waitFor();
   expect(await announced()).toBe('Downloading amber-phoenix-4, 98.4 MB.');
+  await page.locator('.engine-state').getByText('downloading').waitFor();
+  await page.setViewportSize({ width: 320, height: 256 });
   await page.evaluate(() => {
     for (const each of document.querySelectorAll('*'))
       if (getComputedStyle(each).overflowY !== 'hidden') each.scrollTop = each.scrollHeight;
@@ -103,3 +107,39 @@ test('a window of 320 × 256 px reaches the composer below a load, whose size is
     expect(await button.evaluate(isOnTop), name).toBe(true);
   }
 });
+
+test.each([
+  {
+    view: 'chat',
+    file: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+    ask: () => page.getByRole('textbox', { name: 'Message' }).press('Enter'),
+    answer: '.turn-assistant button[aria-label="Copy the reply"]',
+  },
+  {
+    view: 'decide',
+    file: 'all-minilm-l6-v2-int8/onnx/model.onnx',
+    ask: () => page.getByRole('button', { name: 'Decide', exact: true }).click(),
+    answer: '.decide-asked',
+  },
+])(
+  '$view tells a failed download once, and is answered at the first retry',
+  async ({ view, file, ask, answer }) => {
+    const faulty = await FaultSite.start(
+      inject('siteUrl'),
+      `/models/${file}`,
+      await readFile(`public/models/${file}`),
+    );
+    faulty.reset(() => ({ status: 404 }));
+    await page.goto(`${faulty.url}/#/${view}`);
+    if (view === 'chat') await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
+    await ask();
+    const problem = page.getByText('The model could not be downloaded.');
+    await problem.waitFor();
+    if (view === 'chat') await page.getByText('No reply: the model was not loaded.').waitFor();
+    await expect(problem.count()).resolves.toBe(1);
+    faulty.reset();
+    await page.getByRole('button', { name: /^Try again/ }).click();
+    await page.locator(answer).first().waitFor();
+    await expect(problem.count()).resolves.toBe(0);
+  },
+);

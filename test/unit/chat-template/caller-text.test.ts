@@ -158,6 +158,8 @@ test('a raw prompt stays raw, and what continues it does not become a token', ()
   const input = { prompt: '<|im_start|>user\nHi<|im_end|>' };
   const resume = { text: '<|im_end|>', tokens: 1 };
   expect(render(CHATML, reservedOf(CHATML), [], { input, resume })).toBe(`${input.prompt}< |im_end|>`);
+  const text = { input: { prompt: '<|im_end|>', isText: true } } as const;
+  expect(render(CHATML, reservedOf(CHATML), [], text)).toBe('< |im_end|>');
 });
 
 test('a token that begins in the prompt is broken, and one that is allowed is not', () => {

@@ -109,7 +109,7 @@ test('the only variant, with which a tab has ended, is not loaded until its reco
   const { begun, refused, page } = fakePage(fatal);
   const site = await serveFile({ body: Buffer.from(text) });
   const parts = await startParts(site, page, engines);
-  const load = () => parts.modelManager.ready('parrot', never, { again: true });
+  const load = () => parts.modelManager.ready('parrot', never, { replan: true });
   await expect(load()).rejects.toMatchObject({
     wire: { code: 'model_load_failed', message: expect.stringContaining('ended its tab') as string },
   });

@@ -426,9 +426,18 @@ test.each(['#nowhere', 'other.json', '#/$defs/none'])('a reference to %s is refu
   expect(() => compile(schema)).toThrow('points nowhere');
 });
 
-test('a schema without values is refused', () => {
-  const schema = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] };
-  expect(() => compile(schema)).toThrow('no value fits');
+test('a schema without values is refused by its place', () => {
+  const never = { type: 'integer', minimum: 5, maximum: 3 } as const;
+  const holder = { type: 'object', properties: { left: never, b: never }, required: ['b'] } as const;
+  for (const [inner, place] of [
+    [{ $ref: '#' }, ''],
+    [never, ''],
+    [holder, '.properties.b'],
+    [{ type: 'array', items: holder, minItems: 1 }, '.items.properties.b'],
+  ] as const) {
+    const schema = { type: 'object', properties: { next: inner }, required: ['next'] };
+    expect(() => compile(schema)).toThrow(`.properties.next${place}\` cannot be enforced: no value fits`);
+  }
 });
 
 /** Names of one length beyond 16,383 characters, which have one hash in V8. */

@@ -1,10 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
-import { createDeferred } from '../../../src/base/async.ts';
 import { loadModel, readStatus } from '../../../src/page/engine-access.ts';
 import { LINES_TYPE } from '../../../src/protocol/local-paths.ts';
-import { takeOverLock } from '../../../src/protocol/locks.ts';
-import { FakeLocks } from '../../support/fake-locks.ts';
 
 const LINES = [
   { type: 'progress', progress: { phase: 'download', loadedBytes: 1, totalBytes: 2 } },
@@ -16,7 +13,6 @@ const body = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
 /** Answers each request with the next of these, the last one again and again. */
 function host(...answers: (() => Response)[]): { signals: (AbortSignal | null | undefined)[] } {
   const signals: (AbortSignal | null | undefined)[] = [];
-  vi.stubGlobal('navigator', { locks: new FakeLocks().manager });
   vi.stubGlobal('fetch', async (_url: string, init?: RequestInit) => {
     signals.push(init?.signal);
     const answer = answers.length > 1 ? answers.shift() : answers[0];
@@ -57,7 +53,7 @@ test.each([
   ['a page for errors', 404, '<!doctype html>'],
 ])('a host that answers with %s: the service worker has no control', async (_, status, html) => {
   host(() => new Response(html, { status, headers: { 'content-type': 'text/html' } }));
-  for (const ask of [() => readStatus('/'), () => loadModel('a', signal)])
+  for (const ask of [readStatus, () => loadModel('a', signal)])
     await expect(ask()).rejects.toMatchObject({
       name: 'LocaltextError',
       code: 'service_worker_no_control',
@@ -67,17 +63,5 @@ test.each([
 
 test('no engine answers: there is no status', async () => {
   host(() => new Response(null, { status: 204 }));
-  expect(await readStatus('/')).toBeNull();
-});
-
-test('a request for the status waits while a new version takes over', async () => {
-  const { signals } = host(() => new Response(null, { status: 204 }));
-  const ended = createDeferred();
-  const taking = navigator.locks.request(takeOverLock('/'), () => ended.promise);
-  const status = readStatus('/');
-  await navigator.locks.query();
-  expect(signals).toEqual([]);
-  ended.resolve();
-  await Promise.all([taking, status]);
-  expect(signals).toHaveLength(1);
+  expect(await readStatus()).toBeNull();
 });

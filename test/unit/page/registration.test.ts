@@ -1,13 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
 import { takeControl } from '../../../src/page/take-control.ts';
 import { applyUpdate, tellServiceWorker } from '../../../src/page/update.ts';
-import { takeOverLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
-import { FakeLocks } from '../../support/fake-locks.ts';
 
 const PAGE = 'https://site.example/app/';
 
@@ -160,6 +156,22 @@ test.each([
   await expect(told).rejects.toMatchObject({ code });
 });
 
+test('requests that keep the version of a page waiting: start() says to reload', async () => {
+  const { registration } = container;
+  registration.active = container.controller = new FakeWorker();
+  registration.active.replies = [{ type: 'ok', version: 0 }];
+  const waiting = (registration.waiting = new FakeWorker());
+  waiting.become('installed');
+  const query = async (): Promise<object> => ({ held: [{ name: 'localtext/app/:request:1' }] });
+  vi.stubGlobal('navigator', { serviceWorker: container, locks: { query } });
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
+  const page = Object.assign(registration, { update: () => Promise.resolve() });
+  vi.useRealTimers();
+  await expect(takeControl(page as unknown as ServiceWorkerRegistration)).rejects.toMatchObject({
+    code: 'protocol_mismatch',
+  });
+});
+
 const foreign = {
   code: 'service_worker_foreign',
   message: expect.stringMatching(/\/app\/sw\.js.*unregister/),
@@ -207,10 +219,7 @@ test.each(['is replaced by a newer one', 'does not answer, having been replaced'
     const query = vi.fn<() => Promise<object>>(async () => ({
       held: running ? [{ name: 'localtext/app/:request:1' }] : [],
     }));
-    vi.stubGlobal('navigator', {
-      serviceWorker: container,
-      locks: { query, request: new FakeLocks().manager.request },
-    });
+    vi.stubGlobal('navigator', { serviceWorker: container, locks: { query } });
     const { registration } = container;
     const [first, newer] = [new FakeWorker(), new FakeWorker()];
     registration.waiting = first;
@@ -232,26 +241,6 @@ test.each(['is replaced by a newer one', 'does not answer, having been replaced'
     expect(newer.state).toBe('activated');
   },
 );
-
-test('an update that waits for its turn ends with its page, and does not take over later', async () => {
-  vi.useRealTimers();
-  const locks = new FakeLocks();
-  const release = locks.steal(takeOverLock('/app/'));
-  vi.stubGlobal('navigator', { serviceWorker: container, locks: locks.manager });
-  const { registration } = container;
-  const told = vi.spyOn((registration.waiting = new FakeWorker()), 'postMessage');
-  const page = new AbortController();
-  const updated = applyUpdate(registration as unknown as ServiceWorkerRegistration, page.signal);
-  const ended = expect(updated).rejects.toThrow('stopped');
-  const waits = async (): Promise<number> => (await locks.manager.query()).pending?.length ?? 0;
-  await expect.poll(waits).toBe(1);
-  page.abort(new Error('stopped'));
-  await ended;
-  release();
-  await expect.poll(waits).toBe(0);
-  await sleep(1);
-  expect(told).not.toHaveBeenCalled();
-});
 
 test('a script that the site registers later is reported', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { keepLock, tryLock, whenReleased } from '../../../src/protocol/locks.ts';
+import { keepLock, whenReleased } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const NAME = 'localtext:engine:1';
@@ -64,22 +64,4 @@ it('leaves no listener on a signal that outlives it', async () => {
   release();
   await whenReleased(manager, NAME);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
-});
-
-it('work under a lock that another script steals goes on, once', async () => {
-  const locks = new FakeLocks();
-  let runs = 0;
-  const work = async (): Promise<number> => {
-    runs++;
-    locks.steal('a');
-    await sleep(1);
-    return runs;
-  };
-  expect(await tryLock(locks.manager, 'a', 'shared', work)).toBe(1);
-  expect(runs).toBe(1);
-});
-
-it('the failure of work under a lock is the work’s', async () => {
-  const work = (): Promise<never> => Promise.reject(new TypeError('failed'));
-  await expect(tryLock(new FakeLocks().manager, 'a', 'exclusive', work)).rejects.toThrow('failed');
 });

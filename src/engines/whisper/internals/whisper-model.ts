@@ -3,7 +3,7 @@
  * @remarks
  * - Relies on: `generate()` calling `model.forward` once a step, with the whole prompt in the first; `model.sessions`
  *   with their `outputNames`; that `generate()` with `max_new_tokens` decodes one window.
- * - Read in: @huggingface/transformers 4.3.1, `models/whisper/modeling_whisper.js`.
+ * - Read in: @huggingface/transformers 4.3.2, `models/whisper/modeling_whisper.js`.
  * - Notices: `sessions` is missing; the first step of a window gave no logits for its prompt.
  * - Then: the load or the transcription fails with an error that names the version.
  */
@@ -217,4 +217,4 @@ export class WhisperModel {
 }
 
 const changed = (what: string): Error =>
-  new Error(`@huggingface/transformers has changed: ${what}. Install version 4.3.1.`);
+  new Error(`@huggingface/transformers has changed: ${what}. Install version 4.3.2.`);

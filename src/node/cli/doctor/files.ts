@@ -19,7 +19,7 @@ export async function examineFiles(
   { folder, shell, large }: Examined,
   { isolated, onProgress, signal }: FileOptions,
 ): Promise<Finding[]> {
-  if (folder === null) return [];
+  if (folder === null || shell.length + large.length === 0) return [];
   const kept = new Set(shell.map(({ url }) => url));
   const files = [...new Map([...shell, ...large].map((file) => [file.url, file])).values()];
   let checked = 0;

@@ -21,7 +21,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       : [new URL(named, page)];
   const answers = await Promise.all(places.map((place) => fetchText(place)));
   const script = answers.find((answer) => isFound(answer) && !isHtml(answer));
-  if (!script) return { findings: [missing(places[0], answers[0])], folder: null, shell: [], large: [] };
+  if (!script) return { findings: [missing(places[0], answers[0])], folder: null, ...NO_FILES };
   const findings: Finding[] = [];
   const found = (text: string, fix: string): unknown => findings.push(fault(text, fix));
   const at = script.url.href;
@@ -38,7 +38,8 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   findings.push(...(await examineContent(script)));
   const folder = new URL('./', script.url);
   const allowed = script.headers.get('service-worker-allowed');
-  const scope = allowed === null ? folder : new URL(allowed, script.url);
+  const isScope = allowed !== null && URL.canParse(allowed, script.url.href);
+  const scope = isScope ? new URL(allowed, script.url) : folder;
   if (!page.pathname.startsWith(scope.pathname))
     found(
       `The service worker's scope is ${scope.pathname}, and the page ${page.pathname} is not below it.`,
@@ -52,10 +53,24 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       ),
     );
   if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
-  const lists = listed(script.text);
-  // The site's own service worker may import the list.
-  const isEmpty = lists.shell.length + lists.large.length === 0;
-  return { findings, folder, ...(isEmpty ? await importedLists(folder) : lists) };
+  const lists = await listsOf(script.text, folder);
+  if (!lists) findings.push(UNREADABLE);
+  return { findings, folder, ...(lists ?? NO_FILES) };
+}
+
+const NO_FILES: FileLists = { shell: [], large: [] };
+
+const UNREADABLE = warning(
+  'The list of the files that the service worker keeps was changed since the build, as by a minifier: they are not checked.',
+  'Deploy the service worker as it was built.',
+);
+
+/** The lists in the script, or in the one that a site's own service worker may import; null: they cannot be read. */
+async function listsOf(script: string, folder: URL): Promise<FileLists | null> {
+  const own = listed(script, folder);
+  if (!own || own.shell.length + own.large.length > 0) return own;
+  const answer = await fetchText(new URL(OWN_FILES, folder));
+  return isFound(answer) ? listed(answer.text, folder) : NO_FILES;
 }
 
 function missing(place: URL | undefined, answer: Answer | undefined): Finding {
@@ -68,22 +83,32 @@ function missing(place: URL | undefined, answer: Answer | undefined): Finding {
 /** Maximum files of each list. A site has some dozens. */
 const MAX_FILES = 1000;
 
-async function importedLists(folder: URL): Promise<FileLists> {
-  const answer = await fetchText(new URL(OWN_FILES, folder));
-  return isFound(answer) ? listed(answer.text) : { shell: [], large: [] };
-}
-
-/** The lists that the Vite plugin and `localtext init` put in front of the script. */
-function listed(text: string): FileLists {
+/** The lists that the Vite plugin and `localtext init` put in front of the script; null: they cannot be read. */
+function listed(text: string, folder: URL): FileLists | null {
   const list = (name: string): SiteFile[] => {
     const start = text.indexOf(`self.${name}=[`);
     const end = start < 0 ? -1 : text.indexOf('];', start);
     if (end < 0) return [];
-    const files = JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as SiteFile[];
-    return files.slice(0, MAX_FILES);
+    const files = (JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as unknown[]).slice(
+      0,
+      MAX_FILES,
+    );
+    if (files.every((file) => isSiteFile(file, folder))) return files;
+    throw new SyntaxError(name);
   };
-  return {
-    shell: [...list('__LOCALTEXT_PRECACHE__'), ...list('__LOCALTEXT_SMALL_FILES__')],
-    large: list('__LOCALTEXT_LARGE_FILES__'),
-  };
+  try {
+    return {
+      shell: [...list('__LOCALTEXT_PRECACHE__'), ...list('__LOCALTEXT_SMALL_FILES__')],
+      large: list('__LOCALTEXT_LARGE_FILES__'),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether it has what is checked of a file, and is of the site: its list may be hostile. */
+function isSiteFile(value: unknown, folder: URL): value is SiteFile {
+  const { url, marks = [] } = (value ?? {}) as Partial<Record<keyof SiteFile, unknown>>;
+  const isOwn = typeof url === 'string' && URL.canParse(url, folder.href);
+  return isOwn && new URL(url, folder).origin === folder.origin && Array.isArray(marks);
 }

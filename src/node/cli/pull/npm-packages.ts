@@ -8,9 +8,11 @@ import { PullError } from '../arguments.ts';
 import type { Progress } from '../progress.ts';
 import { hashFile } from './hash-file.ts';
 import type { NpmFile } from './sources.ts';
-import { execute } from './wheels.ts';
+import { executeDownload } from './wheels.ts';
 
 const BLOCK = 512;
+/** Maximum size of the registry's list of a package's versions, which npm stores too. */
+const MAX_LIST_BYTES = 2 ** 23;
 
 /** npm, which `npx` and `npm run` name. */
 const npm = (): string[] => {
@@ -34,10 +36,10 @@ function entryOf(tar: Buffer, entry: string): Buffer | null {
 /** Downloads npm packages, each once, and unpacks files from them. Nothing is installed, no script runs. */
 export class NpmPackages {
   readonly #folder: string;
-  readonly #progress: Pick<Progress, 'begin'>;
+  readonly #progress: Pick<Progress, 'begin' | 'update'>;
   readonly #signal: AbortSignal;
 
-  constructor(folder: string, progress: Pick<Progress, 'begin'>, signal: AbortSignal) {
+  constructor(folder: string, progress: Pick<Progress, 'begin' | 'update'>, signal: AbortSignal) {
     this.#folder = folder;
     this.#progress = progress;
     this.#signal = signal;
@@ -62,7 +64,13 @@ export class NpmPackages {
       '--loglevel=error',
       '--pack-destination',
     ];
-    const { status, errors } = await execute([...npm(), ...words, this.#folder], this.#signal);
+    const { status, errors } = await executeDownload([...npm(), ...words, this.#folder], {
+      temporary: join(this.#folder, 'tmp'),
+      bytes: Math.max(tarballBytes, MAX_LIST_BYTES),
+      sender: 'the registry',
+      progress: this.#progress,
+      signal: this.#signal,
+    });
     if (status === null) throw new PullError('npm was not found');
     if (status !== 0) {
       const reason = /^npm (?:error|ERR!) (?!code)(.*)/m.exec(errors)?.[1] ?? `it ended with ${status}`;

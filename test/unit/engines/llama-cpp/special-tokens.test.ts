@@ -34,10 +34,23 @@ test('the texts of the special tokens are read from behind other metadata', asyn
   expect(await specialTokens(gguf, 1, 2)).toMatchObject({ bos: '<s>', eos: '</s>', chatMl: false });
 });
 
-test('special tokens are reserved, and others that look like control tokens', async () => {
-  const tokens = ['<unk>', '[INST]', '<|im_end|>', '<td>', '<s>', '<think>'];
-  const { reserved } = await specialTokens(head(tokens, [2, 3, 4, 4, 1, 4]), 0, 4);
-  expect(reserved).toEqual(['<unk>', '[INST]', '<|im_end|>']);
+test('special tokens are reserved, and others that llama.cpp takes for control tokens', async () => {
+  const plain = ['<td>', '<s>', '<think>', '<|>', '[1]', '_EOT', '<a|b>'];
+  const control = [
+    '[INST]',
+    '<|im_end|>',
+    '<turn|>',
+    '<|turn>',
+    '</s>',
+    '<eos>',
+    '_<EOT>',
+    '[EOT]',
+    '[e~[',
+    '<PRE>',
+  ];
+  const types = [2, 3, ...[...control, ...plain].slice(1).map((_, index) => 1 + 3 * (index % 2))];
+  const { reserved } = await specialTokens(head(['<unk>', ...control, ...plain], types), 0, 4);
+  expect(reserved).toEqual(['<unk>', ...control]);
 });
 
 test('there are none where the file ends before the vocabulary does', async () => {

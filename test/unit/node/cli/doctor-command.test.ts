@@ -124,6 +124,22 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     /imports http.*\/localtext-sw-import\.js, which answers 404/,
     /`localtext init` write localtext-sw-import\.js/,
   ],
+  ...[
+    "[{url:'index.html',revision:null}]",
+    '[null]',
+    '[{"url":"http://["}]',
+    '[{"url":"http://other.example/"}]',
+  ].map((list): (typeof cases)[number] => [
+    `a list of files that no build has written: ${list}`,
+    (site) =>
+      change(site, '/localtext-sw.js', {
+        headers: { 'content-type': 'text/javascript', 'service-worker-allowed': 'http://[' },
+        body: `self.__LOCALTEXT_PRECACHE__=${list};"localtext:claim"`,
+      }),
+    'warning',
+    /list of the files .* was changed since the build, as by a minifier: they are not checked/,
+    /as it was built/,
+  ]),
   [
     'a service worker that is cached for long',
     (site) =>

@@ -258,8 +258,16 @@ test('--offline keeps the permissions of the pages that it marks', async () => {
   expect((await stat(page)).mode & 0o777).toBe(0o640);
 });
 
-test('an empty name is refused', async () => {
-  const { status, errors } = await init('');
+test('the error names a list that is a folder, and a page whose name is not UTF-8', async () => {
+  await fill(site, { 'localtext-files.json/own': '' });
+  const list = join(site, 'localtext-files.json');
+  expect((await init(site)).errors).toBe(`${list} is a folder, and a file is needed there. Move the folder.`);
+  await writeFile(Buffer.concat([Buffer.from(`${site}/a`), Buffer.from([0xff]), Buffer.from('.js')]), '');
+  expect((await init(site, '--offline')).errors).toMatch(/\.js has a name that is not UTF-8.* Rename it\.$/);
+});
+
+test.each(['', ' '])('an empty name is refused: "%s"', async (name) => {
+  const { status, errors } = await init(name);
   expect(status).toBe(2);
   expect(errors).toMatch(/^localtext init takes the name of a folder; "\." is this one\./);
 });

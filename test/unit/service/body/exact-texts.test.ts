@@ -79,7 +79,7 @@ test.each([false, true])('a response repeats them, streamed: %s', async (stream)
   const { fetch } = await fakeService();
   const tool = `{"type":"function","name":"f","parameters":${SCHEMA},"description":null,"strict":false}`;
   const format = `{"type":"json_schema","name":"a","schema":${SCHEMA},"strict":true}`;
-  const metadata = '"metadata":{"10":"a","2":"b"}';
+  const metadata = '"metadata":{"10":"a","__proto__":"c","2":"b"}';
   const body = `{${MODEL},${INPUT},"tools":[${tool}],"text":{"format":${format}},${metadata},"stream":${stream}}`;
   const text = await (await fetch('/v1/responses', { method: 'POST', body })).text();
   const [id = ''] = /resp_[\w-]+/.exec(text) ?? [];

@@ -47,6 +47,7 @@ const REFUSED: Record<string, [string, string, string | null]> = {
   ],
   'a large logit_bias': [CHAT, chat(`"logit_bias":{${members(40_000)}}`), 'logit_bias'],
   'a huge logit_bias': [CHAT, chat(`"logit_bias":{${members(400_000)}}`), 'logit_bias'],
+  'a logit_bias of __proto__': [CHAT, chat('"logit_bias":{"__proto__":1}'), 'logit_bias.__proto__'],
   'large metadata': [CHAT, chat(`"metadata":{${members(17)}}`), 'metadata'],
   'metadata with a long key': [
     CHAT,

@@ -98,6 +98,18 @@ test('10,000 parts are refused before they are parsed, and a form above the limi
   expect(large.status).toBe(413);
 });
 
+test('a form says what is wrong with it', async () => {
+  const service = await fakeService({ models });
+  const messageOf = async (body: BodyInit, headers = {}) =>
+    (await service.fetch('/v1/audio/transcriptions', { body, headers })).text();
+  const two = form({ file, model: 'coral-wren-4' });
+  two.append('file', file);
+  expect(await messageOf(two)).toContain('`file` is there twice');
+  expect(await messageOf(form({ file: 'a.wav', model: 'coral-wren-4' }))).toContain('`file` must be a file');
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  expect(await messageOf('--y--', headers)).toContain('a boundary as its content type has it, is missing');
+});
+
 test('a request that is limited to the device reaches no server', async () => {
   const service = await fakeService({ models });
   const request = { file, model: 'coral-wren-4' };

@@ -5,6 +5,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
@@ -19,6 +21,7 @@ let base: string;
 let registry: Server;
 let tarball: Buffer;
 let downloads: number;
+let isEndless: boolean;
 let packages: NpmPackages;
 let file: NpmFile;
 
@@ -33,9 +36,11 @@ beforeEach(async () => {
   spawnSync('tar', ['-czf', 'made.tgz', 'package'], { cwd: base });
   tarball = await readFile(join(base, 'made.tgz'));
   downloads = 0;
+  isEndless = false;
   registry = createServer((request, response) => {
     if (request.url?.endsWith('.tgz')) {
       downloads++;
+      if (isEndless) return pipeline(Readable.from(endless()), response).catch(() => undefined);
       return response.end(tarball);
     }
     if (request.url !== '/tiny-voices') return response.writeHead(404).end('{}');
@@ -77,6 +82,16 @@ test('unpacks an entry of a package, which is downloaded once; its scripts do no
   expect(await readFile(join(base, 'target'), 'utf8')).toBe(WEIGHTS);
   expect(downloads).toBe(1);
   expect(await readdir(base)).not.toContain('ran');
+}, 60_000);
+
+function* endless(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(2 ** 16);
+}
+
+test('a download that does not end is cut off', async () => {
+  isEndless = true;
+  await expect(unpack()).rejects.toThrow('the registry sent more than the 8388608 bytes expected');
+  expect(await readdir(join(base, 'packages'))).toEqual([]);
 }, 60_000);
 
 test('says how npm failed', async () => {

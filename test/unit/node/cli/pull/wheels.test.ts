@@ -86,7 +86,7 @@ test('a wheel with another hash is refused and not kept', async () => {
 test('a download that does not end is cut off', async () => {
   const file = await publish(good);
   index.endless = true;
-  await expect(unpack(file)).rejects.toThrow(`more than the ${file.wheelBytes} bytes of the wheel`);
+  await expect(unpack(file)).rejects.toThrow(`more than the ${file.wheelBytes} bytes expected`);
 });
 
 test("no other entry is written, and no Python module of the user's folder runs", async () => {
