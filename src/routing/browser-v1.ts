@@ -41,6 +41,8 @@ export interface V1 {
   ): Promise<void>;
   /** Reads the status; null: no engine answers in time, and no model has a server. @throws ServiceError */
   status(timeoutMs: number): Promise<EngineStatus | null>;
+  /** Reads what requests need of the storage, so that it is known when they arrive. Never rejects. */
+  readAhead(): Promise<unknown>;
 }
 
 /**
@@ -99,6 +101,10 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
       log: publishRequest(scope),
     }),
     status,
+    readAhead() {
+      copies?.prepare();
+      return Promise.allSettled([readModels(), facts()]);
+    },
     async load(name, options) {
       const entry = await models.find(name);
       const model = entry?.id ?? name;
