@@ -4,7 +4,7 @@ import { sharedPage } from '../support/shared-page.ts';
 
 /** Chat on real weights, asked for by the OpenAI client in the page, through the real service worker. */
 
-const tab = sharedPage();
+const tab = sharedPage({}, 'amber-phoenix-4');
 
 test('without parameters, the variant’s own sampling keeps improbable tokens out', async () => {
   const [sampling, texts] = await tab.page.evaluate(async (apiKey) => {
