@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { serverVariant } from '../../test/support/small-variant.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { PacedServer } from '../../test/support/paced-server.ts';
@@ -92,22 +93,13 @@ async function readStreams(given: { hosts: number; count: number; key: string })
 }
 
 function catalogOf(urls: string[]): Catalog {
-  const variant = (baseUrl: string, at: number): UpstreamVariant => ({
-    engine: 'upstream',
-    name: `paced-${at}`,
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl,
-    model: 'paced',
-  });
   return {
     ownedBy: 'bench',
     models: urls.map((url, at) => ({
       id: `served-${at}`,
       kind: 'chat',
       created: 1,
-      variants: [variant(url, at)],
+      variants: [serverVariant(`paced-${at}`, url)],
     })),
   };
 }
