@@ -1,6 +1,5 @@
-import { findExcess } from '#base';
+import { findExcess, FIRST_FAULT, type z } from '#base';
 import { yieldToEventLoop } from '#browser';
-import { FIRST_FAULT, type z } from '#base/zod';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
