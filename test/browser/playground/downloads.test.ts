@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
+import { AlteredSite } from '../../support/altered-site.ts';
 import { FaultSite } from '../../support/fault-site.ts';
 import { launch } from '../../support/launch.ts';
-import { SlowSite } from '../../support/slow-site.ts';
 
 /** A download as its user handles it, of real weights over a slow line. */
 
@@ -16,12 +16,12 @@ const MB = 1_000_000;
 /** Size of all its files. */
 const WHOLE = 98.4 * MB;
 
-let site: SlowSite;
+let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
 
 beforeEach(async () => {
-  site = await SlowSite.start(inject('siteUrl'), 10 * MB);
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true, bytesPerSecond: 10 * MB });
   context = await launch();
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
