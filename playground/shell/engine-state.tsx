@@ -29,7 +29,8 @@ function summary(): Summary {
   // Ids may share weights and load together: the one that this page asked for comes first.
   const models = modelStatuses.value.toSorted((a, b) => rank(a.id) - rank(b.id));
 
-  const running = models.find((model) => model.running > 0);
+  // A request counts as running while its model loads.
+  const running = models.find((model) => model.running > 0 && model.state === 'ready');
   if (running) return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
   const loading = models.find((model) => model.state === 'loading');
   if (loading) {

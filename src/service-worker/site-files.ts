@@ -1,5 +1,5 @@
 import { delay, withTimeout, sha256, type SiteFile } from '#base';
-import { trustedScriptUrl } from '#browser';
+import { putWhole, trustedScriptUrl } from '#browser';
 
 declare const self: {
   location: { href: string };
@@ -118,10 +118,38 @@ export class SiteFiles {
    */
   respond(request: Request): Promise<Response> | undefined {
     const { url, mode, method } = request;
+    if (method !== 'GET') return undefined;
+    if (mode !== 'navigate') return this.#answerIfListed(request, url);
     // A navigation may have a query, and name a folder.
-    const path = mode === 'navigate' ? url.replace(/[?#].*/, '').replace(/\/$/, '/index.html') : url;
-    const file = method === 'GET' && this.#files.get(canonical(path));
-    return file ? this.#answer(request, file) : undefined;
+    const path = url.replace(/[?#].*/, '');
+    return (
+      this.#answerIfListed(request, path.replace(/\/$/, '/index.html')) ??
+      this.#answerUnnamed(request, path.replace(/\/$/, ''))
+    );
+  }
+
+  #answerIfListed(request: Request, url: string): Promise<Response> | undefined {
+    const file = this.#files.get(canonical(url));
+    return file && this.#answer(request, file);
+  }
+
+  /**
+   * Answers an address without a file's name: from the network, whose host knows the page, and without one
+   * from the page that hosts send for such addresses.
+   */
+  #answerUnnamed(request: Request, path: string): Promise<Response> | undefined {
+    if (/\.[^/]*$/.test(path)) return undefined;
+    if (this.#files.has(canonical(`${path}/index.html`)))
+      return fetch(request).catch(() => Response.redirect(`${path}/`));
+    const page = this.#files.get(canonical(`${path}.html`)) ?? this.#appPage();
+    return page && fetch(request).catch(() => this.#answer(request, page));
+  }
+
+  /** The page of a single-page app, whose router reads the address. */
+  #appPage(): KeptFile | undefined {
+    const pages = [...this.#files].filter(([url]) => /(?<!\/404)\.html?$/.test(url));
+    const [, fallback] = pages.find(([url]) => url.endsWith('/200.html')) ?? [];
+    return fallback ?? (pages.length === 1 ? this.#files.get(canonical('index.html')) : undefined);
   }
 
   async #answer(request: Request, file: KeptFile): Promise<Response> {
@@ -159,8 +187,7 @@ export class SiteFiles {
       throw isLeftOut ? new LeftOut(reason) : new Error(reason);
     }
     // A new response: a navigation may not be answered with one that followed a redirect.
-    const kept = new Response(body, { headers: typed(key, headers) });
-    const storing = caches.open(this.#cache).then((cache) => cache.put(key, kept));
+    const storing = caches.open(this.#cache).then((cache) => putWhole(cache, key, body, typed(key, headers)));
     await storing.catch((error: unknown) => {
       throw new LeftOut(String(error));
     });

@@ -5,7 +5,6 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import type { VariantReason } from '../../src/protocol/status.ts';
 import { launch } from '../support/launch.ts';
-import { SlowSite } from '../support/slow-site.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
 /** A phone: 4 GB, 4 processors, touch, 390 px. */
@@ -22,12 +21,11 @@ const BYTES_PER_SECOND = 30e6;
 let persistent: BrowserContext;
 let context: BrowserContext;
 let site: AlteredSite;
-let slow: SlowSite;
 let page: Page;
 
 beforeAll(async () => {
-  slow = await SlowSite.start(inject('siteUrl'), BYTES_PER_SECOND);
-  [persistent, site] = await Promise.all([launch(), AlteredSite.start(slow.url)]);
+  const slow = { bytesPerSecond: BYTES_PER_SECOND };
+  [persistent, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'), slow)]);
   const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true };
   context = (await persistent.browser()?.newContext(phone)) ?? persistent;
   for (const name of await readdir('dist/test-site/assets'))

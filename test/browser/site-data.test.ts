@@ -60,8 +60,7 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
   const context = await launch();
   // On a page of no site: it outlives the others.
   const browser = await context.newCDPSession(await context.newPage());
-  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
-  const opened = await openPage(context, origin, path);
+  const opened = await openPage(context, origin, { catalog });
   ({ page, keyId } = opened);
   await browser.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
   await reopen();
@@ -72,4 +71,21 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
     status: 200,
     body: { data: [{ id: 'own-1' }] },
   });
+});
+
+test('a page whose site data is cleared installs its service worker and catalog again', async () => {
+  const context = await launch();
+  const tab = await openPage(context, origin, { catalog });
+  const devtools = await context.newCDPSession(tab.page);
+  await devtools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  const issue = () =>
+    tab.page.evaluate(async () => (await (await window.localtext).keys.issue({ label: 'again' })).key);
+  const models = async (): Promise<unknown> => {
+    const { status, body } = await send(tab.page, await issue(), '/v1/models');
+    return { status, body };
+  };
+  await expect
+    .poll(() => models().catch(String), { timeout: 30_000, interval: 1000 })
+    .toMatchObject({ status: 200, body: { data: [{ id: 'own-1' }] } });
+  expect(await send(tab.page, tab.key, '/v1/models')).toMatchObject({ status: 401 });
 });

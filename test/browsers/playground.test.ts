@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
-import { SlowSite } from '../support/slow-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { waitFor, type Browser, type Tab } from './support/driver.ts';
 import { storeConversation } from './support/store-conversation.ts';
@@ -38,12 +37,11 @@ declare global {
 describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
   let browser: Browser;
   let site: AlteredSite;
-  let slow: SlowSite;
   let tab: Tab;
 
   beforeAll(async () => {
-    slow = await SlowSite.start(inject('siteUrl'), BYTES_PER_SECOND);
-    [browser, site] = await Promise.all([launch(), AlteredSite.start(slow.url, { isolated: true })]);
+    const alterations = { isolated: true, bytesPerSecond: BYTES_PER_SECOND };
+    [browser, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'), alterations)]);
     site.files.set('/', (html) => html.replace('<script', '<script src="/keep-errors.js"></script><script'));
     site.serve('/keep-errors.js', KEEP_ERRORS);
     tab = await browser.open(site.url);

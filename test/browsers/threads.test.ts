@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
 import { AlteredSite } from '../support/altered-site.ts';
-import { SlowSite } from '../support/slow-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { SiteTab } from './support/site-tab.ts';
 import { launchWebKit, type WebKit } from './support/webkit.ts';
@@ -16,15 +15,13 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
   let browser: WebKit;
   let tab: SiteTab;
   let site: AlteredSite;
-  let line: SlowSite;
 
   beforeAll(async () => {
     [browser, site] = await Promise.all([
       launchWebKit({ sharedMemory: true, deviceBytes: PHONE_BYTES }),
-      AlteredSite.start(inject('siteUrl'), { isolated: true }),
+      AlteredSite.start(inject('siteUrl'), { isolated: true, bytesPerSecond: 64 * 1024 }),
     ]);
-    line = await SlowSite.start(site.url, 64 * 1024);
-    tab = await SiteTab.open(browser, line.url, {});
+    tab = await SiteTab.open(browser, site.url, {});
   });
   afterAll(() => browser?.close());
 
@@ -34,7 +31,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
     // llama.cpp starts while the weights come. Its memory, 116 MB, is not the download's.
     await expect.poll(() => site.asked.some((path) => path.includes('wllama-compat'))).toBe(true);
     const started = await steady(memory);
-    line.bytesPerSecond = Infinity;
+    site.bytesPerSecond = Infinity;
     const sizes = [started];
     while (['', 'starting', 'download'].includes(await tab.loadPhase())) {
       sizes.push(await memory());

@@ -5,6 +5,7 @@ import type { Body, Run } from '../browser/lifetime/site/run.ts';
 import { crash, engineOf, killEngine, killServiceWorker } from '../browser/lifetime/support/kill.ts';
 import { Tab } from '../browser/lifetime/support/tab.ts';
 import { judge } from './judge.ts';
+import { deleteDatabases, meddle } from './meddle.ts';
 import { Random } from './random.ts';
 import { chaosRequests, type RequestKind } from './requests.ts';
 
@@ -21,6 +22,8 @@ export const EVENTS = [
   'engine',
   'service worker',
   'abort',
+  'database',
+  'frame',
   'none',
 ] as const;
 
@@ -149,6 +152,15 @@ export class Driver {
         const request = this.#random.pick(requests);
         request.aborted = true;
         await request.tab.abort(request.name);
+        return [];
+      }
+      case 'database':
+        await deleteDatabases(tab.page);
+        for (const each of this.#tabs) await each.issue();
+        return [];
+      case 'frame': {
+        const errors = await meddle(tab.page);
+        if (errors.length > 0) throw new Error(`uncaught: ${errors.join(', ')}`);
         return [];
       }
       case 'none':

@@ -5,8 +5,8 @@ import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../src/weights/backends/storage-backend.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { browserOfFile } from '../support/browser-of-file.ts';
-import { SlowSite } from '../support/slow-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { preview } from './support/vite-server.ts';
 
@@ -17,7 +17,7 @@ const browser = browserOfFile();
 
 test('react-ai-sdk: a first visit shows the download, its progress and the time left; a cancelled one is continued, and the agent in the page streams', async () => {
   const { url } = await preview('react-ai-sdk');
-  const site = await SlowSite.start(new URL(url).origin, 12e6);
+  const site = await AlteredSite.start(new URL(url).origin, { isolated: true, bytesPerSecond: 12e6 });
   const { page, faults } = await openExample(browser.context, site.url, { downloads: false });
   const panel = page.locator('.model');
   const download = panel.getByRole('button', { name: 'Download' });

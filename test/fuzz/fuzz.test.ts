@@ -14,9 +14,6 @@ const LANES = 4;
 const BATCH = 100;
 const WATCH_MS = 250;
 const QUIET_MS = 3000;
-const CROWD = 500;
-/** The crowd is heard, queued, and for the most part refused by then. */
-const CROWD_MS = 30_000;
 
 let context: BrowserContext;
 let page: Page;
@@ -76,35 +73,3 @@ test(
     expect(Math.max(...delays)).toBeLessThan(MAX_WAIT_MS);
   },
 );
-
-test(`beside ${CROWD} mixed requests of one tab, another tab has its models and its chats in time`, async () => {
-  const open = async (): Promise<Page> => {
-    const opened = await context.newPage();
-    await opened.goto(`${inject('siteUrl')}/fuzz-page.html`);
-    return opened;
-  };
-  const [crowded, chatting] = [await open(), await open()];
-  await crowded.evaluate(() => window.fuzz.setUp());
-  const keys = await crowded.evaluate(
-    (limit) => Promise.all([window.fuzz.issue(limit), window.fuzz.issue(limit)]),
-    CROWD,
-  );
-  const alone = chatting.evaluate(([, key]) => window.fuzz.watchChats(key), keys);
-  await delay(QUIET_MS);
-  await chatting.evaluate(() => void (window.fuzz.stop = true));
-  await alone;
-  const sending = crowded.evaluate(([[key], count]) => window.fuzz.crowd(key, count), [keys, CROWD] as const);
-  sending.catch(() => undefined);
-  const chatTimes = chatting.evaluate(([, key]) => window.fuzz.watchChats(key), keys);
-  const lists = await watch(keys[1], delay(CROWD_MS));
-  await chatting.evaluate(() => void (window.fuzz.stop = true));
-  const chats = await chatTimes;
-  await crowded.close();
-  const figures = (times: number[]): string =>
-    `${Math.round(Math.max(...times))} ms at most of ${times.length}`;
-  console.log(
-    `beside ${CROWD} requests of one tab: GET /v1/models ${figures(lists)}; chats ${figures(chats)} (alone ${figures(await alone)})`,
-  );
-  expect(Math.max(...lists)).toBeLessThan(MAX_WAIT_MS);
-  expect(Math.max(...chats)).toBeLessThan(5 * MAX_WAIT_MS);
-});

@@ -3,7 +3,7 @@ import { ALL_ENDPOINTS, documentedPath, SAMPLES } from '../../src/service/endpoi
 import { Random } from '../chaos/random.ts';
 import { hostileDecision } from './hostile-decision.ts';
 import { hostileSchema } from './hostile-schemas.ts';
-import { array, hostileValue, nested, poisoned, record, text, times } from './hostile-values.ts';
+import { array, hostileValue, json, nested, poisoned, record, text, times } from './hostile-values.ts';
 
 /** Made in the page that sends it: some are of megabytes. */
 export interface HostileRequest {
@@ -12,7 +12,7 @@ export interface HostileRequest {
   path: string;
   /** `authorization` is the page's own key, unless it is given here. */
   headers: Record<string, string>;
-  body: string | Uint8Array<ArrayBuffer> | null;
+  body: string | Uint8Array<ArrayBuffer> | FormData | null;
 }
 
 const CHAT = '/v1/chat/completions';
@@ -120,10 +120,6 @@ const COMMANDS = [
   '[]',
 ];
 
-const json = (fields: Record<string, string>): string =>
-  `{${Object.entries(fields)
-    .map(([name, value]) => `${JSON.stringify(name)}:${value}`)
-    .join(',')}}`;
 /** Bytes; the service takes half as many. Chromium itself holds up other tabs for 4 s while it passes on 188 MB. */
 const MAX_BODY = 16 * 2 ** 20;
 
@@ -131,12 +127,12 @@ const MAX_BODY = 16 * 2 ** 20;
 const MAX_TOOL = 4000;
 const MIN_REFUSED_TOOL = 300_000;
 
-const post = (kind: string, path: string, body: HostileRequest['body']): HostileRequest => ({
+const post = (kind: string, path: string, body: string | Uint8Array<ArrayBuffer>): HostileRequest => ({
   kind,
   method: 'POST',
   path,
   headers: {},
-  body: body?.slice(0, MAX_BODY) ?? null,
+  body: body.slice(0, MAX_BODY),
 });
 const baseOf = (path: string): Record<string, string> => BASES[path] ?? {};
 
@@ -189,7 +185,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
         'NaN',
         '{"a":1,}',
       ];
-      return post(kind, path, random.pick<HostileRequest['body']>([cut, bytes, wide, ...others]));
+      return post(kind, path, random.pick<string | Uint8Array<ArrayBuffer>>([cut, bytes, wide, ...others]));
     },
   },
   'one field': {

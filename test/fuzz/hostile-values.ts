@@ -43,6 +43,12 @@ const KEYS = [
   'type',
 ];
 
+/** An object whose values are JSON already. */
+export const json = (fields: Record<string, Json>): Json =>
+  `{${Object.entries(fields)
+    .map(([name, value]) => `${JSON.stringify(name)}:${value}`)
+    .join(',')}}`;
+
 export const times = (piece: Json, count: number): Json => `${`${piece},`.repeat(count - 1)}${piece}`;
 
 export function array(random: Random): Json {

@@ -2,13 +2,11 @@ import { createServer, type ServerResponse } from 'node:http';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import { vi } from 'vitest';
 
 import { catalogDirectory } from '../../src/service/model-list/models.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { ModelKind } from '../../src/jobs/kinds.ts';
-import { withDatabase } from '../../src/database/database.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';
 import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
@@ -16,22 +14,20 @@ import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
 import { listen } from '../support/listen.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
+import { serverVariant } from '../support/small-variant.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
 
 export interface ServedModels {
-  /** Answers the requests to the models `chat`, `vectors`, `speech`, `voice` and `rank`. */
+  /** Answers the requests to the models `chat`, `speech` and `voice`. */
   answer(response: ServerResponse, path: string): void;
   /** Engine of the models `device-chat` and `device-speech`. */
   device: FakeEngine;
   send(path: string, body: object | FormData, signal?: AbortSignal): Promise<Response>;
-  /** Tokens that the key has used; its limit does not refill. */
-  spent(): Promise<number>;
   /** Reservations that nothing has settled yet. */
   open(): number;
 }
 
 const WIDE = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
-const NOW = 1_700_000_000_000;
 
 /** The service over models of a server in this process, and of a fake device. @param contextLength of the server's models */
 export async function servedModels(contextLength: number): Promise<ServedModels> {
@@ -51,36 +47,20 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
     id,
     kind,
     created: 1,
-    variants: isServed
-      ? [
-          {
-            engine: 'upstream' as const,
-            name: id,
-            license: 'MIT',
-            contextLength,
-            files: [],
-            baseUrl,
-            model: 'm',
-          },
-        ]
-      : [],
+    variants: isServed ? [serverVariant(id, baseUrl, { contextLength })] : [],
   });
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [
       model('chat', 'chat', true),
-      model('vectors', 'embedding', true),
       model('speech', 'transcription', true),
       model('voice', 'speech', true),
-      model('rank', 'rerank', true),
       model('device-chat', 'chat', false),
       model('device-speech', 'transcription', false),
     ],
   };
-  // Limits do not refill while the date stands still.
-  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
   const { manager: locks } = new FakeLocks();
-  const { key, id } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
+  const { key } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
   const keys = createKeyStore('/', locks);
   const servers = new Servers('/', () => undefined);
   let open = 0;
@@ -115,10 +95,6 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
           ...(signal && { signal }),
         }),
       ),
-    async spent() {
-      const record = await withDatabase('/', (database) => database.get('keys', id));
-      return WIDE.tokensPerMinute - (record?.tokens.level ?? Number.NaN);
-    },
     open: () => open,
   });
 }

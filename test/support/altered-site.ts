@@ -7,6 +7,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { listen, stop } from './listen.ts';
 
@@ -19,7 +21,11 @@ export interface Alterations {
   files?: Record<string, (text: string) => string>;
   /** Headers in place of the site's, by path. */
   headers?: (path: string) => Record<string, string>;
+  /** Speed of weights, all connections together. */
+  bytesPerSecond?: number;
 }
+
+const CHUNK = 64 * 1024;
 
 /** The built site behind a server that alters it; what it alters may change while it runs. */
 export class AlteredSite {
@@ -30,13 +36,25 @@ export class AlteredSite {
   readonly asked: string[] = [];
   /** Answers in place of the site, by path. */
   readonly handlers = new Map<string, (asked: IncomingMessage, answer: ServerResponse) => void>();
+  /** Speed of weights, all connections together. */
+  bytesPerSecond: number;
+  /** Bytes of weights that were sent so far. */
+  sent = 0;
+  /** Answers with weights that are not whole yet. */
+  sending = 0;
+  /** Time at which the connection is free again. */
+  #free = 0;
   readonly #origin: string;
   readonly #isolated: boolean;
   readonly #headers: (path: string) => Record<string, string>;
   readonly #server: Server;
 
-  private constructor(origin: string, { isolated = false, files = {}, headers: addHeaders }: Alterations) {
+  private constructor(
+    origin: string,
+    { isolated = false, files = {}, headers: addHeaders, bytesPerSecond = Infinity }: Alterations,
+  ) {
     this.#origin = origin;
+    this.bytesPerSecond = bytesPerSecond;
     this.#isolated = isolated;
     this.#headers = addHeaders ?? (() => ({}));
     for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
@@ -56,6 +74,7 @@ export class AlteredSite {
         { method: asked.method, headers },
         (response) => this.#answer(asked.url ?? '/', response, answer),
       );
+      answer.on('close', () => forward.destroy());
       forward.on('error', () => answer.destroy());
       asked.pipe(forward);
     });
@@ -95,7 +114,8 @@ export class AlteredSite {
     const alter = this.#alterationOf(pathname);
     if (!alter) {
       answer.writeHead(response.statusCode ?? 500, headers);
-      response.pipe(answer);
+      if (pathname.startsWith('/models/')) this.#sendWeights(response, answer);
+      else response.pipe(answer);
       return;
     }
     for (const name of ['content-length', 'content-encoding', 'etag']) delete headers[name];
@@ -106,5 +126,25 @@ export class AlteredSite {
       answer.writeHead(200, { ...headers, 'content-type': type });
       answer.end(alter(Buffer.concat(chunks).toString()));
     });
+  }
+
+  #sendWeights(response: IncomingMessage, answer: ServerResponse): void {
+    this.sending++;
+    answer.on('close', () => this.sending--);
+    pipeline(this.#slowed(response), answer).catch(() => answer.destroy());
+  }
+
+  async *#slowed(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const bytes of body) {
+      for (let from = 0; from < bytes.length; from += CHUNK) {
+        const piece = bytes.subarray(from, from + CHUNK);
+        const now = Date.now();
+        const start = Math.max(now, this.#free);
+        this.#free = start + (piece.length * 1000) / this.bytesPerSecond;
+        if (start > now) await sleep(start - now);
+        this.sent += piece.length;
+        yield piece;
+      }
+    }
   }
 }

@@ -9,17 +9,13 @@ const IMAGE = Buffer.from(
   'base64',
 );
 
-const html = (script: string): [string, string] => [
-  'text/html',
-  `<!doctype html><title>another origin</title><script>${script}</script>`,
-];
-
 const FILES: Record<string, [type: string, body: Buffer | string]> = {
   '/image.png': ['image/png', IMAGE],
-  '/script.js': ['text/javascript', 'document.documentElement.dataset.script = "ran";'],
   '/part.js': ['text/javascript', 'self.part = "imported";'],
-  '/frame.html': html("parent.postMessage('framed', '*')"),
-  '/sign-in.html': html("opener?.postMessage('signed in', '*'); close()"),
+  '/frame.html': [
+    'text/html',
+    `<!doctype html><title>another origin</title><script>parent.postMessage('framed', '*')</script>`,
+  ],
 };
 
 /** What sites embed: a server of another origin that sends no headers for isolated pages. */

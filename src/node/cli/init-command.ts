@@ -100,10 +100,11 @@ function whatIsLeft(folder: string): string {
 }
 
 const START_WITH_BUNDLER = [
-  "If a bundler builds the app: npm install localtext, and in the app's code",
+  "If a bundler builds the app: install the package in it (npm install …/localtext-0.1.0.tgz), and in the app's code",
   "     import { start } from 'localtext';",
   "     const localtext = await start({ base: '/', isolation: ['./'] });",
   "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
+  "   esbuild, Rollup, Angular and Parcel also need `workerUrl: '/localtext/worker.js'`.",
   '   The bundler copies this folder into its build. With Vite, use the plugin localtext/vite in place of this command.',
 ].join('\n');
 

@@ -3,8 +3,8 @@ import type { LocaltextState, ModelState } from './state.ts';
 /** View of a model's load, with the one action that it offers. */
 export interface LoadView {
   text: string;
-  /** Changes many times a second: not announced by screen readers. */
-  figures?: string;
+  /** Figures, which change many times a second, or the technical message of a failure: not announced by screen readers. */
+  details?: string;
   /** Share of the load that is done; `{}`: unknown. Absent: no bar. */
   bar?: { value?: number; max?: number };
   button?: 'Download' | 'Load' | 'Cancel' | 'Try again';
@@ -29,12 +29,13 @@ export function viewOf(
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
   const time = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
-  const figures = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${time}`;
-  return { text: `Downloading ${id}…`, figures, bar: { value: loadedBytes, max: totalBytes }, ...button };
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${time}`;
+  return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 
 const failedView = (id: string, error: ModelState['error']): LoadView => ({
-  text: error?.message ?? `${id} could not be loaded.`,
+  text: `${id} could not be loaded.`,
+  ...(error && { details: error.message }),
   button: 'Try again',
 });
 
@@ -47,7 +48,7 @@ function idleView(id: string, { downloadBytes, unloadedFor }: ModelState, gpu: s
   if (downloadBytes === null) return { text: `${id} is not loaded.`, button: 'Load' };
   // Shown without a time: before any download there is only the browser's guess at the connection.
   const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
-  return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
+  return { text: once + gpu, details: formatBytes(downloadBytes), button: 'Download' };
 }
 
 /** Decimal units, as browsers and disks count. */

@@ -27,7 +27,7 @@ export function showModel(
 ): Promise<void> {
   const text = document.createElement('p');
   text.role = 'status';
-  const figures = document.createElement('p');
+  const details = document.createElement('p');
   const bar = document.createElement('progress');
   bar.ariaLabel = `Load of ${id}`;
   const button = document.createElement('button');
@@ -51,7 +51,7 @@ export function showModel(
     const model = store.getModel(id);
     const view = viewOf(id, model, store.getState(), cancelled);
     if (text.textContent !== view.text) text.textContent = view.text;
-    figures.textContent = view.figures ?? '';
+    details.textContent = view.details ?? '';
     action = view.button;
     button.textContent = action ?? '';
     for (const name of ['value', 'max'] as const) {
@@ -61,7 +61,7 @@ export function showModel(
     }
     show([
       [text, true],
-      [figures, view.figures !== undefined],
+      [details, view.details !== undefined],
       [bar, view.bar !== undefined],
       [button, action !== undefined],
     ]);

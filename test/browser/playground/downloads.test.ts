@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
+import { AlteredSite } from '../../support/altered-site.ts';
 import { FaultSite } from '../../support/fault-site.ts';
 import { launch } from '../../support/launch.ts';
-import { SlowSite } from '../../support/slow-site.ts';
 
 /** A download as its user handles it, of real weights over a slow line. */
 
@@ -16,12 +16,12 @@ const MB = 1_000_000;
 /** Size of all its files. */
 const WHOLE = 98.4 * MB;
 
-let site: SlowSite;
+let site: AlteredSite;
 let context: BrowserContext;
 let page: Page;
 
 beforeEach(async () => {
-  site = await SlowSite.start(inject('siteUrl'), 10 * MB);
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true, bytesPerSecond: 10 * MB });
   context = await launch();
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
@@ -86,12 +86,13 @@ test('a download is paused, resumed, cancelled, and restarted from where it was'
 
 test('a window of 320 × 256 px reaches the composer below a load, whose size is announced', async () => {
   site.bytesPerSecond = 0.1 * MB;
-  await page.setViewportSize({ width: 320, height: 256 });
   await page.goto(`${site.url}/#/chat`);
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello.');
   await page.keyboard.press('Enter');
   await page.locator('.chat-foot .load-card .figures').getByText('of 98.4 MB').waitFor();
   expect(await announced()).toBe('Downloading amber-phoenix-4, 98.4 MB.');
+  await page.getByRole('link', { name: `${MODEL} downloading` }).waitFor();
+  await page.setViewportSize({ width: 320, height: 256 });
   await page.evaluate(() => {
     for (const each of document.querySelectorAll('*'))
       if (getComputedStyle(each).overflowY !== 'hidden') each.scrollTop = each.scrollHeight;
@@ -105,6 +106,8 @@ test('a window of 320 × 256 px reaches the composer below a load, whose size is
     };
     expect(await button.evaluate(isOnTop), name).toBe(true);
   }
+  site.bytesPerSecond = 1;
+  await page.locator('.chat-foot').getByText('waiting for the connection').waitFor();
 });
 
 test.each([

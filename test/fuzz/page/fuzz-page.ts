@@ -64,23 +64,6 @@ const fuzz = {
       (index) => ({ kind: 'body', method: 'POST', path, headers: {}, body: bodies[index - first] ?? '' }),
     ),
 
-  /** Sends requests of all kinds at once, each with its own prompt. Resolves to their outcomes. */
-  crowd: (key: string, count: number): Promise<Outcome[]> =>
-    sendEach(key, [...Array(count).keys()], count, crowdRequest),
-
-  /** How long chats of eight tokens took, one after the other, until `stop` is set. */
-  async watchChats(key: string): Promise<number[]> {
-    const times: number[] = [];
-    fuzz.stop = false;
-    while (!fuzz.stop) {
-      const began = performance.now();
-      const response = await chat(key, { max_tokens: 8 }, AbortSignal.timeout(TIMEOUT_MS));
-      await response.text();
-      times.push(response.ok ? performance.now() - began : Number.POSITIVE_INFINITY);
-    }
-    return times;
-  },
-
   /** How long `GET /v1/models` took, asked every `interval` milliseconds until `stop` is set. */
   async watch(key: string, interval: number): Promise<number[]> {
     const times: number[] = [];
@@ -102,35 +85,6 @@ const fuzz = {
     return (await keys.issue({ label: 'full', limits: { ...LIMITS, inFlight } })).key;
   },
 };
-
-/** A chat, a stream, a long prompt, vectors or a decision, by index; every sixth is a generated hostile request. */
-function crowdRequest(index: number): HostileRequest {
-  const model = 'amber-phoenix-4';
-  const content = `Request ${index}: tell me of a town by the sea.`;
-  const messages = [{ role: 'user', content }];
-  const texts = Array.from({ length: 16 }, (_, line) => `${content} Line ${line}. `.repeat(4));
-  const [path, body] =
-    (
-      [
-        ['/v1/chat/completions', { model, messages, max_tokens: 16 }],
-        ['/v1/chat/completions', { model, messages, max_tokens: 64, stream: true }],
-        ['/v1/responses', { model, input: content.repeat(60), max_output_tokens: 16 }],
-        ['/v1/embeddings', { model: 'jade-mole-4', input: texts }],
-        [
-          '/v1/decisions',
-          {
-            model,
-            input: content,
-            questions: [
-              { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'b' }] },
-            ],
-          },
-        ],
-      ] as const
-    )[index % 6] ?? [];
-  if (!path) return hostileRequest(1, index);
-  return { kind: path, method: 'POST', path, headers: {}, body: JSON.stringify(body) };
-}
 
 const clips: Uint8Array[] = [];
 
@@ -154,18 +108,6 @@ async function sendEach(
   await Promise.all(Array.from({ length: lanes }, lane));
   return outcomes;
 }
-
-const chat = (key: string, more: object, signal: AbortSignal): Promise<Response> =>
-  fetch('/v1/chat/completions', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({
-      model: 'amber-phoenix-4',
-      messages: [{ role: 'user', content: 'Tell me a long story.' }],
-      ...more,
-    }),
-    signal,
-  });
 
 /** `code` also of an error in a stream. */
 async function send(

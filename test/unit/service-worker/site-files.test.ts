@@ -174,6 +174,7 @@ function site(...answers: (Response | Error)[]): {
       types.push(response.headers.get('content-type'));
       stored.set(key, await response.text());
     },
+    delete: async (key: string) => stored.delete(key),
   };
   vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
   vi.stubGlobal('fetch', async (request: Request | string, init?: RequestInit) => {
@@ -185,6 +186,14 @@ function site(...answers: (Response | Error)[]): {
   vi.spyOn(console, 'warn').mockReturnValue();
   return { stored, types, asked };
 }
+
+test('a file that a full storage cuts without an error is not kept', async () => {
+  const { stored } = site(new Response(BODY));
+  const cache = await caches.open('files');
+  vi.spyOn(cache, 'put').mockImplementation(async (key) => void stored.set(String(key), ''));
+  await new SiteFiles('files', [listed('app.js', '1')]).install();
+  expect(stored.size).toBe(0);
+});
 
 const html = { headers: { 'content-type': 'text/html' } };
 const login = (): Response => new Response('<title>Log in</title>', html);
@@ -243,6 +252,36 @@ test('only a GET is answered; a navigation may have a query, and name a folder',
   for (const path of ['', '?a=1', 'index.html?a']) expect(await has(files, path)).toBe(false);
   for (const path of ['app.js', 'app.js#b']) expect(await has(files, path)).toBe(true);
   for (const path of ['app.js', 'index.html']) expect(await has(files, path, { method: 'POST' })).toBe(false);
+});
+
+const PAGES = ['index.html', 'about.html', 'docs/index.html', '404.html'];
+
+test.each([
+  [PAGES, 'about', 'about.html'],
+  [PAGES, 'about/?a=1', 'about.html'],
+  [PAGES, 'docs?a=1', `to ${SITE}docs/`],
+  [PAGES, 'later', 'no answer'],
+  [PAGES, 'about.htm', 'no answer'],
+  [['index.html', '404.html', 'app.js'], 'chats/7', 'index.html'],
+  [['index.html', '404.html', 'app.js'], 'file.zip', 'no answer'],
+  [['about.html', 'app.js'], 'chats/7', 'no answer'],
+  [['index.html', 'about.html', '200.html'], 'chats/7', '200.html'],
+])('of the pages %s, %s is answered without a network by %s', async (names, path, expected) => {
+  const listing = names.map((name) => listed(name, '1', undefined, name));
+  const files = new SiteFiles('files', listing);
+  site();
+  vi.stubGlobal('fetch', async (url: string) => new Response(url.slice(SITE.length)));
+  await files.install();
+  const visit = async (): Promise<string | undefined> => {
+    const request = Object.defineProperty(new Request(SITE + path), 'mode', { value: 'navigate' });
+    const answer = await files.respond(request)?.catch(() => undefined);
+    return answer?.status === 302 ? `to ${answer.headers.get('location')}` : answer?.text();
+  };
+  vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('Failed to fetch')));
+  expect((await visit()) ?? 'no answer').toBe(expected);
+  // The host knows the page better.
+  vi.stubGlobal('fetch', async () => new Response('of the host'));
+  expect((await visit()) ?? 'no answer').toBe(expected === 'no answer' ? expected : 'of the host');
 });
 
 test('a file with a hash in its name that is not there yet stops an update', async () => {

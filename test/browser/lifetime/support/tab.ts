@@ -56,6 +56,13 @@ export class Tab {
     );
   }
 
+  /** Another key: the last one was deleted with the site's data. */
+  async issue(): Promise<void> {
+    this.key = await this.page.evaluate(
+      async () => (await window.lifetime.handle().keys.issue({ label: 'again' })).key,
+    );
+  }
+
   /** `own`: through `localtext.fetch`. */
   async begin(
     body: Body,

@@ -1,3 +1,4 @@
+import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { ChatImage } from '../../../../src/jobs/chat.ts';
@@ -6,6 +7,7 @@ import { jobRules } from '../../../../src/engine-worker/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/engines/pictures/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/engine-worker/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
+import { listen } from '../../../support/listen.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
 
@@ -60,6 +62,40 @@ test('all images of a request have 80 MB together at most', async () => {
   await expect(fetchImages(imagesAt(...urls), [], never)).rejects.toMatchObject({
     wire: { status: 400, param: 'part 4', type: 'invalid_request_error' },
     message: expect.stringContaining('`part 4` exceeds 80 MB') as string,
+  });
+});
+
+/** Writes until the client leaves. */
+const pour = (response: ServerResponse): void => {
+  while (!response.destroyed)
+    if (!response.write(Buffer.alloc(2 ** 16))) return void response.once('drain', () => pour(response));
+};
+
+test.each<[string, (response: ServerResponse) => unknown, RegExp]>([
+  ['a redirect', (to) => to.writeHead(302, { location: 'data:image/png,' }).end(), /without a redirect/],
+  ['a status', (to) => to.writeHead(404).end(picture), /answered 404/],
+  ['a web page', (to) => to.setHeader('content-type', 'image/png').end('<!doctype html>'), /no PNG/],
+  ['nothing', (to) => to.end(), /no PNG/],
+  ['a body without end', pour, /larger than 20 MB/],
+  [
+    'too few bytes',
+    (to) => to.writeHead(200, { 'content-length': 999 }).write(picture, () => to.destroy()),
+    /fetched within/,
+  ],
+  ['a broken connection', (to) => to.destroy(), /fetched within 20 s/],
+  ['headers alone', (to) => to.flushHeaders(), /fetched within 20 s/],
+  ['no answer', () => undefined, /fetched within 20 s/],
+])('a server that sends %s is refused', async (_, answer, says) => {
+  const limit = new AbortController();
+  const server = createServer((__, response) => {
+    void answer(response);
+    if (says.source.endsWith('20 s')) limit.abort();
+  });
+  const origin = await listen(server);
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+  await expect(fetchImages(imagesAt(`${origin}/a.png`), [origin], never)).rejects.toMatchObject({
+    wire: { status: 400, param: 'part 0' },
+    message: expect.stringMatching(says) as string,
   });
 });
 

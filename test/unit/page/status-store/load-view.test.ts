@@ -13,25 +13,25 @@ const download = (loadedBytes: number, totalBytes: number) =>
 test('a first visit: what is downloaded, and what a device without a GPU means', () => {
   expect(view({ state: 'idle', downloadBytes: 98_400_000, secondsLeft: 600 })).toEqual({
     text: 'The download happens once: owl stays in this browser and needs no network then.',
-    figures: '98 MB',
+    details: '98 MB',
     button: 'Download',
   });
   expect(view({ state: 'idle', downloadBytes: 1_130_000_000, secondsLeft: null }, null)).toMatchObject({
     text: expect.stringContaining('No GPU was found'),
-    figures: '1.1 GB',
+    details: '1.1 GB',
   });
 });
 
-test('a download that runs: bytes, time left and cancel; what follows has no figures', () => {
+test('a download that runs: bytes, time left and cancel; what follows has none', () => {
   expect(
     view({ state: 'loading', progress: download(20e6, 98e6), downloadBytes: 98e6, secondsLeft: 12 }),
   ).toEqual({
     text: 'Downloading owl…',
-    figures: '20 MB of 98 MB, about 12 s',
+    details: '20 MB of 98 MB, about 12 s',
     bar: { value: 20e6, max: 98e6 },
     button: 'Cancel',
   });
-  expect(view({ state: 'loading', progress: download(1e6, 98e6), secondsLeft: 200 }).figures).toBe(
+  expect(view({ state: 'loading', progress: download(1e6, 98e6), secondsLeft: 200 }).details).toBe(
     '1 MB of 98 MB, about 3 min',
   );
   expect(view({ state: 'loading' })).toEqual({ text: 'Loading owl…', bar: {}, button: 'Cancel' });
@@ -47,9 +47,9 @@ test('a model that was unloaded for another one: which, and why', () => {
 });
 
 test('sizes and times: never 1000 MB, never 0 s', () => {
-  expect(view({ state: 'idle', downloadBytes: 999_600_000 }).figures).toBe('1.0 GB');
-  const { figures } = view({ state: 'loading', progress: download(98e6, 98e6), secondsLeft: 0 });
-  expect(figures).toBe('98 MB of 98 MB, about 1 s');
+  expect(view({ state: 'idle', downloadBytes: 999_600_000 }).details).toBe('1.0 GB');
+  const { details } = view({ state: 'loading', progress: download(98e6, 98e6), secondsLeft: 0 });
+  expect(details).toBe('98 MB of 98 MB, about 1 s');
 });
 
 test('what is stored, ready or failed', () => {
@@ -57,7 +57,8 @@ test('what is stored, ready or failed', () => {
   expect(view({ state: 'ready' })).toEqual({ text: 'owl is ready and runs on this device.' });
   expect(view({ state: 'ready' }, null).text).toMatch(/No GPU was found/);
   expect(view({ state: 'failed', error: new Error('No engine answers.') })).toEqual({
-    text: 'No engine answers.',
+    text: 'owl could not be loaded.',
+    details: 'No engine answers.',
     button: 'Try again',
   });
 });
