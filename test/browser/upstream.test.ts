@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { small } from '../support/small-variant.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
@@ -19,15 +19,7 @@ let key: string;
 
 beforeAll(async () => {
   llama = await LlamaServer.start(weights, SECRET);
-  const server = (name: string): UpstreamVariant => ({
-    engine: 'upstream',
-    name,
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl: `${llama.url}/v1`,
-    model: 'smollm2',
-  });
+  const server = (name: string) => serverVariant(name, `${llama.url}/v1`, { model: 'smollm2' });
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [

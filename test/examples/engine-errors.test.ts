@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
+import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { small } from '../support/small-variant.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
@@ -49,15 +49,7 @@ afterEach(async () => {
 
 async function writeSite(): Promise<void> {
   // No server listens on port 9.
-  const down: UpstreamVariant = {
-    engine: 'upstream',
-    name: 'down',
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl: 'http://127.0.0.1:9/v1',
-    model: 'x',
-  };
+  const down = serverVariant('down', 'http://127.0.0.1:9/v1');
   const absent = {
     ...small,
     name: 'absent',

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { small } from '../support/small-variant.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { RayCluster } from '../support/ray-cluster.ts';
 import { freePort } from '../support/static-site.ts';
@@ -19,16 +19,9 @@ let key: string;
 
 beforeAll(async () => {
   cluster = new RayCluster(await freePort(), SECRET);
-  const server: UpstreamVariant = {
-    engine: 'upstream',
-    name: 'ray',
-    license: 'Apache-2.0',
-    contextLength: 4096,
-    files: [],
-    baseUrl: `${cluster.url}/v1`,
-    model: 'smollm2-135m-instruct',
-  };
-  const embedder: UpstreamVariant = { ...server, name: 'ray-embeddings', dimensions: 384 };
+  const own = { contextLength: 4096, model: 'smollm2-135m-instruct' };
+  const server = serverVariant('ray', `${cluster.url}/v1`, own);
+  const embedder = { ...server, name: 'ray-embeddings', dimensions: 384 };
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [

@@ -1,5 +1,5 @@
 import * as six from 'openai';
-import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import * as seven from 'openai-7';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -65,28 +65,6 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     await expect(completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(NotFoundError);
     const stranger = client.withOptions({ apiKey: 'lt_none' });
     await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError);
-  });
-
-  test('runTools calls the function with what its schema allows', async () => {
-    const client = await connect();
-    const given: unknown[] = [];
-    const lightFunction = zodFunction({
-      name: 'light',
-      parameters: light,
-      function: (args) => void given.push(args),
-    });
-    const runner = client.chat.completions.runTools(
-      {
-        model,
-        messages,
-        tools: [lightFunction],
-        tool_choice: { type: 'function', function: { name: 'light' } },
-      },
-      { maxChatCompletions: 1 },
-    );
-    await runner.done();
-    expect(given).toEqual([{ mode: 'on' }]);
-    expect(runner.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
   test('parse with zod, of chats and of responses', async () => {
