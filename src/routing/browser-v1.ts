@@ -162,7 +162,10 @@ function publishRequest(scope: string): (entry: RequestLogEntry) => void {
 }
 
 /** Shows a finished request in the browser's profiler. */
-function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, totalMs: number): void {
+export function showRequest(
+  { id, model, queueMs, firstTokenMs }: Pick<RequestLogEntry, 'id' | 'model' | 'queueMs' | 'firstTokenMs'>,
+  totalMs: number,
+): void {
   const began = performance.now() - totalMs;
   const detail = { requestId: id, model: model ?? '' };
   const until = (span: Span, ms: number | null): void => {
