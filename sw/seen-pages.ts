@@ -1,4 +1,5 @@
 import { readStream, shared, type NetworkFirst } from '#base';
+import { putWhole } from '#browser';
 import type { BuildFiles } from '#service-worker';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -106,7 +107,7 @@ export class SeenPages {
     // The address alone finds it.
     kept.delete('vary');
     const key = new Request(url, { headers: { [SIZE]: String(bytes.length) } });
-    await cache.put(key, new Response(bytes, { headers: kept }));
+    await putWhole(cache, key, bytes, kept);
     if (!isPage) this.#storedParts.add(url);
     await this.#prune();
   }

@@ -1,6 +1,6 @@
 import { computed, signal, type Signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { loadFor } from '../client/downloads.ts';
+import { load, loadFor } from '../client/downloads.ts';
 import { DEFAULT_SETTINGS, requestBody, type ChatSettings } from '../chat/chat-settings.ts';
 import type { Reply } from '../chat/reply.ts';
 import { streamReplies } from '../chat/stream-replies.ts';
@@ -26,7 +26,17 @@ export function stopAll(): void {
   for (const { controller } of sides) controller.value?.abort();
 }
 
+let asked = '';
+
+/** Loads a model again; the sides that failed with the load are asked again. */
+export function loadAndAskAgain(model: string): void {
+  void load(model, true);
+  for (const each of sides)
+    if (each.settings.peek().model === model && each.problem.peek() !== null) void askSide(each, asked);
+}
+
 export async function ask(prompt: string): Promise<void> {
+  asked = prompt;
   await Promise.all(sides.map((each) => askSide(each, prompt)));
   if (sides.every(({ problem }) => problem.value === null)) announce('Both replies are there.');
 }

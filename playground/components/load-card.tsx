@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { announce } from '../announce.ts';
 import { bytes, timeLeft } from '../format.ts';
 import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
@@ -54,8 +55,21 @@ function Ended({ model, phase, error, onRetry }: Download & Required<Pick<Props,
   );
 }
 
+/** Time without new bytes after which a download waits for the connection. */
+const SILENCE_MS = 5000;
+
 function Running(download: Download) {
   const { model, phase, loadedBytes, totalBytes, error, held } = download;
+  const waits = useSignal(false);
+  useEffect(() => {
+    waits.value = false;
+    if (phase !== 'download' || held) return;
+    const timer = setTimeout(() => {
+      waits.value = true;
+      announce(`The download of ${model} waits for the connection.`);
+    }, SILENCE_MS);
+    return () => clearTimeout(timer);
+  }, [model, phase, held, loadedBytes]);
   const hidden = <span class="visually-hidden"> {model}</span>;
   return (
     <>
@@ -81,7 +95,7 @@ function Running(download: Download) {
         value={loadedBytes}
         max={phase === 'download' ? totalBytes : 0}
       />
-      <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download)}</p>
+      <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download, waits.value)}</p>
       {error !== null && <ErrorText alert text={error} />}
     </>
   );
@@ -102,11 +116,12 @@ function verb({ phase, held }: Download): string {
   return held ? 'Paused:' : 'Downloading';
 }
 
-function figures({ phase, loadedBytes, totalBytes, rate, held }: Download): string {
+function figures({ phase, loadedBytes, totalBytes, rate, held }: Download, waits: boolean): string {
   if (phase === 'load') return 'from this browser’s storage into the engine';
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
   if (held) parts.push('what has come is kept');
+  else if (waits) parts.push('waiting for the connection');
   else if (rate !== null && rate > 0) {
     parts.push(`${bytes(rate)}/s`, timeLeft(((totalBytes - loadedBytes) / rate) * 1000));
   }

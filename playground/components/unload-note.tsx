@@ -1,9 +1,11 @@
 import { modelStatuses } from '../client/localtext.ts';
+import { chosenVariant } from '../client/model-facts.ts';
 
 /** Says that a model was unloaded because another one needed its memory. */
 export function UnloadNote({ model }: { model: string }) {
-  const other = modelStatuses.value.find(({ id }) => id === model)?.unloadedFor;
-  if (other === undefined) return null;
+  const weights = modelStatuses.value.find(({ id }) => id === model)?.unloadedFor;
+  if (weights === undefined) return null;
+  const other = modelStatuses.value.find(({ id }) => chosenVariant(id)?.name === weights)?.id ?? weights;
   return (
     <p class="small quiet" role="status">
       {model} was unloaded, because {other} needed its memory. The next message loads it again.

@@ -1,13 +1,23 @@
-import { useId } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Answer, Question } from './decision-api.ts';
 
-/** Probabilities of one question's answers, as bars. */
-export function AnswerCard({ question, answer }: { question: Question; answer: Answer }) {
+interface Props {
+  question: Question;
+  answer: Answer;
+  isFirst: boolean;
+}
+
+/** Probabilities of one question's answers, as bars. The first card scrolls into view: the form is often as high as the window. */
+export function AnswerCard({ question, answer, isFirst }: Props) {
   const id = useId();
+  const card = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (isFirst) card.current?.scrollIntoView({ block: 'nearest' });
+  }, [answer, isFirst]);
   const rows = rowsOf(answer);
   const best = Math.max(...rows.map(({ probability }) => probability));
   return (
-    <section class="card stack" aria-labelledby={id}>
+    <section class="card stack decide-answer" aria-labelledby={id} ref={card}>
       <h2 class="decide-asked" id={id}>
         {question.instructions}
       </h2>

@@ -100,7 +100,7 @@ export function DecideView() {
       </form>
       {decided?.questions.map((question, index) => {
         const answer = decided.answers[index];
-        return answer && <AnswerCard key={index} question={question} answer={answer} />;
+        return answer && <AnswerCard key={index} question={question} answer={answer} isFirst={index === 0} />;
       })}
     </div>
   );

@@ -5,6 +5,7 @@ export type * from './errors/error-codes.ts';
 export * from './errors/service-error.ts';
 export type * from './errors/wire-error.ts';
 export * from './exact-json.ts';
+export * from './first-fault.ts';
 export * from './gbnf.ts';
 export * from './json-bounds.ts';
 export * from './parse-json.ts';

@@ -78,14 +78,15 @@ export class BoundedTemplate {
 
   /**
    * @param plain removes the marks of callers' characters, which searches and comparisons ignore
-   * @throws Error if the source is not a template
+   * @throws Error if it is not a template
    */
-  constructor(source: string, plain: (text: string) => string = (text) => text) {
+  constructor(template: string, plain: (text: string) => string = (text) => text) {
     this.#plain = plain;
-    if (source.length > MAX_CHARACTERS) throw new BoundError(`it has more than ${MAX_CHARACTERS} characters`);
-    if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(source))
+    if (template.length > MAX_CHARACTERS)
+      throw new BoundError(`it has more than ${MAX_CHARACTERS} characters`);
+    if (new RegExp(`\\s{${MAX_SPACES + 1}}`).test(template))
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
-    this.#program = parseTemplate(source);
+    this.#program = parseTemplate(template);
     try {
       this.#findInput();
     } catch (error) {

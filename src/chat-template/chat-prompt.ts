@@ -25,8 +25,8 @@ export class ChatPrompt {
   readonly #canSwitch: boolean;
 
   /** @throws Error if the template cannot be used */
-  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
-    const notation = source ?? (tokens.chatMl ? CHATML : null);
+  constructor(template: string | null, tokens: SpecialTokens, addsBos: boolean) {
+    const notation = template ?? (tokens.chatMl ? CHATML : null);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#template = notation === null ? null : new ChatTemplate(notation, tokens);

@@ -74,16 +74,16 @@ export class ChatTemplate {
   /** Effort that the template gets for each effort; undefined for none. */
   readonly #efforts = new Map<Effort, Effort | undefined>();
 
-  /** @throws Error if the source is not a template that can be used */
-  constructor(source: string, tokens: SpecialTokens) {
-    if (isHarmony(source))
+  /** @throws Error if it cannot be used */
+  constructor(template: string, tokens: SpecialTokens) {
+    if (isHarmony(template))
       throw new Error("its replies are in gpt-oss's harmony format, which localtext cannot read");
     this.#tokens = tokens;
     this.callers = new CallerText(tokens.reserved);
-    this.#template = new BoundedTemplate(source, this.callers.plain);
+    this.#template = new BoundedTemplate(template, this.callers.plain);
     try {
-      this.#form = this.#findForm(/tool_calls/.test(source));
-      if (/reasoning_effort/.test(source) && this.#accepts()) this.#findEfforts();
+      this.#form = this.#findForm(/tool_calls/.test(template));
+      if (/reasoning_effort/.test(template) && this.#accepts()) this.#findEfforts();
     } catch (error) {
       // A template that exceeds its bounds is not probed further.
       if (!(error instanceof BoundError)) throw error;

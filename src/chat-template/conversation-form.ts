@@ -1,4 +1,4 @@
-import { readJson } from '#base';
+import { findExcess, readJson } from '#base';
 import type { ChatMessage, ToolCall } from '#jobs';
 import type { TemplateMessage } from './bounded-template.ts';
 import type { CallerText } from './caller-text.ts';
@@ -86,12 +86,12 @@ function shortId(id: string, known: Map<string, string>): string {
   return short;
 }
 
-const MAX_ARGUMENTS = 2_000_000;
+/** Maximum values of a call's arguments: more than any context holds. */
+const MAX_VALUES = 50_000;
 
-/** Parses a call's arguments, which templates expect as objects. Invalid JSON stays text. */
+/** Parses a call's arguments, which templates expect as objects. Invalid JSON stays text, and so does deep JSON. */
 function parsed(json: string): unknown {
-  // No context holds as much, and V8 compares long keys with each other.
-  if (json.length > MAX_ARGUMENTS) return json;
+  if (findExcess(new TextEncoder().encode(json), MAX_VALUES)) return json;
   try {
     JSON.parse(json);
   } catch {

@@ -60,11 +60,11 @@ export class PromptRenderer {
 
   /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
   get chats(): boolean {
-    return this.#format.source !== null || this.#format.tokens.chatMl === true;
+    return this.#format.template !== null || this.#format.tokens.chatMl === true;
   }
 
   get thinks(): boolean {
-    return thinkTags(this.#format.source ?? '') !== null;
+    return thinkTags(this.#format.template ?? '') !== null;
   }
 
   /**
@@ -119,9 +119,9 @@ function withoutImageUrls(job: ChatJob): ChatJob {
 const unusable = (why: string): string => `has a chat template that cannot be used: ${why}`;
 
 /** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
-export async function templateFault(source: string): Promise<string | undefined> {
+export async function templateFault(template: string): Promise<string | undefined> {
   const renderer = new PromptRenderer({
-    source,
+    template,
     tokens: { bos: null, eos: null, reserved: [] },
     addsBos: false,
   });

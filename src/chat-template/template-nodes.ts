@@ -77,15 +77,15 @@ export const KEY = 'a key';
 export const HELD = 'a held value';
 
 /** Parses a chat template as Jinja does. @throws Error if it is not a template */
-export function parseTemplate(source: string): Program {
-  const tokens = tokenize(withoutCarriageReturns(source), { lstrip_blocks: true, trim_blocks: true });
+export function parseTemplate(template: string): Program {
+  const tokens = tokenize(withoutCarriageReturns(template), { lstrip_blocks: true, trim_blocks: true });
   const program = parse(withArgumentsOfTests(tokens));
   allowWhatJinjaAllows(program as Node);
   return program;
 }
 
 /** Normalizes line ends to `\n`, as Jinja does. */
-const withoutCarriageReturns = (source: string): string => source.replaceAll(/\r\n?/g, '\n');
+const withoutCarriageReturns = (template: string): string => template.replaceAll(/\r\n?/g, '\n');
 
 /** Operators by the names of their tests. */
 const OPERATORS = new Map([

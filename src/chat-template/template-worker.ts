@@ -7,7 +7,7 @@ import type { ChatOpening } from './think-first.ts';
 /** Facts about a model's prompts, from its file. */
 export interface PromptFormat {
   /** The chat template; null if the file has none. */
-  source: string | null;
+  template: string | null;
   tokens: SpecialTokens;
   /** Whether llama.cpp adds the BOS token to every prompt. */
   addsBos: boolean;
@@ -21,9 +21,9 @@ let prompt: ChatPrompt | null = null;
 /** Makes the prompts of one model in a worker that can be terminated: a chat template is a program from a file. */
 export const templateWorker = {
   /** Parses the template. @returns why it cannot be used; null if it can */
-  async load({ source, tokens, addsBos }: PromptFormat): Promise<string | null> {
+  async load({ template, tokens, addsBos }: PromptFormat): Promise<string | null> {
     try {
-      prompt = new ChatPrompt(source, tokens, addsBos);
+      prompt = new ChatPrompt(template, tokens, addsBos);
       return null;
     } catch (error) {
       return messageOf(error);

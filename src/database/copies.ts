@@ -24,6 +24,11 @@ export class Copies {
     new BroadcastChannel(this.#lock).onmessage = () => this.#drop();
   }
 
+  /** Takes the lock before there is a copy. */
+  prepare(): void {
+    this.#holding ??= this.#hold();
+  }
+
   /**
    * Returns the copy of this name. The first call loads it, and calls meanwhile share that; null is not kept.
    * @param database another one has other data: the user may clear it
@@ -33,7 +38,7 @@ export class Copies {
     name: string,
     load: () => Promise<T | null>,
   ): Promise<T | null> {
-    if (database !== this.#database) this.#drop();
+    if (database !== (this.#database ??= database)) this.#drop();
     this.#database = database;
     const known = this.peek<T>(name);
     if (known) return known;

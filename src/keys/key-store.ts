@@ -55,19 +55,21 @@ function findKey(
   writer: KeyWriter,
   copies?: Copies,
 ): Promise<KnownKey | null> {
+  const name = `secret:${secret}`;
+  // Begun before the database is open.
+  const hashed = copies?.peek(name) ? null : hashKey(secret);
   return withDatabase(scope, (database) => {
     const load = async (): Promise<KnownKey | null> => {
-      const hash = await hashKey(secret);
+      const hash = await (hashed ?? hashKey(secret));
       const record = await database.getFromIndex('keys', 'hashes', hash);
       if (!record) return null;
       await copies?.get<KeyCopy>(database, copyName(record.id), async () => {
-        // With the changes that are not stored: a full storage takes none.
-        const read = await writer.write(record.id, (latest) => ({ record: null, result: latest }));
-        return read && { record: read.result };
+        const latest = await writer.latest(record);
+        return latest && { record: latest };
       });
       return { hash, id: record.id };
     };
-    return copies ? copies.get(database, `secret:${secret}`, load) : load();
+    return copies ? copies.get(database, name, load) : load();
   });
 }
 

@@ -66,6 +66,13 @@ export class KeyWriter {
     return changed;
   }
 
+  /** The record after the changes that wait to be stored, or that a full storage did not take; null: it is gone. */
+  async latest(read: KeyRecord): Promise<KeyRecord | null> {
+    if (!this.#isWriting && this.#waiting.length === 0) return { ...read, ...this.#unsaved.get(read.id) };
+    const changed = await this.#store(read.id, (record) => ({ record: null, result: record }));
+    return changed && changed.result;
+  }
+
   /** Makes the same change to the stored record. Other writers may have changed that. */
   async #storeLater(id: string, change: Change<unknown>): Promise<void> {
     this.#unstored.set(id, (this.#unstored.get(id) ?? 0) + 1);

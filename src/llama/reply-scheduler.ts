@@ -29,7 +29,7 @@ interface ScheduledReply extends PromptView {
   computedAhead: { timings: LlamaTimings | undefined } | null;
   putAside: number;
   since: number;
-  /** Whether the first step is over, in which the server would reject its prompt or grammar. */
+  /** Whether the server computes it: it rejects a prompt or a grammar in the first step. */
   accepted: boolean;
   /** Steps until the next one that drafts. */
   undrafted: number;
@@ -64,6 +64,9 @@ interface Count {
  * the server wait for this thread. The number doubles with each in a row.
  */
 const MAX_UNDRAFTED = 8;
+
+/** Maximum number of tokens of a UTF-16 code unit: a token for each byte, and one that the tokenizer adds. */
+const MAX_TOKENS_PER_UNIT = 4;
 
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
@@ -307,6 +310,15 @@ export class ReplyScheduler {
     const id = await this.#calls.begin(reply.fields, reply.images?.files);
     reply.since = performance.now();
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
+    // The headers of its answer then arrive while the first step runs.
+    if (!this.#mayRefuse(reply)) accept(reply);
+  }
+
+  /** Whether the server may refuse a prompt that it has queued: for its grammar or its length. */
+  #mayRefuse({ fields, images, prompt }: ScheduledReply): boolean {
+    return (
+      'grammar' in fields || images !== undefined || MAX_TOKENS_PER_UNIT * prompt.length >= this.#context
+    );
   }
 
   /** Computes a prompt as its own reply, so that an abort or a shorter prompt need not wait for it. */
@@ -402,10 +414,7 @@ export class ReplyScheduler {
   async #read(reply: ScheduledReply, reading: Promise<StepResult | null>): Promise<boolean> {
     try {
       const result = await reading;
-      if (!reply.accepted) {
-        reply.accepted = true;
-        reply.onAccepted();
-      }
+      accept(reply);
       if (!result) return false;
       this.#give(reply, result.chunks);
       if (result.more) return true;
@@ -454,6 +463,12 @@ export class ReplyScheduler {
     this.#leaveSlot(reply);
     settle();
   }
+}
+
+function accept(reply: ScheduledReply): void {
+  if (reply.accepted) return;
+  reply.accepted = true;
+  reply.onAccepted();
 }
 
 function noteDrafts(reply: ScheduledReply, wereRight: boolean): void {

@@ -49,10 +49,10 @@ function namesIn(html: string): string[] {
  * marked: hosts serve the copies, which would lack the mark.
  * @returns the page's content
  */
-export async function markFile(path: string, source: Buffer): Promise<Buffer> {
-  const html = source.toString();
+export async function markFile(path: string, content: Buffer): Promise<Buffer> {
+  const html = content.toString();
   const needsNone = TAG.exec(html)?.[1] === 'build' || marksOf(html).length === 0;
-  if (needsNone || !isUtf8(source) || COPIES.some((end) => existsSync(path + end))) return source;
+  if (needsNone || !isUtf8(content) || COPIES.some((end) => existsSync(path + end))) return content;
   const marked = markPage(html, 'page');
   if (marked !== html) await replaceFile(path, marked);
   return Buffer.from(marked);

@@ -27,11 +27,11 @@ const MAX_PICTURE_BYTES = 5 * 2 ** 20;
  * not serve such files.
  * @param hashed whether the name has a hash of the content in it
  */
-export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
+export function addFile(files: FileLists, url: string, content: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
-  const list = isLarge(files, url, Buffer.byteLength(source)) ? files.large : files.shell;
-  const sha256 = createHash('sha256').update(source).digest('hex');
-  const marks = isPage(url) ? marksOf(Buffer.from(source).toString()) : [];
+  const list = isLarge(files, url, Buffer.byteLength(content)) ? files.large : files.shell;
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const marks = isPage(url) ? marksOf(Buffer.from(content).toString()) : [];
   list.push({
     url,
     revision: hashed ? null : sha256.slice(0, 16),
@@ -109,9 +109,9 @@ export async function addFolder(
       );
     if (entry.isDirectory()) await addFolder(files, path, options, `${url}/`);
     else if (entry.isFile() && SHELL.test(entry.name)) {
-      const source = await readFile(path);
-      if (source.length > MAX_BYTES) continue;
-      addFile(files, url, options.marksPages && isPage(url) ? await markFile(path, source) : source);
+      const content = await readFile(path);
+      if (content.length > MAX_BYTES) continue;
+      addFile(files, url, options.marksPages && isPage(url) ? await markFile(path, content) : content);
     }
   }
 }

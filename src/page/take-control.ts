@@ -46,7 +46,9 @@ export async function takeControl(registration: ServiceWorkerRegistration): Prom
     const next = registration.installing ?? registration.waiting;
     if (!next) throw error;
     if (next.state === 'installing') await stateChange(next);
-    await applyUpdate(registration, AbortSignal.timeout(TAKE_OVER_MS));
+    await applyUpdate(registration, AbortSignal.timeout(TAKE_OVER_MS)).catch(() => {
+      throw error;
+    });
     await control(next, registration);
   }
 }

@@ -2,7 +2,7 @@ import { delay } from '#base';
 import { nameIn } from './locks.ts';
 
 /** How long pages pause: an idle service worker has stopped by then, also on a busy device. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 1000;
 /** How long the message may take to reach the pages. */
 const MESSAGE_MS = 50;
 

@@ -41,6 +41,8 @@ export interface V1 {
   ): Promise<void>;
   /** Reads the status; null: no engine answers in time, and no model has a server. @throws ServiceError */
   status(timeoutMs: number): Promise<EngineStatus | null>;
+  /** Reads what requests need of the storage, so that it is known when they arrive. Never rejects. */
+  readAhead(): Promise<unknown>;
 }
 
 /**
@@ -99,6 +101,10 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
       log: publishRequest(scope),
     }),
     status,
+    readAhead() {
+      copies?.prepare();
+      return Promise.allSettled([readModels(), facts()]);
+    },
     async load(name, options) {
       const entry = await models.find(name);
       const model = entry?.id ?? name;
@@ -156,7 +162,10 @@ function publishRequest(scope: string): (entry: RequestLogEntry) => void {
 }
 
 /** Shows a finished request in the browser's profiler. */
-function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, totalMs: number): void {
+export function showRequest(
+  { id, model, queueMs, firstTokenMs }: Pick<RequestLogEntry, 'id' | 'model' | 'queueMs' | 'firstTokenMs'>,
+  totalMs: number,
+): void {
   const began = performance.now() - totalMs;
   const detail = { requestId: id, model: model ?? '' };
   const until = (span: Span, ms: number | null): void => {

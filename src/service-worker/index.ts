@@ -41,6 +41,8 @@ const engine: EngineConnection = {
   locks: navigator.locks,
 };
 const v1 = browserV1(engine, new Copies(scope, navigator.locks));
+// It starts for a request, which arrives later. A new version must not take the copies from the one that answers.
+if (self.serviceWorker?.state === 'activated') void v1.readAhead();
 
 /**
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.

@@ -1,5 +1,5 @@
 import { delay, withTimeout, sha256, type SiteFile } from '#base';
-import { trustedScriptUrl } from '#browser';
+import { putWhole, trustedScriptUrl } from '#browser';
 
 declare const self: {
   location: { href: string };
@@ -187,8 +187,7 @@ export class SiteFiles {
       throw isLeftOut ? new LeftOut(reason) : new Error(reason);
     }
     // A new response: a navigation may not be answered with one that followed a redirect.
-    const kept = new Response(body, { headers: typed(key, headers) });
-    const storing = caches.open(this.#cache).then((cache) => cache.put(key, kept));
+    const storing = caches.open(this.#cache).then((cache) => putWhole(cache, key, body, typed(key, headers)));
     await storing.catch((error: unknown) => {
       throw new LeftOut(String(error));
     });

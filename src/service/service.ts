@@ -93,7 +93,8 @@ const router = new PatternRouter<Methods>();
 const paths = new Map<string, Methods>();
 for (const [name, { method, path, isMetered }] of ALL_ENDPOINTS) {
   const methods = paths.get(path) ?? {};
-  if (!paths.has(path)) router.add('ALL', path, methods);
+  // Without a parameter, a path needs no pattern.
+  if (!paths.has(path) && path.includes(':')) router.add('ALL', path, methods);
   paths.set(path, methods);
   methods[method] = { isMetered, answer: ANSWERS[name] };
 }
@@ -103,9 +104,10 @@ for (const [name, { method, path, isMetered }] of ALL_ENDPOINTS) {
  * reported.
  */
 function findRoute(method: string, path: string): Route {
-  const [match] = router.match('ALL', path.replace(/\/$/, ''))[0];
-  if (!match) return failing(unknownPath(path));
-  const [methods, groups] = match;
+  const asked = path.replace(/\/$/, '');
+  const [match] = router.match('ALL', asked)[0];
+  const methods = paths.get(asked) ?? match?.[0];
+  if (!methods) return failing(unknownPath(path));
   const allow = allowed(methods);
   if (method === 'OPTIONS')
     return unmetered(async () => new Response(null, { status: 204, headers: { allow } }));
@@ -113,7 +115,7 @@ function findRoute(method: string, path: string): Route {
   // `constructor` is a method of HTTP like any other word.
   const endpoint = Object.hasOwn(methods, name) && methods[name];
   if (!endpoint) return failing(wrongMethod(method, path, allow));
-  const id = decoded((groups as Record<string, string>)['id'] ?? '');
+  const id = decoded((match?.[1] as Record<string, string> | undefined)?.['id'] ?? '');
   return { isMetered: endpoint.isMetered, answer: (exchange) => endpoint.answer(exchange, id) };
 }
 

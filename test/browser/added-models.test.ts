@@ -23,7 +23,6 @@ const catalog = {
     .filter(({ id }) => id === 'jade-mole-4')
     .map((model) => ({ ...model, variants: model.variants.filter(({ hub }) => !hub) })),
 };
-const path = `/test-page.html#options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
 
 /** The store's names for weights begin with their SHA-256. */
 const WEIGHTS = /^[0-9a-f]{64}/;
@@ -64,7 +63,7 @@ async function choose(page: Page, file = chosen): Promise<void> {
 test('a GGUF of the user answers in every tab until it is removed', async () => {
   const site = await StaticSite.start();
   const first = await launch();
-  const { page } = await openPage(first, site.url, path);
+  const { page } = await openPage(first, site.url, { catalog });
   await choose(page);
   const [fresh, added] = await page.evaluate(async () => {
     const { models } = await window.localtext;
@@ -93,7 +92,7 @@ test('a GGUF of the user answers in every tab until it is removed', async () => 
   });
   const { id } = added;
 
-  const { page: second, key: secondKey } = await openPage(first, site.url, path);
+  const { page: second, key: secondKey } = await openPage(first, site.url, { catalog });
   expect(await modelIds(second, secondKey)).toEqual(['jade-mole-4', id]);
   expect(await askAddedModel(second, secondKey, id)).toMatch(/\w/);
   await remove(second, secondKey, id);
@@ -116,7 +115,7 @@ test('a model whose heads are no multiple of 32 values loads and answers', async
   const folder = await tempFolder('added');
   const site = await StaticSite.start();
   const context = await launch();
-  const { page, key } = await openPage(context, site.url, path);
+  const { page, key } = await openPage(context, site.url, { catalog });
   for (const headSize of [80, 100]) {
     const file = join(folder, `heads-${headSize}.gguf`);
     await writeFile(file, tinyChat(headSize));
@@ -169,7 +168,7 @@ test('chats that begin alike share their beginning, where the tokenizer puts a t
   await writeFile(file, gguf);
   const site = await StaticSite.start();
   const context = await launch();
-  const { page, key } = await openPage(context, site.url, path);
+  const { page, key } = await openPage(context, site.url, { catalog });
   await choose(page, file);
   const usages = await page.evaluate(async (apiKey) => {
     const { models } = await window.localtext;

@@ -43,8 +43,7 @@ beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
   context = await launchWithWeights({ servedBy: site.url });
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  ({ page } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
+  ({ page } = await openPage(context, inject('siteUrl'), { catalog }));
   const keys = await page.evaluate(async () => {
     const { keys: store } = await window.localtext;
     const limits = { requestsPerMinute: 10_000, tokensPerMinute: 10_000_000 };

@@ -52,8 +52,7 @@ beforeAll(async () => {
   });
   attacker = await listen(server);
   context = await launch();
-  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
-  ({ page: victim } = await openPage(context, site.url, path));
+  ({ page: victim } = await openPage(context, site.url, { catalog }));
   await victim.evaluate(async (text) => {
     await (await window.localtext).weights.import([new File([text], 'model.gguf')]);
   }, BYTES);

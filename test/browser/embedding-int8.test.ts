@@ -48,8 +48,7 @@ interface Embedded {
 
 /** All texts in one request, and some of them each in its own request. */
 async function embed(prefer: string[]): Promise<Embedded> {
-  const options = encodeURIComponent(JSON.stringify({ prefer }));
-  const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  const { page, key } = await openPage(context, siteUrl, { prefer });
   try {
     return await page.evaluate(
       async ([apiKey, inputs]) => {

@@ -22,8 +22,7 @@ const failure = (page: Page, model: string): Promise<string> =>
   }, model);
 
 test('engines whose WASM files are missing fail with an error that names them, and never hang', async () => {
-  const options = encodeURIComponent(JSON.stringify({ wasmUrl: '/nowhere/' }));
-  const { page } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  const { page } = await openPage(context, siteUrl, { wasmUrl: '/nowhere/' });
   expect(await failure(page, 'amber-phoenix-4')).toMatch(
     /wllama(-worker)?-[\da-f]{8}\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
   );

@@ -104,8 +104,7 @@ const failureOf = (page: Page, model: string): Promise<{ code?: string; message:
 
 test('hostile weights with the right hash are refused by name, and other models keep answering', async () => {
   const catalog: Catalog = { ownedBy: 'test', models };
-  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
-  const { page, key } = await openPage(context, site.url, path);
+  const { page, key } = await openPage(context, site.url, { catalog });
   const embed = (): Promise<number | undefined> =>
     page.evaluate(
       async ([apiKey, model]) => {

@@ -41,8 +41,7 @@ beforeAll(async () => {
   ]);
   const options = { catalog: { ...list, models }, sources: { hub: hub.url } };
   context = await launch({ webgpu: 'software' });
-  const hash = `#options=${encodeURIComponent(JSON.stringify(options))}`;
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html${hash}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), options));
 });
 
 const ready = (model: string): Promise<{ code: unknown; message: string } | null> =>

@@ -35,8 +35,7 @@ beforeAll(async () => {
     launch(),
   ]);
   const started = { catalog: model.catalog, images: { origins: [`${model.url}/`] } };
-  const options = encodeURIComponent(JSON.stringify(started));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), started));
 });
 
 interface Answer {
@@ -152,48 +151,6 @@ test('choices, log probabilities, stop sequences, schemas, streams and counts wo
   ];
   const response = await ask({ input, max_output_tokens: 8, max_tokens: undefined }, '/v1/responses');
   expect(response.output[0]?.content[0]?.text).toBe(one?.message.content);
-});
-
-const look = {
-  type: 'function',
-  function: {
-    name: 'look',
-    parameters: {
-      type: 'object',
-      properties: { side: { type: 'string', enum: ['left', 'right'] } },
-      required: ['side'],
-      additionalProperties: false,
-    },
-  },
-};
-
-const sideOf = (json = '{}') => (JSON.parse(json) as { side?: string }).side;
-
-test('a tool is called about a picture, its answer is read with it, and a schema holds', async () => {
-  const question = user(text('What is it?'), image(second));
-  const asked = { ...question, tools: [look], tool_choice: 'required', max_tokens: 400 };
-  const called = await ask(asked);
-  const { message } = called.choices[0] ?? {};
-  const [call] = message?.tool_calls ?? [];
-  expect(call?.function.name).toBe('look');
-  expect(['left', 'right']).toContain(sideOf(call?.function.arguments));
-  const answered = [
-    ...question.messages,
-    { role: 'assistant', content: null, tool_calls: message?.tool_calls },
-    { role: 'tool', tool_call_id: call?.id, content: 'It is red.' },
-  ];
-  const read = await ask({ ...asked, messages: answered, max_tokens: 4 });
-  expect(read.error).toBeUndefined();
-  // The picture is in the prompt before the call, and is not computed again.
-  expect(read.usage.prompt_tokens).toBeGreaterThan(called.usage.prompt_tokens);
-  expect(read.usage.prompt_tokens_details.cached_tokens).toBeGreaterThan(100);
-  const named = await ask({ ...asked, tool_choice: { type: 'function', function: { name: 'look' } } });
-  expect(named.choices[0]?.message.tool_calls?.[0]?.function).toEqual(call?.function);
-
-  const schema = { ...look.function.parameters, title: 'side' };
-  const format = { type: 'json_schema', json_schema: { name: 'side', strict: true, schema } };
-  const held = await reply({ ...question, response_format: format, max_tokens: 400 });
-  expect(['left', 'right']).toContain(sideOf(held));
 });
 
 test('pictures come from the site and from origins that it names, and in every type', async () => {

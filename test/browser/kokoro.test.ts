@@ -21,8 +21,7 @@ beforeAll(async () => {
   whisper = await speechModel();
   context = await launch();
   const catalog = { ...whisper.catalog, models: [...whisper.catalog.models, ...(voices.models ?? [])] };
-  const options = encodeURIComponent(JSON.stringify({ catalog, prefer: [variant] }));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), { catalog, prefer: [variant] }));
 }, 300_000);
 
 afterAll(async () => {

@@ -8,7 +8,7 @@ const tab = sharedPage({}, 'amber-phoenix-4');
 const SCRIPTS = '😀🎉 👩‍👩‍👧 नमस्ते שלום 你好 ความรัก እንኳን';
 
 /** Texts and tokens that a request has with and without log probabilities, whole and streamed, by the SDK. */
-const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: string, form: string | null) =>
+const tellLogprobs = (endpoint: 'chat' | 'completions', input: string, form: string | null) =>
   tab.page.evaluate(
     async ([apiKey, path, content, forced]) => {
       type Token = {
@@ -46,28 +46,6 @@ const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: str
           tokens: tokensOf(pieces.flatMap(({ logprobs }) => logprobs?.content ?? [])),
         };
       }
-      async function responses(scores: boolean, stream: boolean) {
-        const events = await client.responses.create({
-          ...common,
-          input: content,
-          max_output_tokens: forced ? 60 : 24,
-          ...(forced && { text: { format } }),
-          ...(scores && { include: ['message.output_text.logprobs' as const], top_logprobs: 2 }),
-          stream,
-        });
-        if ('output' in events) {
-          const [item] = events.output;
-          const [part] = item?.type === 'message' ? item.content : [];
-          return { text: events.output_text, tokens: tokensOf((part as { logprobs?: [] }).logprobs) };
-        }
-        const pieces: { delta: string; logprobs: [] }[] = [];
-        for await (const event of events)
-          if (event.type === 'response.output_text.delta') pieces.push(event as never);
-        return {
-          text: pieces.map(({ delta }) => delta).join(''),
-          tokens: tokensOf(pieces.flatMap(({ logprobs }) => logprobs)),
-        };
-      }
       async function completions(scores: boolean, stream: boolean) {
         const events = await client.completions.create({
           ...common,
@@ -103,7 +81,7 @@ const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: str
           ),
         };
       }
-      const request = { chat, responses, completions }[path];
+      const request = { chat, completions }[path];
       // Computes the prompt: those that follow find it in the cache alike.
       await request(false, false);
       const seen: { text: string; tokens: Token[]; rising?: boolean }[] = [];
@@ -118,9 +96,7 @@ describe.each([
   ['completions', SCRIPTS, null],
   ['completions', '😀🎉😀🎉😀🎉', null],
   ['chat', `Repeat this: ${SCRIPTS}`, null],
-  ['responses', `Repeat this: ${SCRIPTS}`, null],
   ['chat', 'Go on.', '😀🎉 👩‍👧 שלום 你好'],
-  ['responses', 'Go on.', '😀 नमस्ते 한국'],
 ] as const)('log probabilities of %s after %s, in the form %s', (endpoint, input, form) => {
   test('change no text; each token has its bytes, which together are the text', async () => {
     const [plain, streamed, ...scored] = await tellLogprobs(endpoint, input, form);

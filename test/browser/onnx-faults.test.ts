@@ -94,8 +94,7 @@ test('a truncated, false or wrong file is named in the error, and all other mode
     })),
   };
   if (embedding) catalog.models.push(embedding);
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  const { page, key } = await openPage(context, site.url, `/test-page.html#options=${options}`);
+  const { page, key } = await openPage(context, site.url, { catalog });
   const failure = (model: string): Promise<string> =>
     page.evaluate(
       async (id) =>

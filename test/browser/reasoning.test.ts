@@ -28,7 +28,7 @@ beforeAll(async () => {
   await writeFile(file, await firstLayers(GGUF, 8));
   await writeThinkingGguf(file, file);
   context = await launch();
-  ({ page, key } = await openPage(context, inject('siteUrl'), '/test-page.html'));
+  ({ page, key } = await openPage(context, inject('siteUrl')));
   await addGguf(page, file, MODEL);
 });
 

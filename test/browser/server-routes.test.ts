@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { small } from '../support/small-variant.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { PacedServer } from '../support/paced-server.ts';
@@ -22,15 +22,7 @@ let path: (options?: object) => string;
 beforeAll(async () => {
   server = new PacedServer({ firstMs: 0, tokenMs: 30, tokens: 10 });
   await server.start();
-  const variant: UpstreamVariant = {
-    engine: 'upstream',
-    name: 'paced',
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl: server.url,
-    model: 'theirs',
-  };
+  const variant = serverVariant('paced', server.url);
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [{ id: 'first', kind: 'chat', created: 1, variants: [small, variant], route: 'server-first' }],

@@ -12,9 +12,8 @@ test('replies with a required tool that fill the shared context together are all
   const { catalog, serve } = await smallChat(CONTEXT);
   const site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
   const context = await launchWithWeights({ servedBy: site.url });
-  const { page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`);
+  const { page, key } = await openPage(context, inject('siteUrl'), { catalog });
   const words = { type: 'array', items: { enum: ['sea', 'land'] }, minItems: 18, maxItems: 18 };
   const parameters = { type: 'object', properties: { words }, required: ['words'] };
   interface Reply {

@@ -60,8 +60,7 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
   const context = await launch();
   // On a page of no site: it outlives the others.
   const browser = await context.newCDPSession(await context.newPage());
-  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
-  const opened = await openPage(context, origin, path);
+  const opened = await openPage(context, origin, { catalog });
   ({ page, keyId } = opened);
   await browser.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
   await reopen();
@@ -76,8 +75,7 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
 
 test('a page whose site data is cleared installs its service worker and catalog again', async () => {
   const context = await launch();
-  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
-  const tab = await openPage(context, origin, path);
+  const tab = await openPage(context, origin, { catalog });
   const devtools = await context.newCDPSession(tab.page);
   await devtools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
   const issue = () =>

@@ -25,8 +25,7 @@ beforeAll(async () => {
     ...whisper.catalog,
     models: [...whisper.catalog.models, ...(voices.models ?? [])],
   };
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), { catalog }));
 });
 
 /** Words as figures, as Whisper writes some of them. */

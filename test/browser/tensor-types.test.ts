@@ -21,7 +21,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await tempFolder('types');
   context = await launch();
-  ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
+  ({ page } = await openPage(context, inject('siteUrl')));
 });
 
 /** What a model says first: its text, and the log probabilities of the likeliest first tokens. */

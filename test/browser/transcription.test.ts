@@ -19,8 +19,7 @@ let key: string;
 const open = (url = siteUrl) => {
   const chats = defaultCatalog.models.filter(({ id, kind }) => id === chat || kind === 'embedding');
   const catalog = { ...model.catalog, models: [...model.catalog.models, ...chats] };
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  return openPage(context, url, `/test-page.html?options=${options}`);
+  return openPage(context, url, { catalog });
 };
 
 beforeAll(async () => {

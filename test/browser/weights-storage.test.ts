@@ -23,14 +23,7 @@ afterEach(async () => {
   await context.close();
 });
 
-const open = async (options: object = {}): Promise<Page> =>
-  (
-    await openPage(
-      context,
-      site.url,
-      `/test-page.html?options=${encodeURIComponent(JSON.stringify(options))}`,
-    )
-  ).page;
+const open = async (options: object = {}): Promise<Page> => (await openPage(context, site.url, options)).page;
 
 const overview = (page: Page) => page.evaluate(async () => (await window.localtext).weights.list());
 

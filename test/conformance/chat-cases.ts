@@ -223,26 +223,20 @@ const streamed: ConformanceCase[] = [
 const refused: ConformanceCase[] = [
   bad('no model', { model: undefined }, 'model', 'missing_required_parameter'),
   bad('model null', { model: null }, 'model', 'invalid_type'),
-  bad('model a number', { model: 4 }, 'model', 'invalid_type'),
   of('model not known', { model: 'gpt-99' }, [modelNotFound]),
   of('model an empty string', { model: '' }, [modelNotFound]),
   of('model a prototype key', { model: '__proto__' }, [modelNotFound]),
   of('model of another kind', { model: 'jade-mole-4' }, [modelNotFound]),
   bad('no messages', { messages: undefined }, 'messages', 'missing_required_parameter'),
   badMessages('messages empty', [], 'messages'),
-  badMessages('messages a string', 'hello', 'messages'),
-  badMessages('messages an object', { role: 'user' }, 'messages'),
   badMessages('a message that is a string', ['hello'], 'messages[0]'),
   badMessages('a message that is null', [user('a'), null], 'messages[1]'),
   badMessages('no role', [{ content: 'a' }], 'messages[0].role'),
   badMessages('a role not known', [user('a'), { role: 'owner', content: 'a' }], 'messages[1].role'),
-  badMessages('a role that is a number', [{ role: 1, content: 'a' }], 'messages[0].role'),
   badMessages('a role that is a prototype key', [{ role: 'constructor', content: 'a' }], 'messages[0].role'),
   badMessages('no content', [{ role: 'user' }], 'messages[0].content'),
   badMessages('content null', [user(null)], 'messages[0].content'),
-  badMessages('content a number', [user(5)], 'messages[0].content'),
   badMessages('content without parts', [user([])], 'messages[0].content'),
-  badMessages('a part that is a string', [user(['a'])], 'messages[0].content[0]'),
   badMessages('a text part without text', [user([{ type: 'text' }])], 'messages[0].content[0].text'),
   badMessages('a part not known', [user([{ type: 'smell' }])], 'messages[0].content[0].type'),
   bad(
@@ -279,7 +273,6 @@ const refused: ConformanceCase[] = [
     'messages[1].tool_calls[0].function',
   ),
   bad('temperature 2.01', { temperature: 2.01 }, 'temperature', 'invalid_value'),
-  bad('temperature a string', { temperature: '1' }, 'temperature', 'invalid_type'),
   bad('reasoning_effort unknown', { reasoning_effort: 'much' }, 'reasoning_effort', 'invalid_value'),
   bad(
     'reasoning_effort against enable_thinking',
@@ -295,8 +288,6 @@ const refused: ConformanceCase[] = [
   bad('both token limits', { max_completion_tokens: 5 }, 'max_tokens'),
   bad('n 0', { n: 0 }, 'n'),
   bad('n too many', { n: 129 }, 'n'),
-  bad('n a string', { n: '2' }, 'n'),
-  bad('stream a string', { stream: 'yes' }, 'stream'),
   bad('stream_options without stream', { stream_options: { include_usage: true } }, 'stream_options'),
   bad(
     'stream_options.include_usage a string',
@@ -306,7 +297,6 @@ const refused: ConformanceCase[] = [
   bad('stop with 33', { stop: Array.from({ length: 33 }, () => 'a') }, 'stop'),
   bad('stop with an empty string', { stop: ['a', ''] }, 'stop[1]'),
   bad('stop an empty string', { stop: '' }, 'stop'),
-  bad('stop a number', { stop: 5 }, 'stop'),
   bad('seed a fraction', { seed: 0.5 }, 'seed'),
   bad('seed of 65 bits', { seed: 2 ** 65 }, 'seed'),
   ...ranges.flatMap(({ name, range: [low, high] }) => [
@@ -360,7 +350,6 @@ const refused: ConformanceCase[] = [
     'guided_json.type',
     'invalid_json_schema',
   ),
-  bad('logit_bias an array', { logit_bias: [1] }, 'logit_bias'),
   bad('top_logprobs without logprobs', { top_logprobs: 2 }, 'top_logprobs'),
   bad('top_logprobs too many', { logprobs: true, top_logprobs: 21 }, 'top_logprobs'),
   bad('response_format not known', { response_format: { type: 'xml' } }, 'response_format.type'),
@@ -395,7 +384,6 @@ const refused: ConformanceCase[] = [
   bad('audio', { modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'),
   bad('web_search_options', { web_search_options: {} }, 'web_search_options', 'unsupported_value'),
   bad('metadata with a number', { metadata: { a: 1 } }, 'metadata.a'),
-  bad('store a string', { store: 'yes' }, 'store'),
 ];
 
 function schema(root: unknown, strict = false) {

@@ -390,7 +390,6 @@ export const responseCases: ConformanceCase[] = [
     ...response(message, (json) => expect(json).toMatchObject({ text: { verbosity: 'low' } })),
   ),
   bad('a verbosity not known', { text: { verbosity: 'loud' } }, 'text.verbosity', 'invalid_value'),
-  bad('a conversation', { conversation: 'conv_1' }, 'conversation', 'unsupported_value'),
   bad('a format not known', { text: { format: { type: 'xml' } } }, 'text.format.type'),
   of('a model not known', { model: 'gpt-99' }, modelNotFound),
   raw('one that there is not', { path: `${path}/resp_none` }, notFound),

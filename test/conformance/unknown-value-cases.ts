@@ -136,7 +136,8 @@ function withUnknown(body: Json, path: string): Json {
 /** The list of allowed tools is refused as a whole. */
 const paramOf = (field: string): string => field.replace(/(?<=^tool_choice\..*\btools)\[0\].*/, '');
 
-const bodies = Object.entries(REQUESTS).flatMap(([path, all]) => all.map((json) => ({ path, json })));
+/** Sound bodies with the fields that have names or references as values. */
+export const bodies = Object.entries(REQUESTS).flatMap(([path, all]) => all.map((json) => ({ path, json })));
 
 export const unknownValueCases: ConformanceCase[] = bodies.flatMap(({ path, json }, index) => [
   { name: `unknown values: request ${index} has none`, request: { path, json }, facts: [status(200)] },

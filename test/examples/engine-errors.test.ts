@@ -1,20 +1,18 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
+import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { small } from '../support/small-variant.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
-import { listen } from '../support/listen.ts';
 
 /** What the engine worker refuses or fails at has one status: in the installed package's dev server and in its build. */
 
@@ -32,9 +30,6 @@ const errors: Record<string, ErrorCase> = {
     status: 400,
     code: 'context_length_exceeded',
   },
-  'an upstream that refuses the key (401)': { model: 'up-401', status: 401, code: 'upstream_refused' },
-  'an upstream over its limit (429)': { model: 'up-429', status: 429, code: 'rate_limit_exceeded' },
-  'an upstream that fails (500)': { model: 'up-500', status: 500, code: 'upstream_failed' },
   'an upstream that is down': { model: 'up-down', status: 500, code: 'upstream_unavailable' },
   'weights that the site lacks': { model: 'no-weights', status: 500, code: 'weights_unavailable' },
 };
@@ -42,20 +37,9 @@ const errors: Record<string, ErrorCase> = {
 const folder = join(inject('examples'), 'engine-errors');
 const chat = (id: string, ...variants: Variant[]) => ({ id, kind: 'chat' as const, created: 1, variants });
 let context: BrowserContext;
-let upstreamUrl: string;
 
 beforeAll(async () => {
   context = await launch();
-  const upstream = createServer((request, response) => {
-    response.setHeader('access-control-allow-origin', '*');
-    response.setHeader('access-control-allow-headers', '*, authorization');
-    response.setHeader('cross-origin-resource-policy', 'cross-origin');
-    response.setHeader('content-type', 'application/json');
-    if (request.method === 'OPTIONS') return response.end();
-    const status = request.url?.endsWith('/models') ? 200 : Number(request.url?.split('/')[1]);
-    return response.writeHead(status).end('{"object":"list","data":[]}');
-  });
-  upstreamUrl = await listen(upstream);
   await writeSite();
 });
 
@@ -64,17 +48,8 @@ afterEach(async () => {
 });
 
 async function writeSite(): Promise<void> {
-  const server = (name: string, baseUrl: string): UpstreamVariant => ({
-    engine: 'upstream',
-    name,
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl,
-    model: 'x',
-  });
   // No server listens on port 9.
-  const down = server('down', 'http://127.0.0.1:9/v1');
+  const down = serverVariant('down', 'http://127.0.0.1:9/v1');
   const absent = {
     ...small,
     name: 'absent',
@@ -83,9 +58,6 @@ async function writeSite(): Promise<void> {
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [
-      ...[401, 429, 500].map((status) =>
-        chat(`up-${status}`, server(`server-${status}`, `${upstreamUrl}/${status}`)),
-      ),
       chat('up-down', down),
       chat('no-weights', absent),
       ...defaultCatalog.models.filter(({ id }) => ['amber-phoenix-4', 'jade-mole-4'].includes(id)),

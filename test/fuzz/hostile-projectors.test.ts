@@ -127,8 +127,7 @@ beforeAll(async () => {
 });
 
 async function openCatalog(catalog: Catalog): Promise<void> {
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  ({ page, key } = await openPage(context, site.url, `/test-page.html#options=${options}`));
+  ({ page, key } = await openPage(context, site.url, { catalog }));
 }
 
 const ask = (id: string) =>

@@ -14,6 +14,7 @@ import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
 import { listen } from '../support/listen.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
+import { serverVariant } from '../support/small-variant.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
 
 export interface ServedModels {
@@ -46,19 +47,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
     id,
     kind,
     created: 1,
-    variants: isServed
-      ? [
-          {
-            engine: 'upstream' as const,
-            name: id,
-            license: 'MIT',
-            contextLength,
-            files: [],
-            baseUrl,
-            model: 'm',
-          },
-        ]
-      : [],
+    variants: isServed ? [serverVariant(id, baseUrl, { contextLength })] : [],
   });
   const catalog: Catalog = {
     ownedBy: 'test',

@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   expect(stdout.split('\n').filter((line) => line.includes('problem'))).toEqual([]);
   context = await launch();
-  ({ page } = await openPage(context, inject('siteUrl'), '/test-page.html'));
+  ({ page } = await openPage(context, inject('siteUrl')));
 });
 
 /** Adds a file as the user does, asks its model, and removes it. @returns the answer's status and tokens, or numbers of a vector */

@@ -33,8 +33,7 @@ test(`a GPU process that ends ${LOSSES} times: each request is answered, or refu
     extraArgs: ['--disable-gpu-process-crash-limit'],
   });
   try {
-    const options = encodeURIComponent(JSON.stringify({ catalog }));
-    const { page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
+    const { page, key } = await openPage(context, inject('siteUrl'), { catalog });
     const ask = (model: string) =>
       page.evaluate(
         async ({ apiKey, id }) => {

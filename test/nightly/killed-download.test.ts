@@ -6,7 +6,7 @@ import type { BrowserContext } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { EmbedderTab } from '../browser/weights-faults/support/embedder-tab.ts';
-import { CHUNK, CHUNKS, FILE, MODEL, path, VARIANT } from '../browser/weights-faults/support/fault-rig.ts';
+import { CHUNK, CHUNKS, FILE, MODEL, options, VARIANT } from '../browser/weights-faults/support/fault-rig.ts';
 import { FaultSite } from '../support/fault-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -21,7 +21,7 @@ let hash: string;
 let known: number[];
 
 const open = async (context: BrowserContext): Promise<EmbedderTab> =>
-  new EmbedderTab(await openPage(context, site.url, path), MODEL, VARIANT);
+  new EmbedderTab(await openPage(context, site.url, options), MODEL, VARIANT);
 
 beforeAll(async () => {
   body = await readFile(`public/${FILE}`);

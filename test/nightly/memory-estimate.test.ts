@@ -94,11 +94,10 @@ test
     ...own.map(({ id }): [string, string, Use] => [id, id, complete]),
   ])('the estimate of %s is within 15 % of the measured peak', async (variant, model, use) => {
   const profile = await tempFolder('memory');
-  const options = encodeURIComponent(JSON.stringify({ prefer: [variant], catalog }));
   const inBrowser = async <T>(work: (started: StartedPage) => Promise<T>): Promise<T> => {
     const context = await launch({ profile });
     try {
-      return await work(await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
+      return await work(await openPage(context, inject('siteUrl'), { prefer: [variant], catalog }));
     } finally {
       await context.close();
     }

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
-import { small } from '../support/small-variant.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { serverVariant, small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { RayCluster } from '../support/ray-cluster.ts';
 import { freePort } from '../support/static-site.ts';
@@ -19,16 +19,9 @@ let key: string;
 
 beforeAll(async () => {
   cluster = new RayCluster(await freePort(), SECRET);
-  const server: UpstreamVariant = {
-    engine: 'upstream',
-    name: 'ray',
-    license: 'Apache-2.0',
-    contextLength: 4096,
-    files: [],
-    baseUrl: `${cluster.url}/v1`,
-    model: 'smollm2-135m-instruct',
-  };
-  const embedder: UpstreamVariant = { ...server, name: 'ray-embeddings', dimensions: 384 };
+  const own = { contextLength: 4096, model: 'smollm2-135m-instruct' };
+  const server = serverVariant('ray', `${cluster.url}/v1`, own);
+  const embedder = { ...server, name: 'ray-embeddings', dimensions: 384 };
   const catalog: Catalog = {
     ownedBy: 'test',
     models: [
@@ -39,8 +32,7 @@ beforeAll(async () => {
   };
   const upstreamKeys = { ray: SECRET, 'ray-alone': SECRET, 'ray-embeddings': SECRET };
   context = await launchWithWeights();
-  const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
-  const opening = openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
+  const opening = openPage(context, inject('siteUrl'), { catalog, upstreamKeys });
   await cluster.start();
   ({ page, key } = await opening);
   // The first run on a machine downloads the packages.
@@ -205,21 +197,4 @@ test('a replica that dies breaks its own streams with an error, and no others', 
   expect(ends.toSorted()).toEqual(['goes on', 'goes on', 'upstream_failed', 'upstream_failed']);
   // The other replica, or the one that takes the place.
   expect(await ask('cluster')).toMatchObject({ status: 200 });
-});
-
-test('while the cluster is stopped the device answers, and the cluster once it is back', async () => {
-  expect(await ask('both')).toMatchObject({ status: 200, by: 'ray-upstream' });
-  await cluster.stop();
-  expect(await ask('both')).toMatchObject({
-    status: 200,
-    by: expect.stringMatching(new RegExp(`^${small.name}`)) as string,
-  });
-  expect(await ask('cluster')).toMatchObject({
-    status: 500,
-    text: expect.stringContaining('upstream_unavailable') as string,
-  });
-  await cluster.start();
-  await expect
-    .poll(async () => (await ask('both')).by, { timeout: 70_000, interval: 1000 })
-    .toBe('ray-upstream');
 });

@@ -29,8 +29,7 @@ beforeAll(async () => {
   serve(site);
   context = await launchWithWeights({ servedBy: site.url, extraArgs: ['--js-flags=--expose-gc'] });
   // Memory for one of the two models.
-  const options = encodeURIComponent(JSON.stringify({ catalog, limits: { memoryBytes: 1e6 } }));
-  ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
+  ({ page, key } = await openPage(context, inject('siteUrl'), { catalog, limits: { memoryBytes: 1e6 } }));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
 });
 

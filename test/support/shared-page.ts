@@ -15,8 +15,7 @@ export function sharedPage(options: StartOptions = {}, model?: string, launch: L
   const shared = {} as Shared;
   beforeAll(async () => {
     shared.context = await launchWithWeights(launch);
-    const path = `/test-page.html#options=${encodeURIComponent(JSON.stringify(options))}`;
-    Object.assign(shared, await openPage(shared.context, inject('siteUrl'), path));
+    Object.assign(shared, await openPage(shared.context, inject('siteUrl'), options));
     if (model !== undefined)
       await shared.page.evaluate(async (id) => (await window.localtext).ready(id), model);
   });

@@ -1,4 +1,4 @@
-import type { WllamaVariant } from '../../src/catalog/catalog.ts';
+import type { UpstreamVariant, WllamaVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 
 const whole = defaultCatalog.models[0]?.variants.at(-1);
@@ -7,3 +7,19 @@ const { toolChooser: _, ...alone } = whole;
 
 /** The default catalog's smallest chat model, for catalogs without an embedding model that chooses tools. */
 export const small: WllamaVariant = alone;
+
+/** A model of a server. */
+export const serverVariant = (
+  name: string,
+  baseUrl: string,
+  more: Partial<UpstreamVariant> = {},
+): UpstreamVariant => ({
+  engine: 'upstream',
+  name,
+  license: 'MIT',
+  contextLength: 2048,
+  files: [],
+  baseUrl,
+  model: 'theirs',
+  ...more,
+});

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
+import { AlteredSite } from '../../test/support/altered-site.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import type { Row } from './row.ts';
@@ -13,7 +12,7 @@ const COMPRESSED = /\.(js|mjs|css|html|json|wasm)$/;
 export async function firstAnswer({ site, rounds }: Stage): Promise<Row> {
   const megabytes: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const host = await compressingHost(site.url);
+    const host = await AlteredSite.start(site.url, { isolated: true });
     const context = await launch({ extraArgs: NO_GPU });
     try {
       const { page, key } = await openPage(context, host.url);
@@ -25,10 +24,10 @@ export async function firstAnswer({ site, rounds }: Stage): Promise<Row> {
         });
         for await (const { choices } of stream) if (choices[0]?.delta.content) break;
       }, key);
-      megabytes.push(host.sent() / 1e6);
+      megabytes.push((await bytesOf(site.url, host.asked)) / 1e6);
     } finally {
       await context.close();
-      host.close();
+      await host.stop();
     }
   }
   return {
@@ -39,31 +38,17 @@ export async function firstAnswer({ site, rounds }: Stage): Promise<Row> {
   };
 }
 
-/** Stands before the site, compresses what hosts compress, and counts the bytes of all bodies. */
-async function compressingHost(origin: string) {
-  let sent = 0;
-  const answer = async ({ url = '/', headers }: IncomingMessage, out: ServerResponse): Promise<void> => {
-    const { range } = headers;
-    const response = await fetch(origin + url, { headers: range === undefined ? {} : { range } });
-    const kept = Object.fromEntries(response.headers);
-    for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) delete kept[name];
-    const whole = Buffer.from(await response.arrayBuffer());
-    const compress = COMPRESSED.test(new URL(url, origin).pathname) && response.status === 200;
-    const body = compress ? gzipSync(whole) : whole;
-    sent += body.length;
-    const encoding = compress ? { 'content-encoding': 'gzip' } : {};
-    out.writeHead(response.status, { ...kept, ...encoding, 'content-length': body.length }).end(body);
-  };
-  const server = createServer((request, out) => void answer(request, out).catch(() => out.destroy()));
-  await new Promise<void>((resolve) => {
-    server.listen(0, 'localhost', resolve);
+/** Bytes of the answers to requests (`/path 0-99`), compressed as hosts do. */
+async function bytesOf(origin: string, requests: readonly string[]): Promise<number> {
+  const sizes = requests.map(async (request) => {
+    const [path = '', range] = request.split(' ');
+    const response = await fetch(
+      origin + path,
+      range === undefined ? {} : { headers: { range: `bytes=${range}` } },
+    );
+    const body = Buffer.from(await response.arrayBuffer());
+    const isCompressed = COMPRESSED.test(new URL(path, origin).pathname) && response.status === 200;
+    return isCompressed ? gzipSync(body).length : body.length;
   });
-  return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
-    sent: () => sent,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

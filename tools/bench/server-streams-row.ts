@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 
-import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
+import { serverVariant } from '../../test/support/small-variant.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { PacedServer } from '../../test/support/paced-server.ts';
@@ -33,10 +33,15 @@ export async function serverStreams({ site, rounds }: Stage): Promise<Row[]> {
   const servers = await startServers(profile);
   const context = await launch({ profile, extraArgs: [...NO_GPU, '--ignore-certificate-errors'] });
   try {
-    const catalog = catalogOf(servers.map(({ url }) => url));
+    const models = servers.map(({ url }, at) => ({
+      id: `served-${at}`,
+      kind: 'chat' as const,
+      created: 1,
+      variants: [serverVariant(`paced-${at}`, url)],
+    }));
     // No engine: its worker is never there.
-    const options = encodeURIComponent(JSON.stringify({ catalog, workerUrl: '/no-worker.js' }));
-    const { page } = await openPage(context, site.url, `/test-page.html?options=${options}`);
+    const options = { catalog: { ownedBy: 'bench', models }, workerUrl: '/no-worker.js' };
+    const { page } = await openPage(context, site.url, options);
     const key = await page.evaluate(async () => {
       const limits = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 };
       return (await (await window.localtext).keys.issue({ label: 'many', limits })).key;
@@ -89,27 +94,6 @@ async function readStreams(given: { hosts: number; count: number; key: string })
   };
   await Promise.all(Array.from({ length: count }, (_, at) => read(at)));
   return tokens;
-}
-
-function catalogOf(urls: string[]): Catalog {
-  const variant = (baseUrl: string, at: number): UpstreamVariant => ({
-    engine: 'upstream',
-    name: `paced-${at}`,
-    license: 'Apache-2.0',
-    contextLength: 2048,
-    files: [],
-    baseUrl,
-    model: 'paced',
-  });
-  return {
-    ownedBy: 'bench',
-    models: urls.map((url, at) => ({
-      id: `served-${at}`,
-      kind: 'chat',
-      created: 1,
-      variants: [variant(url, at)],
-    })),
-  };
 }
 
 async function startServers(folder: string): Promise<{ url: string; close(): void }[]> {

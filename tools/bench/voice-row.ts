@@ -32,8 +32,7 @@ export async function voice({ site, rounds }: Stage): Promise<Row[]> {
   const context = await launch({ profile, extraArgs: NO_GPU });
   try {
     const catalog = { ownedBy: 'localtext', models: voices.models ?? [] };
-    const options = encodeURIComponent(JSON.stringify({ catalog }));
-    const opened = await openPage(context, site.url, `/test-page.html?options=${options}`);
+    const opened = await openPage(context, site.url, { catalog });
     await firstSound(opened, SENTENCE);
     const first: number[] = [];
     const speed: number[] = [];
@@ -95,8 +94,7 @@ const inWords = (text: string): string =>
 export async function voiceHeard({ site, context }: Stage): Promise<Row> {
   const whisper = await speechModel();
   const catalog = { ...whisper.catalog, models: [...whisper.catalog.models, ...(voices.models ?? [])] };
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  const opened = await openPage(context, site.url, `/test-page.html?options=${options}`);
+  const opened = await openPage(context, site.url, { catalog });
   let wrong = 0;
   let all = 0;
   try {

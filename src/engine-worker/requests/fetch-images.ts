@@ -52,12 +52,12 @@ const TOO_MANY_BYTES = `exceeds ${MAX_FETCHED_BYTES / 1e6} MB, the limit for all
 
 /** @param count counts bytes, and throws if all images together exceed the limit. @throws ServiceError 400 */
 async function fetchImage(
-  { url: source, param }: ChatImage,
+  { url: given, param }: ChatImage,
   origins: readonly string[],
   count: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const url = imageUrl(source, param, origins);
+  const url = imageUrl(given, param, origins);
   const isOwn = url.origin === location.origin;
   try {
     const response = await fetch(url, {
@@ -81,10 +81,10 @@ async function fetchImage(
 }
 
 /** Checks an image's URL: a prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
-export function imageUrl(source: string, param: string, origins: readonly string[]): URL {
+export function imageUrl(given: string, param: string, origins: readonly string[]): URL {
   const siteOrigin = location.origin;
-  const canParse = source.length <= MAX_URL && URL.canParse(source, siteOrigin);
-  const url = canParse ? new URL(source, siteOrigin) : null;
+  const canParse = given.length <= MAX_URL && URL.canParse(given, siteOrigin);
+  const url = canParse ? new URL(given, siteOrigin) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
     throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');
   if (

@@ -212,8 +212,8 @@ async function chatPrompt(
 ): Promise<PromptRenderer> {
   const tokens = gguf ? await specialTokens(gguf, bos, eos) : { bos: null, eos: null, reserved: [] };
   const reserved = [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])];
-  const source = chatTemplate || (facts?.chatTemplate ?? null);
-  return new PromptRenderer({ source, tokens: { ...tokens, reserved }, addsBos }, worker);
+  const template = chatTemplate || (facts?.chatTemplate ?? null);
+  return new PromptRenderer({ template, tokens: { ...tokens, reserved }, addsBos }, worker);
 }
 
 type Parameters = LlamaOptions['parameters'];

@@ -14,26 +14,25 @@ export type Decoded<Image> = { image: Image; fault: null } | { image: null; faul
 
 /** Decodes images in a worker that can be terminated. */
 export const imageWorker = {
-  pixmap: (source: Blob | string): Promise<Decoded<ModelImage>> =>
-    decoded(source, async (bitmap) => {
+  pixmap: (file: Blob | string): Promise<Decoded<ModelImage>> =>
+    decoded(file, async (bitmap) => {
       const image = await toPixmap(drawImage(bitmap, MAX_SIDE));
       return [image, image.file.buffer];
     }),
 
-  bitmap: (source: Blob | string): Promise<Decoded<ImageBitmap>> =>
-    decoded(source, async (bitmap) => {
+  bitmap: (file: Blob | string): Promise<Decoded<ImageBitmap>> =>
+    decoded(file, async (bitmap) => {
       const image = drawImage(bitmap, MAX_SIDE).canvas.transferToImageBitmap();
       return [image, image];
     }),
 };
 
 async function decoded<Image>(
-  source: Blob | string,
+  file: Blob | string,
   draw: (bitmap: ImageBitmap) => Promise<[image: Image, transferred: Transferable]>,
 ): Promise<Decoded<Image>> {
   try {
-    const bytes =
-      typeof source === 'string' ? bytesOfDataUrl(source) : new Uint8Array(await source.arrayBuffer());
+    const bytes = typeof file === 'string' ? bytesOfDataUrl(file) : new Uint8Array(await file.arrayBuffer());
     const bitmap = await decodeImage(bytes);
     try {
       const [image, transferred] = await draw(bitmap);

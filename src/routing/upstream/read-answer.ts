@@ -1,18 +1,23 @@
-import { findExcess } from '#base';
+import { findExcess, FIRST_FAULT, type z } from '#base';
 import { yieldToEventLoop } from '#browser';
-import { FIRST_FAULT, type z } from '#base/zod';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
 const MAX_TURN_MS = 8;
 
-/** Milliseconds for which a request computes before it lets others have their turn. */
+/** End of the last turn that a request waits for. */
+let turns: Promise<unknown> = Promise.resolve();
+
+/**
+ * Milliseconds for which a request computes before it lets others have their turn. All requests wait in one line: if each
+ * yielded for itself, a short request would wait for a slice of every one at each of its own steps.
+ */
 export class TimeSlice {
   #began = performance.now();
 
   async yieldWhenOver(): Promise<void> {
     if (performance.now() - this.#began < MAX_TURN_MS) return;
-    await yieldToEventLoop();
+    await (turns = turns.then(yieldToEventLoop));
     this.#began = performance.now();
   }
 }

@@ -1,5 +1,6 @@
-import { FIRST_FAULT, type z } from '#base/zod';
 import {
+  FIRST_FAULT,
+  type z,
   invalidField,
   requestError,
   ServiceError,

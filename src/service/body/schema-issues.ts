@@ -67,7 +67,7 @@ function ruleOf(issue: Issue): string {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'too_small':
       return bound('at least', issue.minimum, issue.origin);
     case 'too_big':

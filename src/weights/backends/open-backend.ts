@@ -6,6 +6,7 @@ import {
   type StorageBackend,
 } from './storage-backend.ts';
 import { openOpfsBackend } from './opfs-backend.ts';
+import { putWhole } from '#browser';
 import { freeBytes } from '../storage-estimate.ts';
 
 /** Backend of last resort: the weights are lost when the worker ends. */
@@ -50,7 +51,7 @@ async function openCacheBackend(): Promise<StorageBackend | null> {
   const entries = {
     get: (name: string, at: number) => getChunk(cache, name, at),
     put: (name: string, at: number, bytes: Uint8Array<ArrayBuffer>) =>
-      cache.put(chunkUrl(name, at), new Response(bytes)),
+      putWhole(cache, chunkUrl(name, at), bytes),
   };
   return {
     kind: 'cache',

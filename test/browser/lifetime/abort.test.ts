@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
 import type { Body } from './site/run.ts';
-import { abandon } from './support/abandon.ts';
 import { killEngine } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE, Tab } from './support/tab.ts';
@@ -75,33 +74,6 @@ test('an abort frees the engine at every stage', async () => {
     .toBe(true);
   // Unseen until the headers are sent, once the model is there.
   await abort('loading', loading, 60_000);
-});
-
-test('beside 8 and 200 abandoned requests a short one takes 3 times its time alone at most', async () => {
-  const tab = await lent.open();
-  const short = { ...counting({ max_tokens: 16 }), stream: false };
-  const times = async (): Promise<number> => {
-    const ms: number[] = [];
-    for (let round = 0; round < 3; round++) {
-      const { startedAt, endedAt, finish } = await tab.run(short);
-      expect(finish).toEqual({ 0: 'length' });
-      ms.push((endedAt ?? 0) - startedAt);
-    }
-    return ms.toSorted((a, b) => a - b)[1] ?? Number.NaN;
-  };
-  await tab.run(short);
-  const aloneMs = await times();
-  for (const count of [8, 200]) {
-    const other = await lent.open();
-    await abandon(other, 1500, count);
-    const ms = await times();
-    console.log(
-      `a short request: ${aloneMs.toFixed(0)} ms alone, ${ms.toFixed(0)} ms beside ${count} abandoned`,
-    );
-    await other.page.close();
-    await tab.untilFree();
-    expect(ms).toBeLessThan(3 * aloneMs);
-  }
 });
 
 test('closing a tab, leaving it and removing an iframe count as aborts', async () => {

@@ -35,6 +35,8 @@ test('an example is answered with a bar for each choice, and axe finds no fault'
     .toContain('2 questions answered');
   await expect(answers().count()).resolves.toBe(2);
   const topic = page.getByRole('region', { name: 'What is the topic of this text?' });
+  const isInView = () => topic.evaluate((card) => card.getBoundingClientRect().bottom <= innerHeight);
+  await expect.poll(isInView).toBe(true);
   await expect(topic.getByRole('listitem').first().innerText()).resolves.toMatch(/^sports\s+\d+ %$/);
   await expect(topic.locator('.decide-best').innerText()).resolves.toMatch(/^food\s/);
   const sum = (await shares()).reduce((total, share) => total + share, 0);

@@ -91,7 +91,7 @@ test('a window of 320 × 256 px reaches the composer below a load, whose size is
   await page.keyboard.press('Enter');
   await page.locator('.chat-foot .load-card .figures').getByText('of 98.4 MB').waitFor();
   expect(await announced()).toBe('Downloading amber-phoenix-4, 98.4 MB.');
-  await page.locator('.engine-state').getByText('downloading').waitFor();
+  await page.getByRole('link', { name: `${MODEL} downloading` }).waitFor();
   await page.setViewportSize({ width: 320, height: 256 });
   await page.evaluate(() => {
     for (const each of document.querySelectorAll('*'))
@@ -106,6 +106,8 @@ test('a window of 320 × 256 px reaches the composer below a load, whose size is
     };
     expect(await button.evaluate(isOnTop), name).toBe(true);
   }
+  site.bytesPerSecond = 1;
+  await page.locator('.chat-foot').getByText('waiting for the connection').waitFor();
 });
 
 test.each([

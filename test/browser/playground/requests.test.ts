@@ -105,8 +105,7 @@ test('each request says where its answer came from, and a key can be limited to 
   const models = defaultCatalog.models.map((each) =>
     each.id === model ? { ...each, variants: [variant, ...each.variants] } : each,
   );
-  const options = encodeURIComponent(JSON.stringify({ catalog: { ...defaultCatalog, models } }));
-  const other = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  const other = await openPage(context, siteUrl, { catalog: { ...defaultCatalog, models } });
   const newest = () => rows().first().locator('.request-what').textContent();
   await ask(REQUESTS.stream);
   await expect.poll(newest).toContain(`${model} from a server`);

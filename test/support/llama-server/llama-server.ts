@@ -67,16 +67,21 @@ export class LlamaServer {
     return fetch(this.url + path, { headers: { authorization: `Bearer ${this.key}` } });
   }
 
-  async ask(body: object): Promise<{ text: string; promptTokens: number; completionTokens: number }> {
-    const response = await fetch(`${this.url}/v1/chat/completions`, {
+  async #post<Answer>(path: string, body: object): Promise<Answer> {
+    const response = await fetch(this.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const { choices, usage } = (await response.json()) as {
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as Answer;
+  }
+
+  async ask(body: object): Promise<{ text: string; promptTokens: number; completionTokens: number }> {
+    const { choices, usage } = await this.#post<{
       choices: { message: { content: string } }[];
       usage: { prompt_tokens: number; completion_tokens: number };
-    };
+    }>('/v1/chat/completions', body);
     return {
       text: choices[0]?.message.content ?? '',
       promptTokens: usage.prompt_tokens,
@@ -86,44 +91,26 @@ export class LlamaServer {
 
   /** The vectors of texts, in their order. */
   async embed(input: readonly string[]): Promise<number[][]> {
-    const response = await fetch(`${this.url}/v1/embeddings`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ input }),
-    });
-    if (!response.ok) throw new Error(await response.text());
-    const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+    const { data } = await this.#post<{ data: { embedding: number[] }[] }>('/v1/embeddings', { input });
     return data.map(({ embedding }) => embedding);
   }
 
   /** The scores of documents, in their order. */
   async rank(query: string, documents: readonly string[]): Promise<number[]> {
-    const response = await fetch(`${this.url}/v1/rerank`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query, documents }),
-    });
-    if (!response.ok) throw new Error(await response.text());
-    const { results } = (await response.json()) as { results: { index: number; relevance_score: number }[] };
+    const { results } = await this.#post<{ results: { index: number; relevance_score: number }[] }>(
+      '/v1/rerank',
+      { query, documents },
+    );
     return results.toSorted((a, b) => a.index - b.index).map(({ relevance_score: score }) => score);
   }
 
   /** A raw completion, by the server's own route. `isWhole` false: its tokens were used up. */
   async complete(body: object): Promise<{ text: string; isWhole: boolean }> {
-    const response = await fetch(`${this.url}/completion`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(await response.text());
-    const { content, stop_type: stop } = (await response.json()) as { content: string; stop_type: string };
+    const { content, stop_type: stop } = await this.#post<{ content: string; stop_type: string }>(
+      '/completion',
+      body,
+    );
     return { text: content, isWhole: stop !== 'limit' };
-  }
-
-  /** What the server counts, by its own names. */
-  async metric(name: 'requests_processing' | 'tokens_predicted_total'): Promise<number> {
-    const text = await (await this.get('/metrics')).text();
-    return Number(new RegExp(`^llamacpp:${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
   }
 
   async stop(): Promise<void> {

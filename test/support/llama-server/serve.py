@@ -18,7 +18,6 @@ params.cpuparams_batch.n_threads = 1
 params.hostnames = ["127.0.0.1"]
 params.port = 0
 params.api_keys = [os.environ["LLAMA_KEY"]]
-params.endpoint_metrics = True
 pooling = os.environ.get("LLAMA_POOLING")
 if pooling:
     params.embedding = True

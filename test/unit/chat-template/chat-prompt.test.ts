@@ -451,14 +451,14 @@ test('numbers of arguments keep their text, and keys their order', () => {
     content: '',
     toolCalls: [{ id: 'c1', name: 'f', arguments: json }],
   };
-  const ask = (written: string): string =>
+  const ask = (written: string, given = call): string =>
     open(
       new ChatPrompt(
         `{% for m in messages %}{% for c in m.tool_calls or [] %}${written}{% endfor %}{{ m.content }}{% endfor %}`,
         none,
         false,
       ),
-      [call, { role: 'tool', content: '', toolCallId: 'c1' }],
+      [given, { role: 'tool', content: '', toolCallId: 'c1' }],
     ).prompt;
   const name = '{{ c.function.name }}';
   expect(ask(`${name}{{ c.function.arguments | tojson }}`)).toBe(
@@ -478,6 +478,10 @@ test('numbers of arguments keep their text, and keys their order', () => {
   expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
     String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
   );
+  // Deeper than the stack is.
+  const deep = '['.repeat(5000) + ']'.repeat(5000);
+  const deeper = { ...call, toolCalls: [{ id: 'c1', name: 'f', arguments: deep }] };
+  expect(ask(`${name}{{ c.function.arguments | tojson }}`, deeper)).toContain(deep);
 });
 
 test("a caller's text is no marker of an image", () => {

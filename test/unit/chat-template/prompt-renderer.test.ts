@@ -54,7 +54,7 @@ function slowRenderer() {
   const [started, parsed] = [createDeferred(), createDeferred()];
   const isParsing = stubWorker({ started: started.promise, parsed: parsed.promise });
   const renderer = new PromptRenderer({
-    source: SOURCE,
+    template: SOURCE,
     tokens: { bos: null, eos: null, reserved: [] },
     addsBos: false,
   });

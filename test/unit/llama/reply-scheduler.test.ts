@@ -363,6 +363,28 @@ test('a reply is accepted with its first step, long before its first token, and 
   expect(order).toEqual(['accepted', 'token']);
 });
 
+test('a short prompt is accepted before its first step, unless the server may refuse its grammar', async () => {
+  const fake = new FakeLlamaServer();
+  const step = fake.step.bind(fake);
+  const order: string[] = [];
+  fake.step = (id) => {
+    order.push('step');
+    return step(id);
+  };
+  const server = scheduled(fake, 4, null);
+  const run = (fields: object): Promise<void> =>
+    server.run(
+      fields as Record<string, unknown>,
+      () => undefined,
+      never,
+      () => order.push('accepted'),
+    );
+  await run(ask(20, 0));
+  expect(order.splice(0).indexOf('accepted')).toBe(0);
+  await run({ ...ask(20, 0), grammar: 'root ::= "a"' });
+  expect(order.indexOf('accepted')).toBe(1);
+});
+
 test('a reply beside another one is accepted with the first step of both', async () => {
   const server = scheduled(new FakeLlamaServer(), 4, null);
   const order: string[] = [];

@@ -156,6 +156,22 @@ test.each([
   await expect(told).rejects.toMatchObject({ code });
 });
 
+test('requests that keep the version of a page waiting: start() says to reload', async () => {
+  const { registration } = container;
+  registration.active = container.controller = new FakeWorker();
+  registration.active.replies = [{ type: 'ok', version: 0 }];
+  const waiting = (registration.waiting = new FakeWorker());
+  waiting.become('installed');
+  const query = async (): Promise<object> => ({ held: [{ name: 'localtext/app/:request:1' }] });
+  vi.stubGlobal('navigator', { serviceWorker: container, locks: { query } });
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
+  const page = Object.assign(registration, { update: () => Promise.resolve() });
+  vi.useRealTimers();
+  await expect(takeControl(page as unknown as ServiceWorkerRegistration)).rejects.toMatchObject({
+    code: 'protocol_mismatch',
+  });
+});
+
 const foreign = {
   code: 'service_worker_foreign',
   message: expect.stringMatching(/\/app\/sw\.js.*unregister/),

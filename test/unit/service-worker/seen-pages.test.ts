@@ -14,8 +14,8 @@ class FakeCache {
     this.entries.set(key.url, { key, response });
   }
 
-  async match(url: string): Promise<Response | undefined> {
-    return this.entries.get(url)?.response.clone();
+  async match(key: Request | string): Promise<Response | undefined> {
+    return this.entries.get(typeof key === 'string' ? key : key.url)?.response.clone();
   }
 
   async delete(key: Request | string): Promise<boolean> {

@@ -174,6 +174,7 @@ function site(...answers: (Response | Error)[]): {
       types.push(response.headers.get('content-type'));
       stored.set(key, await response.text());
     },
+    delete: async (key: string) => stored.delete(key),
   };
   vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
   vi.stubGlobal('fetch', async (request: Request | string, init?: RequestInit) => {
@@ -185,6 +186,14 @@ function site(...answers: (Response | Error)[]): {
   vi.spyOn(console, 'warn').mockReturnValue();
   return { stored, types, asked };
 }
+
+test('a file that a full storage cuts without an error is not kept', async () => {
+  const { stored } = site(new Response(BODY));
+  const cache = await caches.open('files');
+  vi.spyOn(cache, 'put').mockImplementation(async (key) => void stored.set(String(key), ''));
+  await new SiteFiles('files', [listed('app.js', '1')]).install();
+  expect(stored.size).toBe(0);
+});
 
 const html = { headers: { 'content-type': 'text/html' } };
 const login = (): Response => new Response('<title>Log in</title>', html);

@@ -1,24 +1,18 @@
 import { expect, test } from 'vitest';
 
+import { bodies } from '../../conformance/unknown-value-cases.ts';
 import { fakeService } from '../../support/fake-service.ts';
 
 const model = 'amber-phoenix-4';
-const parameters = { type: 'object', properties: { a: { type: 'string', enum: ['x'] } } };
-const light = { name: 'light', description: 'd', parameters, strict: false };
-const named = { type: 'function', function: { name: 'light' } };
-const call = { id: 'c', type: 'function', function: { name: 'light', arguments: '{}' } };
 
 /** Bodies with the fields of each endpoint. */
-const BODIES: readonly [path: string, body: unknown][] = [
-  [
-    '/v1/chat/completions',
-    {
+const BODIES: readonly { path: string; json: unknown }[] = [
+  ...bodies,
+  {
+    path: '/v1/chat/completions',
+    json: {
       model,
-      messages: [
-        { role: 'user', content: [{ type: 'text', text: 'Hi' }], name: 'bob' },
-        { role: 'assistant', content: null, tool_calls: [call], function_call: null },
-        { role: 'tool', tool_call_id: 'c', content: 'ok' },
-      ],
+      messages: [{ role: 'user', content: 'Hi', name: 'bob' }],
       max_tokens: 1,
       temperature: 0,
       top_p: 0.5,
@@ -31,58 +25,22 @@ const BODIES: readonly [path: string, body: unknown][] = [
       presence_penalty: 0.1,
       frequency_penalty: 0.1,
       metadata: { a: 'b' },
-      tools: [{ type: 'function', function: light }],
-      tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named] } },
-      parallel_tool_calls: true,
-      reasoning_effort: 'low',
-      modalities: ['text'],
       prediction: { type: 'content', content: 'x' },
       verbosity: 'low',
     },
-  ],
-  [
-    '/v1/chat/completions',
-    {
-      model,
-      messages: [{ role: 'user', content: 'Hi' }],
-      max_tokens: 1,
-      response_format: { type: 'json_schema', json_schema: { name: 'n', strict: false, schema: parameters } },
-    },
-  ],
-  ['/v1/completions', { model, prompt: ['Hi'], max_tokens: 1, logprobs: 1, stop: 'x', suffix: 'x', n: 1 }],
-  [
-    '/v1/responses',
-    {
-      model,
-      input: [
-        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-        { type: 'function_call', call_id: 'c', name: 'light', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'c', output: 'ok' },
-      ],
-      instructions: 'i',
-      max_output_tokens: 1,
-      store: false,
-      reasoning: { effort: 'low', summary: 'auto' },
-      text: { format: { type: 'json_schema', name: 'n', schema: parameters, strict: false } },
-      tools: [{ type: 'custom', name: 'c', format: { type: 'text' } }],
-      tool_choice: 'auto',
-      truncation: 'disabled',
-      include: ['message.output_text.logprobs'],
-    },
-  ],
-  ['/v1/embeddings', { model: 'jade-mole-4', input: ['a'], encoding_format: 'float', dimensions: 3 }],
-  ['/v1/rerank', { model: 'jade-mole-4', query: 'q', documents: ['a', { text: 'b' }], top_n: 1 }],
-  [
-    '/v1/decisions',
-    {
-      model,
-      input: 'Hi',
-      questions: [
-        { type: 'choice', name: 'c', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'b' }] },
-      ],
-    },
-  ],
-  ['/v1/audio/speech', { model, input: 'Hi', voice: 'alloy', response_format: 'wav', speed: 1 }],
+  },
+  {
+    path: '/v1/completions',
+    json: { model, prompt: ['Hi'], max_tokens: 1, logprobs: 1, stop: 'x', suffix: 'x', n: 1 },
+  },
+  {
+    path: '/v1/rerank',
+    json: { model: 'jade-mole-4', query: 'q', documents: ['a', { text: 'b' }], top_n: 1 },
+  },
+  {
+    path: '/v1/audio/speech',
+    json: { model, input: 'Hi', voice: 'alloy', response_format: 'wav', speed: 1 },
+  },
 ];
 
 /** Values of other types, as JSON: numbers beyond what JavaScript has, half a character, the names of a prototype. */
@@ -120,7 +78,7 @@ test('a value of another type is refused by an error that names its field and wh
   const limits = { requestsPerMinute: 1e9, tokensPerMinute: 1e12 };
   const { fetch } = await fakeService({ issue: { limits } });
   const faults: string[] = [];
-  for (const [url, body] of BODIES)
+  for (const { path: url, json: body } of BODIES)
     for (const value of VALUES)
       for (const { path, json } of altered(body, value)) {
         const headers = { 'content-type': 'application/json' };

@@ -40,12 +40,12 @@ async function begun(engine: FakeEngine, jobs: number): Promise<void> {
 }
 
 /** Sends a request; `response` is null until its headers are there. */
-async function ask(reply: FakeReply, path: string, json: Record<string, unknown>, signal?: AbortSignal) {
+async function ask(reply: FakeReply, path: string, json: Record<string, unknown>) {
   const engine = new FakeEngine(reply);
   engine.embedding = reply;
   const { fetch } = await fakeService({ engine });
   const seen: { response: Response | null } = { response: null };
-  void fetch(path, { json, ...(signal && { signal }) }).then((response) => (seen.response = response));
+  void fetch(path, { json }).then((response) => (seen.response = response));
   await begun(engine, 1);
   return { engine, seen };
 }
@@ -84,7 +84,7 @@ describe.each(ENDPOINTS)('an answer of %s that is not streamed', (path, json) =>
   });
 });
 
-test('a client that leaves between the headers and the body is logged as such', async () => {
+test('a client that leaves between the headers and the body is logged as such, and ends the engine’s work', async () => {
   const engine = new FakeEngine({ acceptAfterMs: 6 * MINUTE, waiting: 'prefill' });
   const entries: RequestLogEntry[] = [];
   const { fetch } = await fakeService({ engine, log: (entry) => entries.push(entry) });
@@ -96,12 +96,8 @@ test('a client that leaves between the headers and the body is logged as such', 
   leave.abort();
   await pass(1000);
   expect(entries.at(-1)).toMatchObject({ state: 'aborted', status: 200, error: null });
+  expect(engine.running).toBe(0);
 });
-
-const chatRequest = (extra: Record<string, unknown> = {}): [string, Record<string, unknown>] => [
-  '/v1/chat/completions',
-  chat(extra).json,
-];
 
 describe.each(STREAMING)('a stream of %s', (path, body) => {
   const json = { ...body, stream: true };
@@ -173,20 +169,9 @@ test.each([
   ['storage_unavailable', 'false'],
   ['engine_lost', null],
 ] as const)('clients are told whether %s may pass', async (code, retry) => {
-  const { seen } = await ask({ refuse: error(500, code) }, ...chatRequest());
+  const { seen } = await ask({ refuse: error(500, code) }, '/v1/chat/completions', chat().json);
   await pass(100);
   expect(seen.response?.headers.get('x-should-retry')).toBe(retry);
-});
-
-test('an answer whose headers had to be sent is ended by an abort after them', async () => {
-  const abort = new AbortController();
-  const reply = { acceptAfterMs: 6 * MINUTE, waiting: 'prefill' } as const;
-  const { engine, seen } = await ask(reply, ...chatRequest(), abort.signal);
-  await pass(291_000);
-  expect([seen.response?.status, engine.running]).toEqual([200, 1]);
-  abort.abort();
-  await pass(100);
-  expect(engine.running).toBe(0);
 });
 
 test.each([

@@ -1,10 +1,8 @@
 import * as six from 'openai';
-import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
-import type OpenAI from 'openai';
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import * as seven from 'openai-7';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';
 
@@ -30,7 +28,7 @@ async function connectWith(client: typeof six, engine = new FakeEngine()) {
 }
 
 describe.each(majors)('the OpenAI client %s', (_, library) => {
-  const { APIError, AuthenticationError, BadRequestError, NotFoundError } = library;
+  const { AuthenticationError, BadRequestError, NotFoundError } = library;
   const connect = (engine?: FakeEngine) => connectWith(library, engine);
 
   test('completes a chat, whole and streamed', async () => {
@@ -50,25 +48,6 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     expect((await helper.totalUsage()).completion_tokens).toBe(4);
   });
 
-  test('throws on an error in the stream', async () => {
-    const client = await connect(new FakeEngine({ deltas: ['a'], fail: new Error('x') }));
-    const read = async () => {
-      for await (const chunk of await client.chat.completions.create({ model, messages, stream: true }))
-        void chunk;
-    };
-    await expect(read()).rejects.toBeInstanceOf(APIError);
-  });
-
-  test('a loop that is left frees the engine', async () => {
-    const engine = new FakeEngine({ deltas: Array.from({ length: 200 }, () => 'x'), delayMs: 5 });
-    const client = await connect(engine);
-    for await (const chunk of await client.chat.completions.create({ model, messages, stream: true })) {
-      if (chunk.choices[0]?.delta.content) break;
-    }
-    await expect.poll(() => engine.running).toBe(0);
-    expect(engine.yielded).toBeLessThan(20);
-  });
-
   test('embeds, decoding base64 by itself, and lists', async () => {
     const client = await connect();
     const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: ['a', 'bb'] });
@@ -79,32 +58,6 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     expect((await client.models.retrieve('jade-mole-4')).id).toBe('jade-mole-4');
   });
 
-  test.each([false, true])('a loop of legacy functions, streamed: %s', async (streamed) => {
-    const engine = new FakeEngine((job) => {
-      if (job.constraint) return {};
-      const isAnswer = 'messages' in job.input && job.input.messages.at(-1)?.role === 'tool';
-      return { deltas: isAnswer ? ['It is on.'] : ['<tool_call>'] };
-    });
-    const client = await connect(engine);
-    const parameters = { type: 'object', properties: { mode: { enum: ['on'] } }, required: ['mode'] };
-    const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Light on.' }];
-    const request = { model, messages: history, functions: [{ name: 'light', parameters }] };
-    const reply = async () =>
-      streamed
-        ? client.chat.completions.stream(request).finalMessage()
-        : (await client.chat.completions.create(request)).choices[0]?.message;
-    const called = await reply();
-    expect(called?.function_call).toEqual({ name: 'light', arguments: '{"mode":"on"}' });
-    history.push(called as OpenAI.ChatCompletionMessageParam);
-    history.push({ role: 'function', name: 'light', content: 'The light is on.' });
-    expect((await reply())?.content).toBe('It is on.');
-    const { input } = engine.jobs.at(-1) as ChatJob;
-    expect('messages' in input && input.messages.slice(-2)).toMatchObject([
-      { role: 'assistant', toolCalls: [{ name: 'light', arguments: '{"mode":"on"}' }] },
-      { role: 'tool', content: 'The light is on.' },
-    ]);
-  });
-
   test('throws its own class for each status', async () => {
     const client = await connect();
     const { completions } = client.chat;
@@ -112,28 +65,6 @@ describe.each(majors)('the OpenAI client %s', (_, library) => {
     await expect(completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(NotFoundError);
     const stranger = client.withOptions({ apiKey: 'lt_none' });
     await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError);
-  });
-
-  test('runTools calls the function with what its schema allows', async () => {
-    const client = await connect();
-    const given: unknown[] = [];
-    const lightFunction = zodFunction({
-      name: 'light',
-      parameters: light,
-      function: (args) => void given.push(args),
-    });
-    const runner = client.chat.completions.runTools(
-      {
-        model,
-        messages,
-        tools: [lightFunction],
-        tool_choice: { type: 'function', function: { name: 'light' } },
-      },
-      { maxChatCompletions: 1 },
-    );
-    await runner.done();
-    expect(given).toEqual([{ mode: 'on' }]);
-    expect(runner.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
   test('parse with zod, of chats and of responses', async () => {

@@ -9,6 +9,7 @@ import { build } from 'vite';
 import type { Catalog, WeightFile, WllamaVariant } from '../../../src/catalog/catalog.ts';
 import { launch } from '../../../test/support/launch.ts';
 import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
+import { openPage } from '../../../test/support/open-page.ts';
 import { StaticSite } from '../../../test/support/static-site.ts';
 import { serveModels } from '../../../test/support/tiny-onnx/serve-models.ts';
 import { findWeights } from './find-weights.ts';
@@ -36,9 +37,7 @@ export async function withQualityPage(
   const site = await StaticSite.start();
   const context = await launch({ extraArgs: ['--disable-blink-features=WebGPU'] });
   try {
-    const page = await context.newPage();
-    const options = encodeURIComponent(JSON.stringify({ catalog }));
-    await page.goto(`${site.url}/test-page.html#options=${options}`);
+    const { page } = await openPage(context, site.url, { catalog });
     await work(page, catalog);
   } finally {
     await context.close();

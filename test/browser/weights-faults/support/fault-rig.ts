@@ -34,7 +34,7 @@ const catalog: Catalog = {
         .map((variant) => ({ ...variant, optIn: false })),
     })),
 };
-export const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
+export const options = { catalog };
 
 /** A browser, a site with faults, and the vector that sound weights give. */
 export class FaultRig {
@@ -65,7 +65,7 @@ export class FaultRig {
   }
 
   async open(context = this.context): Promise<EmbedderTab> {
-    return new EmbedderTab(await openPage(context, this.site.url, path), MODEL, VARIANT);
+    return new EmbedderTab(await openPage(context, this.site.url, options), MODEL, VARIANT);
   }
 
   async closeTabs(): Promise<void> {

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
 import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
+import { serverVariant } from '../../../support/small-variant.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import { listen } from '../../../support/listen.ts';
 
@@ -69,16 +69,8 @@ const usage = {
 };
 
 function serverAt(baseUrl: string, kind: 'chat' | 'embedding' = 'chat'): UpstreamServer {
-  const variant: UpstreamVariant = {
-    engine: 'upstream',
-    name: 'server',
-    license: 'Apache-2.0',
-    contextLength: 4096,
-    files: [],
-    baseUrl,
-    model: 'their-model',
-    ...(kind === 'embedding' && { dimensions: 2 }),
-  };
+  const own = { contextLength: 4096, model: 'their-model' };
+  const variant = serverVariant('server', baseUrl, kind === 'chat' ? own : { ...own, dimensions: 2 });
   return new UpstreamServer(variant, KEY, () => undefined);
 }
 

@@ -49,11 +49,6 @@ const REFUSED: Record<string, [string, string, string | null]> = {
   'a huge logit_bias': [CHAT, chat(`"logit_bias":{${members(400_000)}}`), 'logit_bias'],
   'a logit_bias of __proto__': [CHAT, chat('"logit_bias":{"__proto__":1}'), 'logit_bias.__proto__'],
   'large metadata': [CHAT, chat(`"metadata":{${members(17)}}`), 'metadata'],
-  'metadata with a long key': [
-    CHAT,
-    chat(`"metadata":{"${'k'.repeat(4000)}":""}`),
-    `metadata.${'k'.repeat(64)}…`,
-  ],
   'metadata with a huge key': [CHAT, chat(`"metadata":{"${'k'.repeat(100_000)}":""}`), 'metadata'],
   'many modalities': [CHAT, chat(`"modalities":[${times('1', 40_000)}]`), 'modalities'],
   'a long stop sequence': [CHAT, chat(`"stop":"${'s'.repeat(100_000)}"`), 'stop'],
@@ -140,10 +135,6 @@ describe('a body that would take long to validate is refused at once', () => {
     expect((await service.fetch(CHAT, { body: withMessages(`[${messages}]`) })).status).toBe(200);
     const tokens = withInput('jade-mole-4', `[${times(`[${times('1', 146)}]`, 2048)}]`);
     expect((await service.fetch(EMBEDDINGS, { body: tokens })).status).toBe(200);
-    const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`key ${index}`, 'value']));
-    expect((await service.fetch(CHAT, { body: chat(`"metadata":${JSON.stringify(metadata)}`) })).status).toBe(
-      200,
-    );
   });
 
   test('strings are not counted, whatever is in them', async () => {

@@ -82,8 +82,8 @@ test('responses take them, and go on from them', async () => {
 
 test('what cannot be is refused by name', async () => {
   const service = await open();
-  const refusal = async (json: object, path = CHAT) => {
-    const response = await service.fetch(path, { json });
+  const refusal = async (json: object) => {
+    const response = await service.fetch(CHAT, { json });
     const { error } = await response.json();
     return { status: response.status, ...error };
   };
@@ -101,14 +101,6 @@ test('what cannot be is refused by name', async () => {
     status: 400,
     code: 'invalid_value',
     param: 'messages[0].content[0].image_url',
-  });
-  const file = [{ type: 'input_image', file_id: 'file-1' }];
-  expect(
-    await refusal({ model: 'seeing', input: [{ role: 'user', content: file }] }, '/v1/responses'),
-  ).toMatchObject({
-    status: 400,
-    code: 'invalid_value',
-    param: 'input[0].content[0].file_id',
   });
 });
 

@@ -226,20 +226,6 @@ describe('responses', () => {
     ]);
   });
 
-  test('a Lark grammar is refused, a pattern enforced', async () => {
-    const { client, engine } = await connect();
-    const tool = (syntax: 'lark' | 'regex') => ({
-      type: 'custom' as const,
-      name: 'say',
-      format: { type: 'grammar' as const, syntax, definition: 'x+' },
-    });
-    await expect(
-      client.responses.create({ model, input: content, tools: [crm, tool('lark')] }),
-    ).rejects.toMatchObject({ status: 400, param: 'tools[1].format.syntax' });
-    await client.responses.create({ model, input: content, tools: [tool('regex')], tool_choice: 'required' });
-    for (const text of draws(engine)) expect(text).toMatch(/"input": ?"x+"/);
-  });
-
   const call = (callId: string, name = 'find') => ({
     type: 'function_call' as const,
     call_id: callId,

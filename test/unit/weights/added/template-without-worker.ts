@@ -1,9 +1,9 @@
 import { templateWorker } from '../../../../src/chat-template/template-worker.ts';
 
 /** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
-export async function templateFault(source: string): Promise<string | undefined> {
+export async function templateFault(template: string): Promise<string | undefined> {
   const fault = await templateWorker.load({
-    source,
+    template,
     tokens: { bos: null, eos: null, reserved: [] },
     addsBos: false,
   });

@@ -1,0 +1,18 @@
+/**
+ * Stores a body in a cache, and reads it back: on a full storage Firefox stores an empty or a cut body, without an
+ * error.
+ * @throws DOMException `QuotaExceededError`
+ */
+export async function putWhole(
+  cache: Cache,
+  key: string | Request,
+  body: Uint8Array<ArrayBuffer>,
+  headers = new Headers(),
+): Promise<void> {
+  await cache.put(key, new Response(body, { headers }));
+  const kept = await cache.match(key);
+  const blob = await kept?.blob().catch(() => null);
+  if (blob?.size === body.length) return;
+  await cache.delete(key);
+  throw new DOMException('The storage is full.', 'QuotaExceededError');
+}
