@@ -7,6 +7,8 @@ typedef struct {
   half_reader half;
   /** The low 4 bits of bytes, and 1 in 16 bits. */
   v128_t nibble, ones;
+  /** Of Q5_0 and Q5_1: for each four weights, their bits in a byte of fifth bits, and what such a bit adds. */
+  v128_t lower, upper, sixteen;
   /** Of rows in Q8_0: the bits of their bytes that differ from what the processor multiplies. */
   v128_t flip;
 } constants;
@@ -34,8 +36,13 @@ INLINE void load_weights(bool by_rows, const uint8_t *at, size_t row_size, v128_
   if (by_rows) load_rows(at, row_size, to);
   else load_fours(at, row_size, to);
 }
-/** Whether rows are multiplied as they are and their lanes added up then: less work with one column. Q5's fifth bits are for fours. */
-INLINE bool takes_rows(int type, bool fast, int count) { return fast && count == 1 && type != Q5_0 && type != Q5_1; }
+/**
+ * Whether rows are multiplied as they are and their lanes added up then: less work with one column, and with few of weights of
+ * 4 bits. Q5's fifth bits are for fours.
+ */
+INLINE bool takes_rows(int type, int count) {
+  return type != Q5_0 && type != Q5_1 && count <= (type == Q4_0 || type == Q4_1 || type == Q4_K ? 4 : 1);
+}
 
 /**
  * 32 weights of each of 4 rows as bytes, by rows or by fours, of which `zero_of()` is not subtracted.
@@ -55,12 +62,11 @@ INLINE void unpack(int type, bool by_rows, const constants *k, const uint8_t *bl
     }
     if (type == Q4_0 || type == Q4_1) return;
     const v128_t fifth = four_words(block + (type == Q5_0 ? 2 : 4), row_size);
-    const v128_t low = wasm_i32x4_const_splat(0x08040201), high = wasm_i32x4_const_splat((int)0x80402010);
 #define FIFTH(i, byte, bit) \
   to[i] = wasm_v128_or(to[i], wasm_v128_and(wasm_i8x16_eq(wasm_v128_and(wasm_i8x16_shuffle(fifth, fifth, byte, byte, byte, byte, byte + 4, byte + 4, \
-    byte + 4, byte + 4, byte + 8, byte + 8, byte + 8, byte + 8, byte + 12, byte + 12, byte + 12, byte + 12), bit), bit), wasm_i8x16_const_splat(16)))
-    FIFTH(0, 0, low); FIFTH(1, 0, high); FIFTH(2, 1, low); FIFTH(3, 1, high);
-    FIFTH(4, 2, low); FIFTH(5, 2, high); FIFTH(6, 3, low); FIFTH(7, 3, high);
+    byte + 4, byte + 4, byte + 8, byte + 8, byte + 8, byte + 8, byte + 12, byte + 12, byte + 12, byte + 12), bit), bit), k->sixteen))
+    FIFTH(0, 0, k->lower); FIFTH(1, 0, k->upper); FIFTH(2, 1, k->lower); FIFTH(3, 1, k->upper);
+    FIFTH(4, 2, k->lower); FIFTH(5, 2, k->upper); FIFTH(6, 3, k->lower); FIFTH(7, 3, k->upper);
   } else if (type == Q6_K) {
     const int quarter = part & 3;
     for (int i = 0; i < 2; i++) {
@@ -186,13 +192,12 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 }
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
-INLINE void step32(int type, bool fast, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step32(int type, bool fast, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   if (in_order(type, fast, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
     sums[0] = add_up(type, sums[0], product, low_floats(&k->half, true, four_halves(block, row_size)), wasm_v128_load32_splat(x));
     return;
   }
-  const bool by_rows = takes_rows(type, fast, count);
   v128_t fours[8], halves[COLUMNS];
   unpack(type, by_rows, k, block, row_size, 0, 0, fours);
   if (type == Q8_0 && fast)
@@ -224,7 +229,7 @@ INLINE void step32(int type, bool fast, const constants *k, const uint8_t *block
 }
 
 /** The same, of a block of 256. */
-INLINE void step256(int type, bool fast, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step256(int type, bool fast, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   // By rows: the scales and offsets of four parts each, in bytes.
   v128_t head[4], scales[4], offsets[2];
   load_fours(type == Q6_K ? block + 192 : block, row_size, head);
@@ -236,7 +241,6 @@ INLINE void step256(int type, bool fast, const constants *k, const uint8_t *bloc
     scales[1] = wasm_v128_or(wasm_v128_and(head[3], four), wasm_v128_and(wasm_u32x4_shr(head[1], 2), two));
     offsets[1] = wasm_v128_or(wasm_v128_and(wasm_u32x4_shr(head[3], 4), four), wasm_v128_and(wasm_u32x4_shr(head[2], 2), two));
   }
-  const bool by_rows = takes_rows(type, fast, count);
   v128_t totals[COLUMNS], high[8];
   for (int c = 0; c < count; c++) totals[c] = wasm_i32x4_const_splat(0);
 #pragma clang loop unroll(disable)
@@ -316,9 +320,10 @@ typedef struct {
 #define AT_ONCE 32768
 
 /** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
-INLINE void multiply_rows(int type, bool fast, int count, const product *p, int64_t first, int64_t end) {
+INLINE void multiply_rows(int type, bool fast, bool by_rows, int count, const product *p, int64_t first, int64_t end) {
   const size_t bytes = row_block(type), row_size = p->row_size, fours = AHEAD / 4 / row_size, ahead = fours ? 4 * fours : 4;
-  const constants k = {half_reader_of(p->zero), kept(p->zero, 0x0f0f0f0f), kept(p->zero, 0x00010001), p->flip};
+  const constants k = {half_reader_of(p->zero), kept(p->zero, 0x0f0f0f0f), kept(p->zero, 0x00010001),
+                       kept(p->zero, 0x08040201), kept(p->zero, (int)0x80402010), kept(p->zero, 0x10101010), p->flip};
   const uint8_t *fetched = p->rows + first * row_size, *const last = p->rows + end * row_size;
   for (int64_t i = first; i < end; i += 4) {
     const bool overlaps = i + 4 > end;
@@ -334,8 +339,8 @@ INLINE void multiply_rows(int type, bool fast, int count, const product *p, int6
       sums[c] = !p->adds ? wasm_f32x4_const_splat(0) : overlaps ? p->overlapping[c] : wasm_v128_load(to + c * p->stride);
     for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type, fast)) {
       for (size_t at = 0; count > 1 && at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
-      if (is_k(type)) step256(type, fast, &k, row, row_size, x, count, sums);
-      else step32(type, fast, &k, row, row_size, x, count, sums);
+      if (is_k(type)) step256(type, fast, by_rows, &k, row, row_size, x, count, sums);
+      else step32(type, fast, by_rows, &k, row, row_size, x, count, sums);
     }
     for (int c = 0; c < count; c++) {
       wasm_v128_store(to + c * p->stride, sums[c]);
@@ -345,10 +350,11 @@ INLINE void multiply_rows(int type, bool fast, int count, const product *p, int6
 }
 #define ROWS(type) \
   ALONE void rows_##type(bool fast, const product *p, int64_t first, int64_t end) { \
-    if (fast && takes_rows(type, true, p->count)) multiply_rows(type, RELAXED, 1, p, first, end); \
-    else if (fast) multiply_rows(type, RELAXED, p->count, p, first, end); \
-    else if (in_order(type, false, p->count)) multiply_rows(type, false, 1, p, first, end); \
-    else multiply_rows(type, false, p->count, p, first, end); \
+    if (fast && takes_rows(type, 1) && p->count == 1) multiply_rows(type, RELAXED, true, 1, p, first, end); \
+    else if (fast && takes_rows(type, 2) && takes_rows(type, p->count)) multiply_rows(type, RELAXED, true, p->count, p, first, end); \
+    else if (fast) multiply_rows(type, RELAXED, false, p->count, p, first, end); \
+    else if (in_order(type, false, p->count)) multiply_rows(type, false, false, 1, p, first, end); \
+    else multiply_rows(type, false, false, p->count, p, first, end); \
   }
 ROWS(Q8_0)
 ROWS(Q4_0)
