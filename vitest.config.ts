@@ -17,7 +17,7 @@ const ISOLATED = [
   'test/unit/llama/read-ahead-blob.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/{body/request-body,field-types}.test.ts',
-  'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/failed-change,speech/speech-session}.test.ts',
+  'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/{downloads,failed-change},speech/speech-session}.test.ts',
   'test/fuzz/hostile-{arrays,bodies,files,images,schemas,sounds,templates}.test.ts',
 ];
 

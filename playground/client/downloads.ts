@@ -88,6 +88,8 @@ async function run(model: string, retry: boolean): Promise<void> {
       },
     });
     update(model, { phase: 'ready' });
+    // A reply may fail later for the same reason, without a card that tells it.
+    failures.value = { ...failures.value, [model]: '' };
     if (!ready) announce(`${model} is ready.`);
   } catch (error) {
     if (controller.signal.aborted) {

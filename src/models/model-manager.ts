@@ -126,8 +126,8 @@ export class ModelManager {
     const load = () => abortable(loadedModel.load(signal, onProgress, optional), signal);
     await load().catch(async (error: unknown) => {
       signal.throwIfAborted();
-      // Unloading other models may free enough memory.
-      const short = toWireError(error).code === 'out_of_memory';
+      // Unloading other models may free enough memory. Those are worth more than what a request can do without.
+      const short = !optional && toWireError(error).code === 'out_of_memory';
       if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
       await abortable(loadedModel.load(signal, onProgress), signal);
     });

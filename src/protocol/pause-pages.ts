@@ -24,8 +24,9 @@ export async function pausePages(scope: string): Promise<void> {
 export function pauseWhenAsked(scope: string, signal: AbortSignal): void {
   const channel = new BroadcastChannel(pauseChannel(scope));
   channel.onmessage = ({ data }) => {
-    const until = Math.min(Number(data), Date.now() + PAUSE_MS);
-    while (Date.now() < until);
+    // Not by the clock, which may be set back meanwhile.
+    const until = performance.now() + Math.min(Number(data) - Date.now(), PAUSE_MS);
+    while (performance.now() < until);
   };
   signal.addEventListener('abort', () => channel.close());
 }

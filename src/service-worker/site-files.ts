@@ -121,10 +121,10 @@ export class SiteFiles {
     if (method !== 'GET') return undefined;
     if (mode !== 'navigate') return this.#answerIfListed(request, url);
     // A navigation may have a query, and name a folder.
-    const path = url.replace(/[?#].*/, '');
+    const { origin, pathname } = new URL(url);
     return (
-      this.#answerIfListed(request, path.replace(/\/$/, '/index.html')) ??
-      this.#answerUnnamed(request, path.replace(/\/$/, ''))
+      this.#answerIfListed(request, origin + pathname.replace(/\/$/, '/index.html')) ??
+      this.#answerUnnamed(request)
     );
   }
 
@@ -137,19 +137,22 @@ export class SiteFiles {
    * Answers an address without a file's name: from the network, whose host knows the page, and without one
    * from the page that hosts send for such addresses.
    */
-  #answerUnnamed(request: Request, path: string): Promise<Response> | undefined {
-    if (/\.[^/]*$/.test(path)) return undefined;
+  #answerUnnamed(request: Request): Promise<Response> | undefined {
+    const { origin, pathname, search } = new URL(request.url);
+    if (/\.[^/]*$/.test(pathname)) return undefined;
+    const path = origin + pathname.replace(/(?<=.)\/$/, '');
     if (this.#files.has(canonical(`${path}/index.html`)))
-      return fetch(request).catch(() => Response.redirect(`${path}/`));
-    const page = this.#files.get(canonical(`${path}.html`)) ?? this.#appPage();
+      return fetch(request).catch(() => Response.redirect(`${path}/${search}`));
+    const page = this.#files.get(canonical(`${path}.html`)) ?? this.#appPage(request.url);
     return page && fetch(request).catch(() => this.#answer(request, page));
   }
 
-  /** The page of a single-page app, whose router reads the address. */
-  #appPage(): KeptFile | undefined {
-    const pages = [...this.#files].filter(([url]) => /(?<!\/404)\.html?$/.test(url));
-    const [, fallback] = pages.find(([url]) => url.endsWith('/200.html')) ?? [];
-    return fallback ?? (pages.length === 1 ? this.#files.get(canonical('index.html')) : undefined);
+  /** The page of a single-page app, whose router reads the address. Another app may be beside its folder. */
+  #appPage(url: string): KeptFile | undefined {
+    if (!url.startsWith(new URL('./', self.location.href).href)) return undefined;
+    const pages = [...this.#files.keys()].filter((name) => /(?<!\/404)\.html?$/.test(name));
+    const only = pages.length === 1 ? this.#files.get(canonical('index.html')) : undefined;
+    return this.#files.get(canonical('200.html')) ?? only;
   }
 
   async #answer(request: Request, file: KeptFile): Promise<Response> {

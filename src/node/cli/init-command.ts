@@ -115,5 +115,6 @@ const START_IN_PAGE = [
   "     const localtext = await start({ isolation: ['./'] });",
   "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
   '   </script>',
+  '   With --offline, after each change of the site, its pages open without a network.',
   "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
 ].join('\n');

@@ -103,6 +103,15 @@ test('what answers a request is not unloaded; the next model waits for it', asyn
   expect(inMemory()).toEqual(['b']);
 });
 
+test('a load that a request can do without unloads no other model for want of memory', async () => {
+  const { modelManager, inMemory, failWhile } = setUp(250);
+  await modelManager.ready('a', never);
+  failWhile((name) => (name === 'b' ? 'out_of_memory' : null));
+  for (const _ of [1, 2])
+    await expect(modelManager.ready('b', never, {}, true)).rejects.toThrow('b out_of_memory');
+  expect(inMemory()).toEqual(['a']);
+});
+
 test('a caller that waits for memory can leave', async () => {
   const { modelManager, inMemory } = setUp(150);
   const a = await modelManager.ready('a', never);

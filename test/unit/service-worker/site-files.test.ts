@@ -259,11 +259,12 @@ const PAGES = ['index.html', 'about.html', 'docs/index.html', '404.html'];
 test.each([
   [PAGES, 'about', 'about.html'],
   [PAGES, 'about/?a=1', 'about.html'],
-  [PAGES, 'docs?a=1', `to ${SITE}docs/`],
+  [PAGES, 'docs?a=1', `to ${SITE}docs/?a=1`],
   [PAGES, 'later', 'no answer'],
   [PAGES, 'about.htm', 'no answer'],
   [['index.html', '404.html', 'app.js'], 'chats/7', 'index.html'],
   [['index.html', '404.html', 'app.js'], 'file.zip', 'no answer'],
+  [['index.html', 'app.js'], '../other', 'no answer'],
   [['about.html', 'app.js'], 'chats/7', 'no answer'],
   [['index.html', 'about.html', '200.html'], 'chats/7', '200.html'],
 ])('of the pages %s, %s is answered without a network by %s', async (names, path, expected) => {
@@ -283,6 +284,20 @@ test.each([
   vi.stubGlobal('fetch', async () => new Response('of the host'));
   expect((await visit()) ?? 'no answer').toBe(expected === 'no answer' ? expected : 'of the host');
 });
+
+test.each(['https://site.example/', 'http://localhost:5173/'])(
+  'the address %s without a path is a route of the app',
+  async (root) => {
+    vi.stubGlobal('location', new URL(`${root}sw.js`));
+    site();
+    vi.stubGlobal('fetch', async () => new Response(BODY));
+    const files = new SiteFiles('files', [listed('200.html', '1')]);
+    await files.install();
+    vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('Failed to fetch')));
+    const request = Object.defineProperty(new Request(root), 'mode', { value: 'navigate' });
+    expect(await (await files.respond(request))?.text()).toBe(BODY);
+  },
+);
 
 test('a file with a hash in its name that is not there yet stops an update', async () => {
   site(new Response('', { status: 404 }));

@@ -9,7 +9,7 @@ import { openStore } from './open-store.ts';
 import { type StoredFault, storedFaults } from '../../support/stored-faults.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 
-const body = someBytes(5 * CHUNK_BYTES + 1000);
+const body = someBytes(2 * CHUNK_BYTES + 1000);
 const otherBody = Buffer.from(body.toReversed());
 const file = fileOf(body);
 const other = fileOf(otherBody, 'm/b.bin');
@@ -108,7 +108,7 @@ test('a file cut short that several callers find at once is salvaged once', asyn
   // As it is after the engine worker has ended: nothing is open.
   await MemoryBackend.prototype.remove.call(backend, file.sha256);
   const cut = await MemoryBackend.prototype.write.call(backend, file.sha256);
-  for (const at of [0, CHUNK_BYTES]) await cut.write(new Uint8Array(body.subarray(at, at + CHUNK_BYTES)), at);
+  await cut.write(new Uint8Array(body.subarray(0, CHUNK_BYTES)), 0);
   site.asked.length = 0;
   const later = openStore(backend, site.url);
   const [stored] = await Promise.all([
@@ -118,5 +118,5 @@ test('a file cut short that several callers find at once is salvaged once', asyn
     later.storedBytes([file]),
   ]);
   expect(stored.equals(body)).toBe(true);
-  expect(site.asked).toHaveLength(4);
+  expect(site.asked).toHaveLength(2);
 });

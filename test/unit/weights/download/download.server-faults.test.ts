@@ -13,7 +13,7 @@ vi.mock('../../../../src/base/async.ts', async (original) => ({
   backoff: () => 1,
 }));
 
-const body = someBytes(5 * CHUNK_BYTES + 1000);
+const body = someBytes(3 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 
 beforeAll(() => void compressed(body));

@@ -1,15 +1,27 @@
-/** Small sites of frameworks that render on a server, in their default modes. */
+/** Small sites of frameworks, in their default modes. */
 
-/** What the site's folder has, and how it is built and served. */
-export interface ServerSite {
+/** What the site's folder has, and how it is built. */
+export interface Site {
   packages: readonly string[];
   files: Readonly<Record<string, string>>;
+  /** Folder of the app's modules. */
+  source: string;
+  /** Options of `start()`. */
+  options: string;
   /** Commands that build it, for `npx`. */
   build: readonly string[];
-  /** The server, a script below the folder, and its arguments; the environment has PORT. */
-  serve(port: string): string[];
   /** Folder of the public files. */
   publicFolder: string;
+}
+
+interface StaticSite extends Site {
+  /** Folder of the build. */
+  output: string;
+}
+
+interface ServerSite extends Site {
+  /** The server, a script below the folder, and its arguments; the environment has PORT. */
+  serve(port: string): string[];
 }
 
 /** Pages beside the first, on which the app starts. */
@@ -17,6 +29,7 @@ const OTHERS = ['about', 'later'];
 const forOthers = (path: (name: string) => string, text: (name: string) => string): Record<string, string> =>
   Object.fromEntries(OTHERS.map((name) => [path(name), text(name)]));
 
+const AT_ROOT = "{ base: '/' }";
 const MANIFEST = JSON.stringify({ name: 'site', private: true, type: 'module' });
 
 const reactRouter: ServerSite = {
@@ -30,6 +43,8 @@ const reactRouter: ServerSite = {
     'isbot@5.2.3',
     'vite@8.3.8',
   ],
+  source: 'app',
+  options: AT_ROOT,
   files: {
     'package.json': MANIFEST,
     'vite.config.js': `import { reactRouter } from '@react-router/dev/vite';
@@ -58,6 +73,8 @@ const reactRouter: ServerSite = {
 
 const next: ServerSite = {
   packages: ['next@16.4.3', 'react@19.3.0', 'react-dom@19.3.0'],
+  source: 'app',
+  options: AT_ROOT,
   files: {
     'package.json': MANIFEST,
     'app/layout.jsx': `export default ({ children }) => <html lang="en"><body>{children}</body></html>;`,
@@ -78,6 +95,8 @@ const next: ServerSite = {
 
 const nuxt: ServerSite = {
   packages: ['nuxt@4.4.5', 'vue@3.5.45'],
+  source: 'app',
+  options: AT_ROOT,
   files: {
     'package.json': MANIFEST,
     'nuxt.config.js': `export default { compatibilityDate: '2025-07-15', vite: { worker: { format: 'es' } } };`,
@@ -105,6 +124,8 @@ const svelteKit: ServerSite = {
     'svelte@5.57.3',
     'vite@8.3.8',
   ],
+  source: 'src',
+  options: AT_ROOT,
   files: {
     'package.json': MANIFEST,
     'vite.config.js': `import { sveltekit } from '@sveltejs/kit/vite';
@@ -130,4 +151,34 @@ const svelteKit: ServerSite = {
   publicFolder: 'static',
 };
 
+const vitePress: StaticSite = {
+  packages: ['vitepress@1.6.4'],
+  files: {
+    'package.json': MANIFEST,
+    'docs/.vitepress/config.js': `export default { titleTemplate: ':title', vite: {
+      worker: { format: 'es' }, optimizeDeps: { exclude: ['localtext'] }, build: { target: 'es2023' } } };`,
+    // Without the theme: the app takes the page's first button.
+    'docs/index.md': `---
+layout: false
+---
+<script setup>
+import { onMounted } from 'vue';
+import body from './body.js';
+onMounted(() => import('./ask.js'));
+</script>
+<main v-html="body" />`,
+    'docs/about.md': '---\ntitle: about\n---',
+  },
+  source: 'docs',
+  options: AT_ROOT,
+  build: [
+    'localtext init docs/public',
+    'vitepress build docs',
+    'localtext init docs/.vitepress/dist --offline',
+  ],
+  publicFolder: 'docs/public',
+  output: 'docs/.vitepress/dist',
+};
+
+export const STATIC_SITES = { VitePress: vitePress };
 export const SERVER_SITES = { 'React Router': reactRouter, Next: next, Nuxt: nuxt, SvelteKit: svelteKit };
