@@ -19,6 +19,9 @@ import { ReplyScheduler } from './reply-scheduler.ts';
 
 /** Time limit for shutting down after a failed load, in milliseconds. */
 const EXIT_MS = 2000;
+/** llama.cpp's SentencePiece tokenizer refuses a character that a vocabulary without bytes lacks; its others leave it out. */
+const TOKENIZER_KEY = 'tokenizer.ggml.model';
+const SENTENCEPIECE = 'llama';
 /** Maximum length of a tensor's name in an error. */
 const MAX_NAME = 100;
 
@@ -74,14 +77,15 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
   const wllama = await start(files, options, log);
   const calls = serverCalls(wllama, log);
   const { n_parallel: slots } = options.parameters;
-  const { n_ctx: context, n_vocab: vocabulary } = wllama.getLoadedContextInfo();
+  const { n_ctx: context, n_vocab: vocabulary, metadata } = wllama.getLoadedContextInfo();
   const kernels = kernelsOf(wllama);
   const imageMarker = mediaMarkerOf(wllama);
   const addsBos = wllama.mustAddBosToken();
   // `BARE` needs the linked kernels. In a model with images, other code adds the BOS token and ignores it.
   const mayBeBare = imageMarker === null && kernels !== undefined;
   const bare = addsBos ? (mayBeBare ? BARE : null) : '';
-  const scheduler = new ReplyScheduler(calls, { slots, bare, drafts: canDraft(wllama), context });
+  const encodesAll = metadata[TOKENIZER_KEY] !== SENTENCEPIECE;
+  const scheduler = new ReplyScheduler(calls, { slots, bare, drafts: canDraft(wllama), context, encodesAll });
   return {
     slots,
     /** Number of tokens of prompts and replies together. */

@@ -101,6 +101,7 @@ export class ReplyScheduler {
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates | null;
   readonly #drafts: boolean;
+  readonly #encodesAll: boolean;
   readonly #stopped = new AbortController();
   #looping = false;
   /** Step that the server computes next, while the results of the one before are read. */
@@ -113,7 +114,8 @@ export class ReplyScheduler {
   /**
    * @param options `slots`: number of the server's slots, which the caller's concurrency must not exceed. `context`:
    *   maximum number of tokens of a prompt with its reply. `bare`: prefix that keeps the tokenizer from adding a BOS
-   *   token; null if that is impossible, and states cannot be copied. `drafts`: whether a step may draft tokens
+   *   token; null if that is impossible, and states cannot be copied. `drafts`: whether a step may draft tokens.
+   *   `encodesAll`: whether the tokenizer never refuses a text
    */
   constructor(
     calls: ServerCalls,
@@ -122,11 +124,19 @@ export class ReplyScheduler {
       context,
       bare,
       drafts = false,
-    }: { slots: number; context: number; bare: '' | typeof BARE | null; drafts?: boolean },
+      encodesAll = true,
+    }: {
+      slots: number;
+      context: number;
+      bare: '' | typeof BARE | null;
+      drafts?: boolean;
+      encodesAll?: boolean;
+    },
   ) {
     this.#calls = calls;
     this.#context = context;
     this.#drafts = drafts;
+    this.#encodesAll = encodesAll;
     this.#slots = new SlotPredictor(slots);
     this.#states =
       bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
@@ -314,10 +324,13 @@ export class ReplyScheduler {
     if (!this.#mayRefuse(reply)) accept(reply);
   }
 
-  /** Whether the server may refuse a prompt that it has queued: for its grammar or its length. */
+  /** Whether the server may refuse a prompt that it has queued: for its grammar, its characters or its length. */
   #mayRefuse({ fields, images, prompt }: ScheduledReply): boolean {
     return (
-      'grammar' in fields || images !== undefined || MAX_TOKENS_PER_UNIT * prompt.length >= this.#context
+      'grammar' in fields ||
+      images !== undefined ||
+      !this.#encodesAll ||
+      MAX_TOKENS_PER_UNIT * prompt.length >= this.#context
     );
   }
 
@@ -329,7 +342,10 @@ export class ReplyScheduler {
       { fields: { prompt: reply.fields['prompt'], n_predict: 0, cache_prompt: true }, images: reply.images },
       reply.signal,
       {
-        onAccepted: reply.onAccepted,
+        // The server reads the grammar only when the reply itself begins.
+        onAccepted: () => {
+          if (!('grammar' in reply.fields)) accept(reply);
+        },
         onChunk: (chunk) => {
           timings = chunk.timings ?? timings;
         },

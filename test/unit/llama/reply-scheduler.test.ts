@@ -363,26 +363,39 @@ test('a reply is accepted with its first step, long before its first token, and 
   expect(order).toEqual(['accepted', 'token']);
 });
 
-test('a short prompt is accepted before its first step, unless the server may refuse its grammar', async () => {
+const withGrammar = { grammar: 'root ::= "a"' };
+
+test.each([
+  ['of a short prompt', ask(20, 0), true, ['begin', 'accepted']],
+  ['of a grammar', { ...ask(20, 0), ...withGrammar }, true, ['begin grammar', 'step', 'accepted']],
+  ['of characters that the vocabulary may lack', ask(20, 0), false, ['begin', 'step', 'accepted']],
+  [
+    'of a grammar after a prompt computed ahead',
+    { ...ask(1000, 0), ...withGrammar },
+    true,
+    ['begin grammar', 'step', 'accepted'],
+  ],
+])('a reply is accepted once the server cannot refuse it: %s', async (_, fields, encodesAll, expected) => {
   const fake = new FakeLlamaServer();
-  const step = fake.step.bind(fake);
   const order: string[] = [];
+  const [begin, step] = [fake.begin.bind(fake), fake.step.bind(fake)];
+  fake.begin = (begun) => {
+    order.push('grammar' in begun ? 'begin grammar' : 'begin');
+    return begin(begun);
+  };
   fake.step = (id) => {
     order.push('step');
     return step(id);
   };
-  const server = scheduled(fake, 4, null);
-  const run = (fields: object): Promise<void> =>
-    server.run(
-      fields as Record<string, unknown>,
-      () => undefined,
-      never,
-      () => order.push('accepted'),
-    );
-  await run(ask(20, 0));
-  expect(order.splice(0).indexOf('accepted')).toBe(0);
-  await run({ ...ask(20, 0), grammar: 'root ::= "a"' });
-  expect(order.indexOf('accepted')).toBe(1);
+  const server = new ReplyScheduler(fake, { slots: 4, bare: '', context: 100, encodesAll });
+  await server.run(
+    fields,
+    () => undefined,
+    never,
+    () => order.push('accepted'),
+  );
+  const until = order.slice(0, order.indexOf('accepted') + 1);
+  expect(until.slice(until.findLastIndex((each) => each.startsWith('begin')))).toEqual(expected);
 });
 
 test('a reply beside another one is accepted with the first step of both', async () => {
