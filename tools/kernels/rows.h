@@ -324,7 +324,9 @@ INLINE void multiply_rows(int type, bool fast, bool by_rows, int count, const pr
   const size_t bytes = row_block(type), row_size = p->row_size, fours = AHEAD / 4 / row_size, ahead = fours ? 4 * fours : 4;
   const constants k = {half_reader_of(p->zero), kept(p->zero, 0x0f0f0f0f), kept(p->zero, 0x00010001),
                        kept(p->zero, 0x08040201), kept(p->zero, (int)0x80402010), kept(p->zero, 0x10101010), p->flip};
-  const uint8_t *fetched = p->rows + first * row_size, *const last = p->rows + end * row_size;
+  const uint8_t *const last = p->rows + end * row_size;
+  // Only whole rows follow each other. Of parts of rows, and of one head's keys, `last` is beyond the end, perhaps of the memory.
+  const uint8_t *fetched = p->blocks * bytes == row_size ? p->rows + first * row_size : last;
   for (int64_t i = first; i < end; i += 4) {
     const bool overlaps = i + 4 > end;
     const int64_t r = overlaps ? end - 4 : i;

@@ -126,13 +126,14 @@ function write(kernels: Kernels, shape: Shape, valueType: WeightType = Q8_0) {
   const { memory, allocate } = kernels;
   const row = (width / 32) * Q8_0.bytes;
   const valueRow = (valueWidth / valueType.values) * valueType.bytes;
-  const [query, key, value, mask, output] = [
+  // Nothing is read beyond the keys: the memory ends there.
+  const key = memory.byteLength - row * pairs * keys;
+  const [query, value, mask, output] = [
     width * tokens * heads * 4,
-    row * pairs * keys,
     valueRow * pairs * keys,
     tokens * keys * 2,
     valueWidth * tokens * heads * 4,
-  ].map(allocate) as [number, number, number, number, number];
+  ].map(allocate) as [number, number, number, number];
   for (let i = 0; i < width * tokens * heads; i++)
     memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
   for (const [at, bytes] of [
