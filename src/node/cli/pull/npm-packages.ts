@@ -62,6 +62,7 @@ export class NpmPackages {
       `${name}@${version}`,
       '--ignore-scripts',
       '--loglevel=error',
+      '--no-update-notifier',
       '--pack-destination',
     ];
     const { status, errors } = await executeDownload([...npm(), ...words, this.#folder], {
