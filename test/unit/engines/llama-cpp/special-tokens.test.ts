@@ -50,7 +50,7 @@ test('special tokens are reserved, and others that llama.cpp takes for control t
   ];
   const types = [2, 3, ...[...control, ...plain].slice(1).map((_, index) => 1 + 3 * (index % 2))];
   const { reserved } = await specialTokens(head(['<unk>', ...control, ...plain], types), 0, 4);
-  expect(reserved).toEqual(['<unk>', ...control]);
+  expect(reserved).toEqual(['▁<PRE>', '▁<SUF>', '▁<MID>', '<unk>', ...control]);
 });
 
 test('there are none where the file ends before the vocabulary does', async () => {
