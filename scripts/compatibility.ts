@@ -99,6 +99,10 @@ function allowedIn(shape: Shape): Record<string, string> {
   const { properties = {}, required = [] } = z.toJSONSchema(z.object(shape), {
     unrepresentable: 'any',
     io: 'input',
+    // Objects of the body that are not copied.
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema._zod.def.type === 'custom') jsonSchema.type = 'object';
+    },
   });
   return mapped(
     properties,
