@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { Model } from 'openai/resources/models';
+import { vision } from '../../src/catalog.ts';
 import { openai } from './openai.ts';
 import { problemOf } from '../problem.ts';
 
@@ -30,7 +31,9 @@ export async function refreshModels(): Promise<void> {
     const models = page.data as ServiceModel[];
     const idsWith = (capability: string): string[] =>
       models.filter(({ capabilities }) => capabilities?.includes(capability)).map(({ id }) => id);
-    seeingModels.value = idsWith('vision');
+    // The engine reports it a while after a model was added.
+    const seeing = new Set([...idsWith('vision'), ...(vision.models ?? []).map(({ id }) => id)]);
+    seeingModels.value = modelIds.value.filter((id) => seeing.has(id));
     completionModels.value = idsWith('completions');
     modelsError.value = null;
   } catch (error) {
