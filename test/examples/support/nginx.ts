@@ -5,9 +5,10 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { RunningServer } from './vite-server.ts';
+import { atEnd } from '../../support/at-end.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-/** nginx as it is installed: with its own table of MIME types, and no header of ours. */
+/** nginx as it is installed: with its own table of MIME types, and no header of ours. It ends with the test. */
 export async function startNginx(
   folders: Readonly<Record<string, string>>,
   port: number,
@@ -36,6 +37,7 @@ export async function startNginx(
     await Promise.race([gone, delay(3000).then(() => server.kill('SIGKILL'))]);
     await rm(folder, { recursive: true, force: true });
   };
+  atEnd(stop);
   const url = `http://localhost:${port}`;
   for (let tries = 0; tries < 100; tries++) {
     if (await fetch(url).then(Boolean, () => false)) return { url, stop };
