@@ -81,7 +81,7 @@ export function ChatView() {
         {empty ? <Welcome onSettings={toggleSettings} /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
           <UnloadNote model={model} />
-          {!empty && <LoadCard model={model} onRetry={() => loadAndAskAgain(model)} />}
+          {!empty && <LoadCard model={model} onRetry={askAgain} />}
           {speechModel.value !== null && <LoadCard model={speechModel.value} />}
           {sendProblem.value !== null && <ErrorText alert text={sendProblem.value} />}
           {storageProblem.value !== null && <ErrorText alert text={storageProblem.value} />}
@@ -113,9 +113,8 @@ export function ChatView() {
   );
 }
 
-/** Loads the model again; a question that failed with the load is asked again. */
-function loadAndAskAgain(model: string): void {
-  void load(model, true);
+/** Asks a question again that failed with the load of its model. */
+function askAgain(): void {
   const last = turns.value.at(-1);
   if (last?.role === 'assistant' && last.problem !== null && last.content === '') void retry(last);
 }

@@ -10,7 +10,7 @@ import { IconButton } from '../components/icon-button.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { Markdown } from '../markdown/markdown.tsx';
-import { loadAndAskAgain, sides, type Side } from './compare-state.ts';
+import { askAgain, sides, type Side } from './compare-state.ts';
 import { ErrorText } from '../components/error-text.tsx';
 
 export function CompareColumn({ side }: { side: Side }) {
@@ -28,7 +28,7 @@ export function CompareColumn({ side }: { side: Side }) {
         <IconButton icon="settings" label={`${side.name} settings`} onClick={() => (open.value = true)} />
       </div>
       <SettingsLine settings={settings.value} />
-      {isFirstWith(side) && <LoadCard model={model} onRetry={() => loadAndAskAgain(model)} />}
+      {isFirstWith(side) && <LoadCard model={model} onRetry={() => askAgain(model)} />}
       <SideReply side={side} />
       {open.value && (
         <Dialog title={`${side.name} settings`} side onClose={() => (open.value = false)}>

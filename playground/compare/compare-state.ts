@@ -1,6 +1,6 @@
 import { computed, signal, type Signal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { load, loadFor } from '../client/downloads.ts';
+import { loadFor } from '../client/downloads.ts';
 import { DEFAULT_SETTINGS, requestBody, type ChatSettings } from '../chat/chat-settings.ts';
 import type { Reply } from '../chat/reply.ts';
 import { streamReplies } from '../chat/stream-replies.ts';
@@ -28,9 +28,8 @@ export function stopAll(): void {
 
 let asked = '';
 
-/** Loads a model again; the sides that failed with the load are asked again. */
-export function loadAndAskAgain(model: string): void {
-  void load(model, true);
+/** Asks the sides that failed with a model's load again. */
+export function askAgain(model: string): void {
   for (const each of sides)
     if (each.settings.peek().model === model && each.problem.peek() !== null) void askSide(each, asked);
 }

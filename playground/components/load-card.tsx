@@ -12,12 +12,12 @@ import { Button } from './button.tsx';
 
 interface Props {
   model: string;
-  /** Loads it again after a failure. */
-  onRetry?: () => void;
+  /** Runs again what failed with the load, which has begun again. */
+  onRetry?: (() => void) | undefined;
 }
 
 /** Progress of a model's download: bytes, rate, time left, and Cancel. Renders nothing once the model is ready. */
-export function LoadCard({ model, onRetry = () => void load(model, true) }: Props) {
+export function LoadCard({ model, onRetry }: Props) {
   const download = downloads.value[model];
   // Another tab, or another id with the same weights, may have loaded it since.
   const isReady = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
@@ -39,7 +39,11 @@ export function LoadCard({ model, onRetry = () => void load(model, true) }: Prop
 
 const hasEnded = ({ phase }: Download): boolean => phase === 'failed' || phase === 'cancelled';
 
-function Ended({ model, phase, error, onRetry }: Download & Required<Pick<Props, 'onRetry'>>) {
+function Ended({ model, phase, error, onRetry }: Download & Pick<Props, 'onRetry'>) {
+  const retry = (): void => {
+    void load(model, true);
+    onRetry?.();
+  };
   return (
     <>
       {phase === 'failed' ? (
@@ -47,7 +51,7 @@ function Ended({ model, phase, error, onRetry }: Download & Required<Pick<Props,
       ) : (
         <p>Loading {model} was cancelled.</p>
       )}
-      <Button onClick={onRetry}>
+      <Button onClick={retry}>
         {phase === 'failed' ? 'Try again' : 'Load it'}
         <span class="visually-hidden"> {model}</span>
       </Button>

@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { problemOf } from '../problem.ts';
-import { load } from '../client/downloads.ts';
 import { LoadCard } from './load-card.tsx';
 import { ErrorText } from './error-text.tsx';
 import { Button } from './button.tsx';
@@ -53,8 +52,7 @@ interface Props {
 
 /** Buttons of such a form, and the state of its request. */
 export function RunRow({ run: { busy, problem, start }, model, label, disabled, figures, children }: Props) {
-  const loadAndRun = (): void => {
-    void load(model, true);
+  const runAgain = (): void => {
     if (problem.value !== null && !disabled) void start();
   };
   return (
@@ -67,7 +65,7 @@ export function RunRow({ run: { busy, problem, start }, model, label, disabled, 
         {busy.value && <Button onClick={() => busy.value?.abort()}>Stop</Button>}
         {figures !== null && !busy.value && <span class="figures">{figures}</span>}
       </div>
-      <LoadCard model={model} onRetry={loadAndRun} />
+      <LoadCard model={model} onRetry={runAgain} />
       {problem.value !== null && <ErrorText alert small={false} text={problem.value} model={model} />}
     </>
   );

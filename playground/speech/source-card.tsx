@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { load } from '../client/downloads.ts';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
@@ -23,10 +22,6 @@ export function SourceCard() {
   useEffect(() => () => recorder.cancel(), [recorder]);
   const phase = recorder.phase.value;
   useEscape(phase !== 'idle', () => recorder.cancel());
-  const loadAndTryAgain = (): void => {
-    void load(speechModel.value ?? '', true);
-    if (problem.value !== null) void tryAgain();
-  };
   const failure = recorder.problem.value ?? problem.value;
   return (
     <section class={`card stack drop-zone ${overClass}`} aria-label="Sound" {...handlers}>
@@ -74,7 +69,7 @@ export function SourceCard() {
         }}
       />
       {speechModel.value !== null && speechState.value === 'usable' && (
-        <LoadCard model={speechModel.value} onRetry={loadAndTryAgain} />
+        <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
       )}
       {failure !== null && <ErrorText alert text={failure} model={speechModel.value} />}
     </section>

@@ -24,9 +24,9 @@ export class Copies {
     new BroadcastChannel(this.#lock).onmessage = () => this.#drop();
   }
 
-  /** Takes the lock before there is a copy. */
-  prepare(): void {
-    this.#holding ??= this.#hold();
+  /** Takes the lock, which may be done before there is a copy. Resolves to whether it is held. */
+  prepare(): Promise<boolean> {
+    return (this.#holding ??= this.#hold());
   }
 
   /**
@@ -48,10 +48,10 @@ export class Copies {
   }
 
   async #load(name: string, load: () => Promise<object | null>): Promise<object | null> {
-    this.#holding ??= this.#hold();
+    const held = this.prepare();
     const drops = this.#drops;
     try {
-      const isHeld = await this.#holding;
+      const isHeld = await held;
       const loaded = await load();
       if (loaded && isHeld && drops === this.#drops) this.#copies.set(name, loaded);
       return loaded;

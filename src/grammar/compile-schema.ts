@@ -1,4 +1,4 @@
-import { invalidField, readJson, type ServiceError, valueAt } from '#base';
+import { invalidField, readJson, valueAt } from '#base';
 import type { SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
@@ -35,27 +35,22 @@ export function compileSchema(
   const original = readJson(schemaText) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   const whole = (parts.find((part) => part.strict) ?? parts[0] ?? WHOLE).param;
-  let error = unusable(whole, 'its grammar would be too large. Simplify the schema');
+  let fault = { param: whole, why: 'its grammar would be too large. Simplify the schema' };
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);
     try {
       const grammar = new JsonGrammar(new SchemaForms(new Languages(), context), context);
       const gbnf = grammar.print(schema);
       if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
-      error = unusable(
-        context.lastPlace(grammar.impossible(schema)) ?? whole,
-        'no value fits its keywords. Correct them',
-      );
+      const place = context.lastPlace(grammar.impossible(schema)) ?? whole;
+      fault = { param: place, why: 'no value fits its keywords. Correct them' };
     } catch (cause) {
       // A pattern may be nested too deeply for the stack.
       if (!(cause instanceof TooCostlyError || cause instanceof RangeError)) throw cause;
     }
   }
-  throw error;
+  throw invalidField(fault.param, `cannot be enforced: ${fault.why}`, 'invalid_json_schema');
 }
-
-const unusable = (param: string, why: string): ServiceError =>
-  invalidField(param, `cannot be enforced: ${why}`, 'invalid_json_schema');
 
 function withPointersAt(
   schema: SchemaObject,

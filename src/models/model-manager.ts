@@ -129,7 +129,7 @@ export class ModelManager {
       // Unloading other models may free enough memory. Those are worth more than what a request can do without.
       const short = !optional && toWireError(error).code === 'out_of_memory';
       if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
-      await abortable(loadedModel.load(signal, onProgress), signal);
+      await load();
     });
   }
 

@@ -102,7 +102,7 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
     }),
     status,
     readAhead() {
-      copies?.prepare();
+      void copies?.prepare();
       return Promise.allSettled([readModels(), facts()]);
     },
     async load(name, options) {

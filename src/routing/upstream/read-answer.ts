@@ -9,8 +9,8 @@ const MAX_TURN_MS = 8;
 let turns: Promise<unknown> = Promise.resolve();
 
 /**
- * Milliseconds for which a request computes before it lets others have their turn. All requests wait in one line: if each
- * yielded for itself, a short request would wait for a slice of every one at each of its own steps.
+ * Milliseconds for which a request computes before it lets others have their turn. All requests wait in one line.
+ * Otherwise each step of a short request waits for a slice of every other request.
  */
 export class TimeSlice {
   #began = performance.now();

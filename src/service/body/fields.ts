@@ -168,9 +168,9 @@ function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maxi
     if (!isObject(input)) return { code: 'invalid_type', expected: 'object', input };
     const keys = Object.keys(input);
     if (keys.length > maximum) return { code: 'too_big', origin: 'object', maximum, inclusive: true, input };
-    const path = keys.filter((key) => !names.test(key)).slice(0, 1);
-    if (path.length > 0)
-      return { code: 'invalid_key', origin: 'record', issues: [], path, message: rule, input };
+    const bad = keys.find((key) => !names.test(key));
+    if (bad !== undefined)
+      return { code: 'invalid_key', origin: 'record', issues: [], path: [bad], message: rule, input };
     for (const [key, member] of Object.entries(input)) {
       const fault = value.safeParse(member).error?.issues[0];
       if (fault) return { ...fault, path: [key, ...fault.path] } as z.core.$ZodRawIssue;
