@@ -1,14 +1,14 @@
 import { rateLimited, requestError } from '#base';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import {
-  CALL_HEADER,
+  ABORT_HEADER,
   type Origin,
   type RequestClient,
   type Admitted,
   type ModelDirectory,
   type ModelEntry,
   type ServiceDependencies,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { RequestTrace } from './request-trace.ts';
 
@@ -146,7 +146,7 @@ export class Exchange {
     model: ModelEntry,
     isStreamed: boolean,
     id = this.id,
-  ): AsyncIterable<Waiting | EventOf<K>> {
+  ): AsyncIterable<StageEvent | EventOf<K>> {
     const isLimited = this.admitted.deviceOnly || this.request.headers.has(ROUTE_HEADER);
     return this.dependencies.engine.run<K>(
       { ...job, ...(isLimited && { deviceOnly: true }) },
@@ -159,7 +159,7 @@ export class Exchange {
     const origin: Origin = { client: this.#client?.id ?? '', request: this.id };
     if (isStreamed) return origin;
     const background = { ...origin, background: true } as const;
-    if (this.#client === null || headers.has(CALL_HEADER)) return background;
+    if (this.#client === null || headers.has(ABORT_HEADER)) return background;
     const attempt = headers.get('x-stainless-retry-count');
     const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
     return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
