@@ -123,8 +123,7 @@ async function ask(
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
   const asked = shown.slice(0, end);
   const parent = asked.at(-1)?.id ?? null;
-  const blank = beginning ? [beginning] : blankTurns(parent, used);
-  if (replacedId && blank[0]) blank[0].id = replacedId;
+  const blank = beginning ? [beginning] : blankTurns(parent, used, replacedId);
   for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
 
   const controller = new AbortController();
@@ -209,8 +208,15 @@ function newTurn(parent: string | null): { id: string; parent: string | null; cr
   return { id: crypto.randomUUID(), parent, createdAt: Date.now() };
 }
 
-const blankTurns = (parent: string | null, { choices, model }: ChatSettings): AssistantTurn[] =>
-  Array.from({ length: choices }, (_, index) => blankTurn(parent, model, index));
+const blankTurns = (
+  parent: string | null,
+  { choices, model }: ChatSettings,
+  replacedId?: string,
+): AssistantTurn[] =>
+  Array.from({ length: choices }, (_, index) => ({
+    ...blankTurn(parent, model, index),
+    ...(index === 0 && replacedId && { id: replacedId }),
+  }));
 
 function blankTurn(parent: string | null, model: string, index: number): AssistantTurn {
   const base = newTurn(parent);
