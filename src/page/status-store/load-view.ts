@@ -10,12 +10,15 @@ export interface LoadView {
   button?: 'Download' | 'Load' | 'Cancel' | 'Try again';
 }
 
-/** @param cancelled whether the visitor has cancelled this load, which continues for another tab */
+/**
+ * @param cancelled whether the visitor has cancelled this load, which continues for another tab
+ * @param waits whether the download has received no bytes for a while
+ */
 export function viewOf(
   id: string,
   model: ModelState,
   { status }: LocaltextState,
-  cancelled: boolean,
+  { cancelled = false, waits = false } = {},
 ): LoadView {
   const { state, progress, secondsLeft, error } = model;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
@@ -29,7 +32,8 @@ export function viewOf(
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
   const time = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
-  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${time}`;
+  const rest = waits ? ', waiting for the connection' : time;
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${rest}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 
